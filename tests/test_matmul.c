@@ -5,115 +5,21 @@
  * is named, and on a GPU, an emulated one with a stand-in for cuBLASLt among them.
  */
 #define _GNU_SOURCE
-#include <dlfcn.h>
 #include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "core/core.h"
-#include "emulator/stand_in.h"
-#include "linalg_env.h"
+#include "matmul_oracle.h"
 
 static const kiln_dtype all_dtypes[] = {
     KILN_BOOL,     KILN_INT8,    KILN_INT16,   KILN_INT32,     KILN_INT64,
     KILN_UINT8,    KILN_UINT16,  KILN_UINT32,  KILN_UINT64,    KILN_FLOAT16,
     KILN_BFLOAT16, KILN_FLOAT32, KILN_FLOAT64, KILN_COMPLEX64, KILN_COMPLEX128,
 };
-
-/* ---- the oracle ------------------------------------------------------------------------------ */
-
-/* What y[m, n] of one matrix must be. */
-typedef struct oracle {
-    int64_t m, n, k;
-    double alpha, beta;
-    const void *c;    /* y's dtype and shape, or NULL */
-    const void *bias; /* n of them, or NULL */
-    kiln_epilogue epilogue;
-} oracle;
-
-static double complex follow(kiln_epilogue epilogue, double complex v)
-{
-    const double x = creal(v);
-
-    if (epilogue == KILN_EPILOGUE_RELU)
-        return x > 0 ? v : 0;
-    if (epilogue == KILN_EPILOGUE_GELU)
-        return x / 2 * (1 + tanh(sqrt(2 / 3.14159265358979323846) * (x + 0.044715 * x * x * x)));
-    return v;
-}
-
-static bool is_integer(kiln_dtype dtype)
-{
-    return kiln_dtype_kind(dtype) == 'i' || kiln_dtype_kind(dtype) == 'u';
-}
-
-/* `v` as an integer dtype wraps it. */
-static double complex wrapped(kiln_dtype dtype, double complex v)
-{
-    unsigned char room[16] = {0};
-
-    if (kiln_dtype_kind(dtype) == 'b')
-        return creal(v) != 0;
-    if (!is_integer(dtype))
-        return v;
-    const int64_t whole = (int64_t)creal(v);
-    memcpy(room, &whole, sizeof whole); /* little endian: the low bytes come first */
-    return value_at(dtype, room, 0);
-}
-
-static void check_matrix(const oracle *o, kiln_dtype in, const void *a, const void *b,
-                         kiln_dtype out, const void *y, int64_t offset)
-{
-    for (int64_t i = 0; i < o->m; i++)
-        for (int64_t j = 0; j < o->n; j++) {
-            double complex want = 0;
-            double size = 0;
-            for (int64_t k = 0; k < o->k; k++) {
-                const double complex one =
-                    value_at(in, a, i * o->k + k) * value_at(in, b, k * o->n + j);
-                want += one;
-                size += cabs(one);
-            }
-            want *= o->alpha;
-            if (o->c != NULL)
-                want += o->beta * value_at(out, o->c, i * o->n + j);
-            if (o->bias != NULL)
-                want += value_at(out, o->bias, j);
-            want = wrapped(out, follow(o->epilogue, want));
-            const double complex got = value_at(out, y, offset + i * o->n + j);
-            const double room = (4 * size + 4 * cabs(want) + 1) * epsilon_of(out);
-            CHECK(cabs(got - want) <= room,
-                  "%s, %lld x %lld x %lld: y[%lld, %lld] is %g%+gi, not "
-                  "%g%+gi",
-                  kiln_dtype_name(in), (long long)o->m, (long long)o->k, (long long)o->n,
-                  (long long)i, (long long)j, creal(got), cimag(got), creal(want), cimag(want));
-        }
-}
-
-/* Check a product of matrices without stacks. */
-static void check_product(test_env *t, const kiln_array *a, const kiln_array *b,
-                          const kiln_array *y, const oracle *options)
-{
-    oracle o = *options;
-    void *left = elements(t, a), *right = elements(t, b), *got = elements(t, y);
-
-    o.m = kiln_array_shape(a)[0];
-    o.k = kiln_array_shape(a)[1];
-    o.n = kiln_array_shape(b)[1];
-    assert_int_equal(kiln_array_rank(y), 2);
-    assert_int_equal(kiln_array_shape(y)[0], o.m);
-    assert_int_equal(kiln_array_shape(y)[1], o.n);
-    check_matrix(&o, kiln_array_dtype(a), left, right, kiln_array_dtype(y), got, 0);
-    free(left);
-    free(right);
-    free(got);
-}
-
-static const oracle plain = {.alpha = 1};
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
@@ -187,29 +93,6 @@ static void test_matmul__has_the_shapes_and_values_of_numpy(void **state)
         kiln_array_release(b);
         kiln_array_release(y);
     }
-}
-
-/* One of the ways to have a matrix in memory: 0 C-order, 1 transposed, 2 every second column, 3 every third
- * row, 4 rows backwards, 5 columns backwards, 6 one row for all, 7 inside a larger matrix. */
-enum { WAYS = 8 };
-
-static kiln_array *in_way(test_env *t, kiln_dtype dtype, int way, int64_t rows, int64_t columns)
-{
-    static const char *const subscripts[WAYS] = {"...",  "...",     ":, ::2", "::3",
-                                                 "::-1", ":, ::-1", "...",    "2:-1, 3:-2"};
-    const int64_t shapes[WAYS][2] = {
-        {rows, columns}, {columns, rows}, {rows, 2 * columns}, {3 * rows, columns},
-        {rows, columns}, {rows, columns}, {1, columns},        {rows + 3, columns + 5}};
-    kiln_array *base = random_array(t, dtype, 2, shapes[way]), *x = NULL;
-
-    if (way == 1)
-        OK(t, kiln_array_transpose(base, NULL, &x, &t->err));
-    else if (way == 6)
-        OK(t, kiln_array_broadcast_to(base, 2, (const int64_t[]){rows, columns}, &x, &t->err));
-    else
-        OK(t, kiln_array_view(base, subscripts[way], &x, &t->err));
-    kiln_array_release(base);
-    return x;
 }
 
 static void test_matmul__takes_operands_and_outputs_of_any_strides(void **state)
@@ -668,212 +551,6 @@ static void test_matmul__enqueues_on_a_stream(void **state)
     kiln_stream_destroy(stream);
 }
 
-/* Transposed operands and outputs go to the library as they lie, and what follows by its epilogue: seen in the
- * notes of the stand-in. */
-static void test_matmul__gives_the_library_what_it_takes(void **state)
-{
-    enum { M = 8, K = 6, N = 4, RELU_BIAS = 6, TF32 = 77 };
-    test_env *t = *state;
-    void *library = dlopen("libcublasLt.so.13", RTLD_NOW | RTLD_NOLOAD);
-    const stand_in_call *last = library != NULL ? dlsym(library, "stand_in_last") : NULL;
-    kiln_matmul_options options = KILN_MATMUL_OPTIONS_INIT;
-
-    if (!t->cuda || last == NULL) {
-        print_message("no stand-in for cuBLASLt here\n");
-        skip();
-    }
-    kiln_array *a = in_way(t, KILN_FLOAT32, 1, M, K), *b = in_way(t, KILN_FLOAT32, 0, K, N);
-    kiln_array *bias = random_array(t, KILN_FLOAT32, 1, (const int64_t[]){N}), *y = NULL;
-    kiln_array *stack = random_array(t, KILN_FLOAT32, 3, (const int64_t[]){5, M, K}), *z = NULL;
-    options.bias = bias;
-    options.epilogue = KILN_EPILOGUE_RELU;
-    options.compute = KILN_COMPUTE_TF32;
-    OK(t, kiln_matmul(a, b, &options, &y, &t->err));
-    /* y' = b' a': b is what comes first, as it lies; a was transposed, so that a' is not. */
-    assert_true(last->m == N && last->n == M && last->count == 1);
-    assert_true(last->a == kiln_array_data(b) && last->b == kiln_array_data(a));
-    assert_true(!last->transposed[0] && last->transposed[1]);
-    assert_int_equal(last->epilogue, RELU_BIAS);
-    assert_int_equal(last->compute, TF32);
-    /* A stack times one matrix is one product with more rows. */
-    OK(t, kiln_matmul(stack, b, NULL, &z, &t->err));
-    assert_true(last->m == N && last->n == 5 * M && last->count == 1);
-    assert_true(last->d == kiln_array_data(z));
-    kiln_array *const all[] = {a, b, bias, y, stack, z};
-    for (size_t k = 0; k < COUNT(all); k++)
-        kiln_array_release(all[k]);
-}
-
-static void check_ways(test_env *t, kiln_dtype dtype, int way, const int64_t *sides,
-                       const kiln_matmul_options *options)
-{
-    kiln_array *a = in_way(t, dtype, way % 2, sides[0], sides[1]), *y = NULL;
-    kiln_array *b = in_way(t, dtype, way / 2, sides[1], sides[2]);
-
-    OK(t, kiln_matmul(a, b, options, &y, &t->err));
-    check_product(t, a, b, y, &plain);
-    kiln_array_release(a);
-    kiln_array_release(b);
-    kiln_array_release(y);
-}
-
-/* Of int8 the library takes sides that are multiples of four; others, and rows, are for kernels of kiln's. */
-static void test_matmul__multiplies_int8_on_tensor_cores(void **state)
-{
-    static const int64_t sides[][3] = {{8, 12, 4}, {5, 16, 8}, {1, 4, 4}, {8, 6, 4}, {8, 8, 6}};
-    void *library = dlopen("libcublasLt.so.13", RTLD_NOW | RTLD_NOLOAD);
-    const unsigned *count = library != NULL ? dlsym(library, "stand_in_count") : NULL;
-
-    for (size_t k = 0; k < 4 * COUNT(sides); k++) {
-        const int64_t *s = sides[k / 4];
-        const unsigned before = count != NULL ? *count : 0;
-        check_ways(*state, KILN_INT8, (int)k % 4, s, NULL);
-        if (count != NULL)
-            assert_int_equal(*count - before, s[0] > 1 && s[1] % 4 == 0 && s[2] % 4 == 0);
-    }
-}
-
-/* Each product of a stack of two axes. */
-static void check_stack(test_env *t, const kiln_array *a, const kiln_array *b, const kiln_array *y)
-{
-    for (int64_t i = 0; i < kiln_array_shape(y)[0]; i++)
-        for (int64_t j = 0; j < kiln_array_shape(y)[1]; j++) {
-            const kiln_array *const whole[] = {a, b, y};
-            kiln_array *one[3] = {NULL};
-            char place[48];
-            snprintf(place, sizeof place, "%lld, %lld", (long long)i, (long long)j);
-            for (size_t k = 0; k < COUNT(one); k++)
-                OK(t, kiln_array_view(whole[k], place, &one[k], &t->err));
-            check_product(t, one[0], one[1], one[2], &plain);
-            for (size_t k = 0; k < COUNT(one); k++)
-                kiln_array_release(one[k]);
-        }
-}
-
-/* Heads of attention: a stack of two axes that are none in memory is copied where its matrices are small, and
- * multiplied by one call of the library; one of large matrices is used as it lies. */
-static void test_matmul__copies_stacks_of_small_matrices(void **state)
-{
-    test_env *t = *state;
-    void *library = dlopen("libcublasLt.so.13", RTLD_NOW | RTLD_NOLOAD);
-    const unsigned *count = library != NULL ? dlsym(library, "stand_in_count") : NULL;
-
-    for (int large = 0; large < 2; large++) {
-        const int64_t shape[] = {3, large ? 1024 : 5, 2, large ? 1 : 4};
-        kiln_array *wide = random_array(t, KILN_FLOAT32, 4, shape), *a = NULL, *b = NULL, *y = NULL;
-        kiln_array *given = NULL, *turned = NULL;
-        unsigned before = count != NULL ? *count : 0;
-
-        OK(t, kiln_array_transpose(wide, KILN_AXES(0, 2, 1, 3), &a, &t->err));
-        OK(t, kiln_array_transpose(wide, KILN_AXES(0, 2, 3, 1), &b, &t->err));
-        OK(t, kiln_matmul(a, b, NULL, &y, &t->err));
-        if (!large)
-            check_stack(t, a, b, y);
-        if (count != NULL)
-            assert_int_equal(*count - before, large ? 3 : 1);
-        if (!large) { /* into an output of the same kind */
-            OK(t, kiln_array_zeros(t->ctx, KILN_FLOAT32, 4, (const int64_t[]){3, 5, 2, 5}, &given,
-                                   &t->err));
-            OK(t, kiln_array_transpose(given, KILN_AXES(0, 2, 1, 3), &turned, &t->err));
-            before = count != NULL ? *count : 0;
-            OK(t, kiln_matmul(a, b, NULL, &turned, &t->err));
-            check_stack(t, a, b, turned);
-            if (count != NULL)
-                assert_int_equal(*count - before, 1);
-        }
-        kiln_array *const all[] = {wide, a, b, y, given, turned};
-        for (size_t k = 0; k < COUNT(all); k++)
-            kiln_array_release(all[k]);
-    }
-}
-
-/* Small integers are exact in all of them. */
-static void test_matmul__computes_in_other_precisions(void **state)
-{
-    kiln_matmul_options options = KILN_MATMUL_OPTIONS_INIT;
-
-    for (int compute = KILN_COMPUTE_EXACT; compute <= KILN_COMPUTE_BF16X9; compute++) {
-        options.compute = (kiln_compute)compute;
-        check_ways(*state, KILN_FLOAT32, 0, (const int64_t[]){16, 24, 8}, &options);
-    }
-}
-
-/* A product whose algorithms are measured, in a context with that cache folder. */
-static void multiply_tuned(test_env *t, const char *folder)
-{
-    enum { SIDE = 24 };
-    kiln_context_options made = KILN_CONTEXT_OPTIONS_INIT;
-    kiln_matmul_options options = KILN_MATMUL_OPTIONS_INIT;
-    kiln_context *const own = t->ctx;
-
-    made.device = "cuda";
-    made.cache_dir = folder;
-    OK(t, kiln_context_create(&made, &t->ctx, &t->err));
-    options.autotune = true;
-    check_ways(t, KILN_FLOAT32, 0, (const int64_t[]){SIDE, SIDE, SIDE}, &options);
-    kiln_context_release(t->ctx);
-    t->ctx = own;
-}
-
-/* The fastest algorithm is taken, and found on disk by the next context, where nothing is measured. */
-static void test_matmul__measures_algorithms_once(void **state)
-{
-    test_env *t = *state;
-    void *library = dlopen("libcublasLt.so.13", RTLD_NOW | RTLD_NOLOAD);
-    const stand_in_call *last = library != NULL ? dlsym(library, "stand_in_last") : NULL;
-    const unsigned *count = library != NULL ? dlsym(library, "stand_in_count") : NULL;
-    char folder[] = "/tmp/kiln-tuned-XXXXXX", command[64];
-
-    if (!t->cuda || last == NULL || count == NULL) {
-        print_message("no stand-in for cuBLASLt here\n");
-        skip();
-    }
-    assert_non_null(mkdtemp(folder));
-    const unsigned before = *count;
-    multiply_tuned(t, folder);
-    assert_true(*count - before > 4);
-    assert_int_equal(last->algorithm, 1);
-    assert_true(last->workspace_bytes > 0);
-    const unsigned measured = *count;
-    multiply_tuned(t, folder);
-    assert_int_equal(*count - measured, 1);
-    assert_int_equal(last->algorithm, 1);
-    snprintf(command, sizeof command, "rm -r %s", folder);
-    assert_int_equal(system(command), 0);
-}
-
-/* On the cpu device, and on streams that record, nothing is measured. */
-static void test_matmul__records_what_is_not_measured(void **state)
-{
-    test_env *t = *state;
-    kiln_matmul_options options = KILN_MATMUL_OPTIONS_INIT;
-    kiln_array *a = random_array(t, KILN_FLOAT32, 2, (const int64_t[]){12, 20});
-    kiln_array *b = random_array(t, KILN_FLOAT32, 2, (const int64_t[]){20, 8}), *y = NULL;
-    kiln_program *program = NULL;
-    kiln_stream *stream = NULL;
-
-    options.autotune = true;
-    OK(t, kiln_array_zeros(t->ctx, KILN_FLOAT32, 2, (const int64_t[]){12, 8}, &y, &t->err));
-    OK(t, kiln_stream_create(t->ctx, NULL, &stream, &t->err));
-    OK(t, kiln_context_synchronize(t->ctx, &t->err));
-    OK(t, kiln_capture_begin(t->ctx, stream, &t->err));
-    options.stream = stream;
-    OK(t, kiln_matmul(a, b, &options, &y, &t->err));
-    OK(t, kiln_capture_end(t->ctx, stream, &program, &t->err));
-    options.stream = NULL;
-    OK(t, kiln_array_fill(y, 0, &t->err));
-    OK(t, kiln_matmul(a, b, &options, &y, &t->err)); /* measured now */
-    check_product(t, a, b, y, &plain);
-    OK(t, kiln_array_fill(y, 0, &t->err));
-    OK(t, kiln_context_synchronize(t->ctx, &t->err));
-    OK(t, kiln_program_run(program, stream, &t->err));
-    OK(t, kiln_stream_synchronize(stream, &t->err));
-    check_product(t, a, b, y, &plain);
-    kiln_program_destroy(program);
-    kiln_stream_destroy(stream);
-    kiln_array_release(a), kiln_array_release(b), kiln_array_release(y);
-}
-
 /* A BLAS that was asked for by name and is not there: nothing to test. */
 static bool lacks_named_blas(void)
 {
@@ -908,12 +585,6 @@ int main(int argc, char **argv)
         TEST(test_matmul__survives_a_lack_of_memory),
         TEST(test_matmul__serves_threads_of_one_context),
         TEST(test_matmul__enqueues_on_a_stream),
-        TEST(test_matmul__gives_the_library_what_it_takes),
-        TEST(test_matmul__multiplies_int8_on_tensor_cores),
-        TEST(test_matmul__computes_in_other_precisions),
-        TEST(test_matmul__copies_stacks_of_small_matrices),
-        TEST(test_matmul__measures_algorithms_once),
-        TEST(test_matmul__records_what_is_not_measured),
     };
 
     if (lacks_named_blas())

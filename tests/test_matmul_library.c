@@ -1,0 +1,230 @@
+/*
+ * test_matmul_library.c - what kiln_matmul() asks cuBLASLt for: seen in the notes of its stand-in on an emulated GPU;
+ * elsewhere only that results are right.
+ */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "emulator/stand_in.h"
+#include "matmul_oracle.h"
+
+/* Transposed operands and outputs go to the library as they lie, and what follows by its epilogue: seen in the
+ * notes of the stand-in. */
+static void test_matmul_library__gives_the_library_what_it_takes(void **state)
+{
+    enum { M = 8, K = 6, N = 4, RELU_BIAS = 6, TF32 = 77 };
+    test_env *t = *state;
+    void *library = dlopen("libcublasLt.so.13", RTLD_NOW | RTLD_NOLOAD);
+    const stand_in_call *last = library != NULL ? dlsym(library, "stand_in_last") : NULL;
+    kiln_matmul_options options = KILN_MATMUL_OPTIONS_INIT;
+
+    if (!t->cuda || last == NULL) {
+        print_message("no stand-in for cuBLASLt here\n");
+        skip();
+    }
+    kiln_array *a = in_way(t, KILN_FLOAT32, 1, M, K), *b = in_way(t, KILN_FLOAT32, 0, K, N);
+    kiln_array *bias = random_array(t, KILN_FLOAT32, 1, (const int64_t[]){N}), *y = NULL;
+    kiln_array *stack = random_array(t, KILN_FLOAT32, 3, (const int64_t[]){5, M, K}), *z = NULL;
+    options.bias = bias;
+    options.epilogue = KILN_EPILOGUE_RELU;
+    options.compute = KILN_COMPUTE_TF32;
+    OK(t, kiln_matmul(a, b, &options, &y, &t->err));
+    /* y' = b' a': b is what comes first, as it lies; a was transposed, so that a' is not. */
+    assert_true(last->m == N && last->n == M && last->count == 1);
+    assert_true(last->a == kiln_array_data(b) && last->b == kiln_array_data(a));
+    assert_true(!last->transposed[0] && last->transposed[1]);
+    assert_int_equal(last->epilogue, RELU_BIAS);
+    assert_int_equal(last->compute, TF32);
+    /* A stack times one matrix is one product with more rows. */
+    OK(t, kiln_matmul(stack, b, NULL, &z, &t->err));
+    assert_true(last->m == N && last->n == 5 * M && last->count == 1);
+    assert_true(last->d == kiln_array_data(z));
+    kiln_array *const all[] = {a, b, bias, y, stack, z};
+    for (size_t k = 0; k < COUNT(all); k++)
+        kiln_array_release(all[k]);
+}
+
+static void check_ways(test_env *t, kiln_dtype dtype, int way, const int64_t *sides,
+                       const kiln_matmul_options *options)
+{
+    kiln_array *a = in_way(t, dtype, way % 2, sides[0], sides[1]), *y = NULL;
+    kiln_array *b = in_way(t, dtype, way / 2, sides[1], sides[2]);
+
+    OK(t, kiln_matmul(a, b, options, &y, &t->err));
+    check_product(t, a, b, y, &plain);
+    kiln_array_release(a);
+    kiln_array_release(b);
+    kiln_array_release(y);
+}
+
+/* Of int8 the library takes sides that are multiples of four; others, and rows, are for kernels of kiln's. */
+static void test_matmul_library__multiplies_int8_on_tensor_cores(void **state)
+{
+    static const int64_t sides[][3] = {{8, 12, 4}, {5, 16, 8}, {1, 4, 4}, {8, 6, 4}, {8, 8, 6}};
+    void *library = dlopen("libcublasLt.so.13", RTLD_NOW | RTLD_NOLOAD);
+    const unsigned *count = library != NULL ? dlsym(library, "stand_in_count") : NULL;
+
+    for (size_t k = 0; k < 4 * COUNT(sides); k++) {
+        const int64_t *s = sides[k / 4];
+        const unsigned before = count != NULL ? *count : 0;
+        check_ways(*state, KILN_INT8, (int)k % 4, s, NULL);
+        if (count != NULL)
+            assert_int_equal(*count - before, s[0] > 1 && s[1] % 4 == 0 && s[2] % 4 == 0);
+    }
+}
+
+/* Each product of a stack of two axes. */
+static void check_stack(test_env *t, const kiln_array *a, const kiln_array *b, const kiln_array *y)
+{
+    for (int64_t i = 0; i < kiln_array_shape(y)[0]; i++)
+        for (int64_t j = 0; j < kiln_array_shape(y)[1]; j++) {
+            const kiln_array *const whole[] = {a, b, y};
+            kiln_array *one[3] = {NULL};
+            char place[48];
+            snprintf(place, sizeof place, "%lld, %lld", (long long)i, (long long)j);
+            for (size_t k = 0; k < COUNT(one); k++)
+                OK(t, kiln_array_view(whole[k], place, &one[k], &t->err));
+            check_product(t, one[0], one[1], one[2], &plain);
+            for (size_t k = 0; k < COUNT(one); k++)
+                kiln_array_release(one[k]);
+        }
+}
+
+/* Heads of attention: a stack of two axes that are none in memory is copied where its matrices are small, and
+ * multiplied by one call of the library; one of large matrices is used as it lies. */
+static void test_matmul_library__copies_stacks_of_small_matrices(void **state)
+{
+    test_env *t = *state;
+    void *library = dlopen("libcublasLt.so.13", RTLD_NOW | RTLD_NOLOAD);
+    const unsigned *count = library != NULL ? dlsym(library, "stand_in_count") : NULL;
+
+    for (int large = 0; large < 2; large++) {
+        const int64_t shape[] = {3, large ? 1024 : 5, 2, large ? 1 : 4};
+        kiln_array *wide = random_array(t, KILN_FLOAT32, 4, shape), *a = NULL, *b = NULL, *y = NULL;
+        kiln_array *given = NULL, *turned = NULL;
+        unsigned before = count != NULL ? *count : 0;
+
+        OK(t, kiln_array_transpose(wide, KILN_AXES(0, 2, 1, 3), &a, &t->err));
+        OK(t, kiln_array_transpose(wide, KILN_AXES(0, 2, 3, 1), &b, &t->err));
+        OK(t, kiln_matmul(a, b, NULL, &y, &t->err));
+        if (!large)
+            check_stack(t, a, b, y);
+        if (count != NULL)
+            assert_int_equal(*count - before, large ? 3 : 1);
+        if (!large) { /* into an output of the same kind */
+            OK(t, kiln_array_zeros(t->ctx, KILN_FLOAT32, 4, (const int64_t[]){3, 5, 2, 5}, &given,
+                                   &t->err));
+            OK(t, kiln_array_transpose(given, KILN_AXES(0, 2, 1, 3), &turned, &t->err));
+            before = count != NULL ? *count : 0;
+            OK(t, kiln_matmul(a, b, NULL, &turned, &t->err));
+            check_stack(t, a, b, turned);
+            if (count != NULL)
+                assert_int_equal(*count - before, 1);
+        }
+        kiln_array *const all[] = {wide, a, b, y, given, turned};
+        for (size_t k = 0; k < COUNT(all); k++)
+            kiln_array_release(all[k]);
+    }
+}
+
+/* Small integers are exact in all of them. */
+static void test_matmul_library__computes_in_other_precisions(void **state)
+{
+    kiln_matmul_options options = KILN_MATMUL_OPTIONS_INIT;
+
+    for (int compute = KILN_COMPUTE_EXACT; compute <= KILN_COMPUTE_BF16X9; compute++) {
+        options.compute = (kiln_compute)compute;
+        check_ways(*state, KILN_FLOAT32, 0, (const int64_t[]){16, 24, 8}, &options);
+    }
+}
+
+/* A product whose algorithms are measured, in a context with that cache folder. */
+static void multiply_tuned(test_env *t, const char *folder)
+{
+    enum { SIDE = 24 };
+    kiln_context_options made = KILN_CONTEXT_OPTIONS_INIT;
+    kiln_matmul_options options = KILN_MATMUL_OPTIONS_INIT;
+    kiln_context *const own = t->ctx;
+
+    made.device = "cuda";
+    made.cache_dir = folder;
+    OK(t, kiln_context_create(&made, &t->ctx, &t->err));
+    options.autotune = true;
+    check_ways(t, KILN_FLOAT32, 0, (const int64_t[]){SIDE, SIDE, SIDE}, &options);
+    kiln_context_release(t->ctx);
+    t->ctx = own;
+}
+
+/* The fastest algorithm is taken, and found on disk by the next context, where nothing is measured. */
+static void test_matmul_library__measures_algorithms_once(void **state)
+{
+    test_env *t = *state;
+    void *library = dlopen("libcublasLt.so.13", RTLD_NOW | RTLD_NOLOAD);
+    const stand_in_call *last = library != NULL ? dlsym(library, "stand_in_last") : NULL;
+    const unsigned *count = library != NULL ? dlsym(library, "stand_in_count") : NULL;
+    char folder[] = "/tmp/kiln-tuned-XXXXXX", command[64];
+
+    if (!t->cuda || last == NULL || count == NULL) {
+        print_message("no stand-in for cuBLASLt here\n");
+        skip();
+    }
+    assert_non_null(mkdtemp(folder));
+    const unsigned before = *count;
+    multiply_tuned(t, folder);
+    assert_true(*count - before > 4);
+    assert_int_equal(last->algorithm, 1);
+    assert_true(last->workspace_bytes > 0);
+    const unsigned measured = *count;
+    multiply_tuned(t, folder);
+    assert_int_equal(*count - measured, 1);
+    assert_int_equal(last->algorithm, 1);
+    snprintf(command, sizeof command, "rm -r %s", folder);
+    assert_int_equal(system(command), 0);
+}
+
+/* On the cpu device, and on streams that record, nothing is measured. */
+static void test_matmul_library__records_what_is_not_measured(void **state)
+{
+    test_env *t = *state;
+    kiln_matmul_options options = KILN_MATMUL_OPTIONS_INIT;
+    kiln_array *a = random_array(t, KILN_FLOAT32, 2, (const int64_t[]){12, 20});
+    kiln_array *b = random_array(t, KILN_FLOAT32, 2, (const int64_t[]){20, 8}), *y = NULL;
+    kiln_program *program = NULL;
+    kiln_stream *stream = NULL;
+
+    options.autotune = true;
+    OK(t, kiln_array_zeros(t->ctx, KILN_FLOAT32, 2, (const int64_t[]){12, 8}, &y, &t->err));
+    OK(t, kiln_stream_create(t->ctx, NULL, &stream, &t->err));
+    OK(t, kiln_context_synchronize(t->ctx, &t->err));
+    OK(t, kiln_capture_begin(t->ctx, stream, &t->err));
+    options.stream = stream;
+    OK(t, kiln_matmul(a, b, &options, &y, &t->err));
+    OK(t, kiln_capture_end(t->ctx, stream, &program, &t->err));
+    options.stream = NULL;
+    OK(t, kiln_array_fill(y, 0, &t->err));
+    OK(t, kiln_matmul(a, b, &options, &y, &t->err)); /* measured now */
+    check_product(t, a, b, y, &plain);
+    OK(t, kiln_array_fill(y, 0, &t->err));
+    OK(t, kiln_context_synchronize(t->ctx, &t->err));
+    OK(t, kiln_program_run(program, stream, &t->err));
+    OK(t, kiln_stream_synchronize(stream, &t->err));
+    check_product(t, a, b, y, &plain);
+    kiln_program_destroy(program);
+    kiln_stream_destroy(stream);
+    kiln_array_release(a), kiln_array_release(b), kiln_array_release(y);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_matmul_library__computes_in_other_precisions), /* loads the library */
+        TEST(test_matmul_library__gives_the_library_what_it_takes),
+        TEST(test_matmul_library__multiplies_int8_on_tensor_cores),
+        TEST(test_matmul_library__copies_stacks_of_small_matrices),
+        TEST(test_matmul_library__measures_algorithms_once),
+        TEST(test_matmul_library__records_what_is_not_measured),
+    };
+    return test_env_main(argc, argv, "test_matmul_library", tests, COUNT(tests));
+}
