@@ -18,7 +18,7 @@ enum {
     THREAD_BYTES = 160,   /* of inputs that a thread holds at once */
     THREAD_ELEMENTS = 64, /* the same in elements */
     RESIDENT = 3,         /* blocks of a multiprocessor; templates/filter/rows.cu asks for them */
-    ROOM_BYTES = 1 << 15, /* shared memory for elements kept of a tile */
+    ROOM_BYTES = 45056,   /* shared memory for elements kept of a tile */
     CPU_CHUNK = 4096,     /* elements, of which ... */
     CPU_BYTES = 1 << 16,  /* ... so many bytes of results stay in a cache */
     CPU_CHUNK_MIN = 64,

@@ -5,14 +5,14 @@
 //# grid:  as many blocks as are resident at once; tiles are handed out in the order in which blocks
 //#        ask
 //#
-//# A block counts what it keeps of a tile and publishes the number. It computes the results into shared
-//# memory, where they stand one after the other, and begins to load its next tile. Then it looks
-//# back for the number of all elements kept before the tile, which is where the results belong.
-//# Where more are kept than shared memory has room for, they are written in several rounds, and the
-//# next tile is loaded after the last one.
+//# A block counts what it keeps of a tile and publishes the number. Only then it looks back for where the
+//# results of the tile before that one belong, which it has put into shared memory, one after the other:
+//# nearly all tiles before have told their numbers by then. It writes them, puts the results of the
+//# current tile aside and begins to load the next one. Where a tile keeps more than there is room
+//# for, all but the last of its results are written at once, in rounds.
 //#
-//#     tile n:       count, publish | results aside | look back, write |
-//#     tile n + 1:                                  | load ........... | count, publish | ...
+//#     tile n - 1:   count, publish | look back .. | aside |                look back, write |
+//#     tile n:                                             load ... | count, publish | aside |
 //#
 //# A tile's word is 0 at first, then the number kept of the tile (mark 1), then the number kept of it and
 //# all tiles before (mark 2). A block waits for tiles with smaller numbers only; blocks that are running
@@ -20,9 +20,9 @@
 //# its way. See D. Merrill, M. Garland, "Single-pass Parallel Prefix Scan with Decoupled Look-back",
 //# NVIDIA NVR-2016-002. Sums of whole numbers do not depend on the order, so nothing else here does.
 //% own F G M P U V W a after all args ask at base base_ before bytes_ coming count d e fetch find
-//% own first from held_ in_ k keep kept lane left look look_back many mark mine missing n needed
-//% own next number of_thread op out_ q r reg_ rows stage start sum tell tickets tile tiles to told
-//% own total turn u v w warp warps whole words
+//% own first from held held_ held_from held_sum in_ k keep kept known lane left look look_back
+//% own many mark mine missing more n needed number of_thread op out_ put q r reg_ rows settle
+//% own stage start sum tell tickets tile tiles to told total turn u v w warp warps whole words
 //% plain __popc
 //% insert scan/common.cu:tickets
 KILN_FN void tell(unsigned long long *to, const long long number, const unsigned int mark)
@@ -80,9 +80,10 @@ ${entry}(const __grid_constant__ args a)
 //% insert scan/common.cu:locate
 //% insert scan/rows.cu:place
 //% insert scan/rows.cu:load
+    // Two turns of each: the next one begins while slow warps still read those of the last.
     __shared__ int tickets[2];
-    __shared__ int warps[G / 32];
-    __shared__ long long base;
+    __shared__ int warps[2][G / 32];
+    __shared__ long long base; // kept before the tile that is written
 //% for p in outputs
     __shared__ alignas(16) unsigned char bytes_${p.name}[M * sizeof(${p.type})];
     ${p.type} *const held_${p.name} = (${p.type} *)bytes_${p.name};
@@ -90,35 +91,63 @@ ${entry}(const __grid_constant__ args a)
     const ${index} tiles = (${index})a.splits;
     unsigned long long *const told = (unsigned long long *)(a.tickets + 4);
     const rows r = find(0);
+    // What is aside: results number `held_from` and following of tile `held`, `held_count` of them. Where
+    // others of the tile have been written before, `base` is that of the tile already.
+    ${index} held = -1;
+    int held_sum = 0, held_from = 0;
+//% insert :write
     if (threadIdx.x == 0)
-        tickets[0] = ask(a.tickets);
+        tickets[1] = ask(a.tickets);
     __syncthreads();
-    ${index} tile = tickets[0];
+    ${index} tile = tickets[1];
     if (tile < tiles && count > 0)
         fetch(r, tile * (G * U));
-    for (int turn = 1; tile < tiles; turn ^= 1) {
+    for (int turn = 0;; turn ^= 1) {
+        const bool more = tile < tiles;
         const ${index} start = of_thread(tile * (G * U));
         int coming;
-        if (threadIdx.x == 0)
+        if (more && threadIdx.x == 0)
             coming = ask(a.tickets);
 //% insert :count
-        if (threadIdx.x == 0)
+        if (more && threadIdx.x == 0)
             tickets[turn] = coming;
         __syncthreads();
-        const ${index} next = tickets[turn];
         int before = 0, sum = 0; // kept of the warps before, and of all
         #pragma unroll
         for (int k = 0; k < G / 32; k++) {
             before = k == warp ? sum : before;
-            sum += warps[k];
+            sum += warps[turn][k];
         }
-        if (threadIdx.x == 0)
+        if (more && threadIdx.x == 0)
             tell(told + tile, sum, tile == 0 ? 2 : 1);
+        if (held >= 0) {
+            settle(held, held_sum, held_from > 0);
+            put(held_from, held_sum - held_from);
+            __syncthreads();
+        }
+        if (!more)
+            break;
+        held = tile;
+        held_sum = sum;
 //% insert :stage
-        stage(0);
-        if (sum <= M && next < tiles)
-            fetch(r, next * (G * U));
-        if (warp == 0) {
+        for (held_from = 0;; held_from += M) {
+            stage(held_from);
+            if (sum - held_from <= M)
+                break;
+            settle(held, held_sum, held_from > 0);
+            put(held_from, M);
+            __syncthreads();
+        }
+        tile = tickets[turn];
+        if (tile < tiles)
+            fetch(r, tile * (G * U));
+    }
+}
+
+//% part write
+//# settle(tile, sum, known) finds out where the results of a tile belong: `base`, for all threads.
+    auto settle = [&](const ${index} tile, const int sum, const bool known) {
+        if (warp == 0 && !known) {
             const long long number = look_back(told, tile, lane);
             if (lane == 0) {
                 base = number;
@@ -131,31 +160,22 @@ ${entry}(const __grid_constant__ args a)
             }
         }
         __syncthreads();
-        for (int from = 0; from < sum; from += M) {
-            if (from > 0) {
-                __syncthreads();
-                stage(from);
-                __syncthreads();
-            }
-            const int many = sum - from < M ? sum - from : M;
+    };
+//# put(from, many) writes the results that are aside, of which the first is number `from` of its tile.
+    auto put = [&](const int from, const int many) {
 //% for p in outputs
-            ${p.type} *const out_${p.name} = (${p.type} *)(base_${p.name} + (base + from) * (a.stride_${p.name}_${last} / V));
+        ${p.type} *const out_${p.name} = (${p.type} *)(base_${p.name} + (base + from) * (a.stride_${p.name}_${last} / V));
 //% end
-            for (int k = threadIdx.x; k < many; k += G) {
+        for (int k = threadIdx.x; k < many; k += G) {
 //% for p in outputs
 //% if p.vector
-                out_${p.name}[k] = held_${p.name}[k];
+            out_${p.name}[k] = held_${p.name}[k];
 //% else
-                *(${p.type} *)((char *)out_${p.name} + k * (a.stride_${p.name}_${last} / V)) = held_${p.name}[k];
+            *(${p.type} *)((char *)out_${p.name} + k * (a.stride_${p.name}_${last} / V)) = held_${p.name}[k];
 //% end
 //% end
-            }
         }
-        if (sum > M && next < tiles)
-            fetch(r, next * (G * U));
-        tile = next;
-    }
-}
+    };
 
 //% part count
 //# Which elements the thread keeps: bit v of kept[u]. first[u] is how many its warp keeps before those of
@@ -173,7 +193,7 @@ ${entry}(const __grid_constant__ args a)
             #pragma unroll
             for (int v = 0; v < V; v++) {
                 const ${index} e = (start + u * W) * V + v;
-                if (e < count && keep((ptrdiff_t)e
+                if (more && e < count && keep((ptrdiff_t)e
 //% for p in inputs
                     , in_${p.name}[${p.lane}]
 //% end
@@ -200,7 +220,7 @@ ${entry}(const __grid_constant__ args a)
             }
         }
         if (lane == 0)
-            warps[warp] = total;
+            warps[turn][warp] = total;
 
 //% part stage
 //# The results of elements from number `from` kept of the tile on, as many as there is room for.
