@@ -281,4 +281,5 @@ def main():
     print("time is up")
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -275,6 +275,13 @@ static const kiln_raw_call_options one_thread = {
     B(kiln_node_rearrange, (KILN_REARRANGE_HSTACK, &o.node, 1, NULL, 0, "f", 1))                   \
     A(kiln_array_rearrange, (KILN_REARRANGE_HSTACK, XY - 1, NULL, 0, &t.array, &err))              \
     A(kiln_array_sort, (o.x, NULL, &t.array, &err))                                                \
+    A(kiln_array_topk, (o.x, 1, NULL, &t.array, NULL, &err))                                       \
+    A(kiln_array_partition, (o.x, 0, NULL, &t.array, &err))                                        \
+    A(kiln_array_argpartition, (o.x, 0, NULL, &t.array, &err))                                     \
+    A(kiln_array_median, (o.x, NULL, &t.array, &err))                                              \
+    A(kiln_array_quantile, (o.x, NULL, 0, KILN_QUANTILE_LINEAR, NULL, &t.array, &err))             \
+    A(kiln_array_searchsorted, (o.x, o.x, false, NULL, &t.array, &err))                            \
+    B(kiln_node_sorting, ("sort", &o.node, 1, NULL, NULL, 0, 0, "f", 1))                           \
     A(kiln_array_argsort, (o.x, NULL, &t.array, &err))                                             \
     A(kiln_array_as_strided, (o.x, 1, shape, (const int64_t[]){0}, 0, &t.array, &err))             \
     A(kiln_array_sliding_window, (o.x, NULL, shape, &t.array, &err))                               \

@@ -18,6 +18,7 @@
 #define KILN_SORT_H
 
 #include "kiln/array.h"
+#include "kiln/node.h"
 #include "kiln/stream.h"
 
 /** Choices for the functions below. Zero in a field means its default. */
@@ -32,6 +33,23 @@ typedef struct kiln_sort_options {
     {                                                                                              \
         sizeof(kiln_sort_options), NULL, KILN_ALL_AXES, false                                      \
     }
+
+/** How a quantile that lies between two elements is made of them: NumPy's methods. Values are pinned. */
+typedef enum kiln_quantile_method {
+    KILN_QUANTILE_LINEAR = 0,
+    KILN_QUANTILE_INVERTED_CDF = 1,
+    KILN_QUANTILE_AVERAGED_INVERTED_CDF = 2,
+    KILN_QUANTILE_CLOSEST_OBSERVATION = 3,
+    KILN_QUANTILE_INTERPOLATED_INVERTED_CDF = 4,
+    KILN_QUANTILE_HAZEN = 5,
+    KILN_QUANTILE_WEIBULL = 6,
+    KILN_QUANTILE_MEDIAN_UNBIASED = 7,
+    KILN_QUANTILE_NORMAL_UNBIASED = 8,
+    KILN_QUANTILE_LOWER = 9,
+    KILN_QUANTILE_HIGHER = 10,
+    KILN_QUANTILE_MIDPOINT = 11,
+    KILN_QUANTILE_NEAREST = 12
+} kiln_quantile_method;
 
 KILN_EXTERN_C_BEGIN
 
@@ -57,6 +75,82 @@ KILN_API KILN_NODISCARD kiln_status kiln_array_sort(const kiln_array *array,
 KILN_API KILN_NODISCARD kiln_status kiln_array_argsort(const kiln_array *array,
                                                        const kiln_sort_options *opts,
                                                        kiln_array **out, kiln_error *err);
+
+/**
+ * The k first elements of each row by rank, and their places: the largest, largest first; with
+ * `opts->descending` set the smallest, smallest first. NaN are taken only where numbers are too few; of equal
+ * elements those that come first.
+ *
+ * @param values_out   As in kiln_array_sort(), with k elements along the axis.
+ * @param indices_out  int64 places in the row; NULL: not wanted.
+ * @return As kiln_array_sort(); ERR_ARGUMENT for a k that is negative or larger than a row.
+ */
+KILN_API KILN_NODISCARD kiln_status kiln_array_topk(const kiln_array *array, int64_t k,
+                                                    const kiln_sort_options *opts,
+                                                    kiln_array **values_out,
+                                                    kiln_array **indices_out, kiln_error *err);
+
+/** NumPy's partition: the element at place `kth` (from the end where it is negative) is that of the sorted row,
+ *  no smaller ones come behind it and no larger ones before. kiln sorts the rows whole. ERR_ARGUMENT for a
+ *  place that no element has. */
+KILN_API KILN_NODISCARD kiln_status kiln_array_partition(const kiln_array *array, int64_t kth,
+                                                         const kiln_sort_options *opts,
+                                                         kiln_array **out, kiln_error *err);
+KILN_API KILN_NODISCARD kiln_status kiln_array_argpartition(const kiln_array *array, int64_t kth,
+                                                            const kiln_sort_options *opts,
+                                                            kiln_array **out, kiln_error *err);
+
+/**
+ * The median of each row along an axis, which the result lacks: the mean of the two elements in the middle.
+ * float64 for integers and bool, else the array's dtype. NaN for rows that hold a NaN.
+ *
+ * @param opts  `descending` is not looked at.
+ * @return As kiln_array_sort(); ERR_SHAPE for rows without elements.
+ */
+KILN_API KILN_NODISCARD kiln_status kiln_array_median(const kiln_array *array,
+                                                      const kiln_sort_options *opts,
+                                                      kiln_array **out, kiln_error *err);
+
+/**
+ * Quantiles of each row: the result has an axis for the `count` numbers of `q`, each from 0 to 1, and behind it
+ * those of the array but the one that is named. Dtypes and NaN as of kiln_array_median(); methods that take
+ * elements give the array's dtype.
+ *
+ * @return As kiln_array_median(); ERR_RANGE for a q that is not between 0 and 1, ERR_DTYPE for complex numbers,
+ *         ERR_ARGUMENT for no method.
+ */
+KILN_API KILN_NODISCARD kiln_status kiln_array_quantile(const kiln_array *array, const double *q,
+                                                        size_t count, kiln_quantile_method method,
+                                                        const kiln_sort_options *opts,
+                                                        kiln_array **out, kiln_error *err);
+
+/**
+ * NumPy's searchsorted: for each of `values`, at which place it would have to be put into the sorted vector
+ * `sorted` to keep it sorted; before equal elements, or with `right` behind them. int64, of the shape of `values`.
+ *
+ * Both take their common dtype. NaN count as larger than all numbers. Nothing checks that `sorted` is sorted.
+ *
+ * @param stream  NULL: the context's own.
+ * @return ERR_SHAPE for a `sorted` that has not one axis; ERR_DTYPE for complex numbers; ERR_OUTPUT.
+ */
+KILN_API KILN_NODISCARD kiln_status kiln_array_searchsorted(const kiln_array *sorted,
+                                                            const kiln_array *values, bool right,
+                                                            kiln_stream *stream, kiln_array **out,
+                                                            kiln_error *err);
+
+/**
+ * The same in a graph, by the name that the function has in expressions: sort, argsort, partition, argpartition,
+ * topk, median, quantile, percentile (0 to 100), searchsorted.
+ *
+ * @param axes     The one axis; NULL: all elements.
+ * @param numbers  What the function takes besides arrays: the place of partition and argpartition, the k of topk,
+ *                 the q of quantile and percentile, of which a node has one (by the method `linear`).
+ * @param result   Of topk: 0 are the values, 1 their places. Else 0.
+ */
+KILN_API kiln_node kiln_node_sorting(const char *function, const kiln_node *operands,
+                                     size_t operand_count, const kiln_axes *axes,
+                                     const double *numbers, size_t number_count, size_t result,
+                                     const char *file, int line);
 
 KILN_EXTERN_C_END
 

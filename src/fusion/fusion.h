@@ -88,6 +88,7 @@ enum { KILN__OPAQUE_OPERANDS = 16, KILN__OPAQUE_RESULTS = 3 };
 typedef enum kiln__opaque_data {
     KILN__OPAQUE_NONE,
     KILN__OPAQUE_NUMBER, /* a whole number, written behind the operands */
+    KILN__OPAQUE_NUMBERS, /* an axis and numbers, written behind the operands */
     KILN__OPAQUE_LIST,   /* nothing; its operands, of any number, are written as a list */
     KILN__OPAQUE_TEXT    /* a text with its end, written before the operands, of any number */
 } kiln__opaque_data;
@@ -106,6 +107,11 @@ typedef struct kiln__opaque {
     /* The same with an epilogue and perhaps one more operand, a number for each column, that is added
      * before it; NULL: there is none. */
     const struct kiln__opaque *(*finish)(kiln_epilogue epilogue, bool bias);
+    /* KILN__OPAQUE_NUMBERS: whether an axis is the first number, and which where none is named; behind it one
+     * for each letter of `numbers`, 'i' a whole one, 'd' the bits of a double. */
+    bool takes_axis;
+    int64_t axis;
+    const char *numbers;
 } kiln__opaque;
 
 /* A recorded node. Zero-initialised, plain bytes but for texts: compared field by field. */

@@ -306,6 +306,38 @@ static kiln_status call_draw(kiln__parser *p, kiln__parsed_call *c, kiln_draw dr
     return KILN_OK;
 }
 
+/* An axis and numbers: the axis by name or behind the others. */
+static kiln_status read_numbers(const kiln__parser *p, const kiln__parsed_call *c,
+                                kiln__opaque_given *given, int64_t *data)
+{
+    const kiln__opaque *o = given->operation;
+    const size_t numbers = strlen(o->numbers), least = given->count + numbers;
+    const kiln__parsed *axis = c->count > least ? &c->arg[least] : &c->axis;
+
+    KILN_CHECK(need_count(p, c, least, least + (o->takes_axis && c->axis.width == 0)));
+    if (o->takes_axis) {
+        data[0] = axis->kind == KILN__PARSED_NONE ? INT64_MIN : o->axis;
+        if (axis->width != 0 && axis->kind != KILN__PARSED_NONE)
+            KILN_CHECK(kiln__need_integer(p, axis, &data[0]));
+        given->data_count = 1;
+    }
+    for (size_t k = 0; k < numbers; k++) {
+        const kiln__parsed *v = &c->arg[given->count + k];
+        const bool whole = v->kind == KILN__PARSED_NODE && v->node.kind == KILN_NODE_INT;
+        int64_t *const to = &data[given->data_count++];
+        if (o->numbers[k] == 'i') {
+            KILN_CHECK(kiln__need_integer(p, v, to));
+            continue;
+        }
+        if (!whole && (v->kind != KILN__PARSED_NODE || v->node.kind != KILN_NODE_FLOAT))
+            return kiln__parse_fail(p, v->at, v->width, KILN_ERR_ARGUMENT,
+                                    "a number must stand here");
+        const double real = whole ? (double)v->node.value.i : v->node.value.f;
+        memcpy(to, &real, sizeof real);
+    }
+    return KILN_OK;
+}
+
 /* What an operation has beside its operands, from the arguments that are no operands. `*first_out`: which
  * argument is the first operand. */
 static kiln_status read_data(const kiln__parser *p, const kiln__parsed_call *c,
@@ -325,6 +357,8 @@ static kiln_status read_data(const kiln__parser *p, const kiln__parsed_call *c,
         KILN_CHECK(need_count(p, c, arity + 1, arity + 1));
         given->data_count = 1;
         return kiln__need_integer(p, &c->arg[arity], data);
+    case KILN__OPAQUE_NUMBERS:
+        return read_numbers(p, c, given, data);
     case KILN__OPAQUE_TEXT:
         break;
     }
@@ -377,8 +411,10 @@ static kiln_status call_opaque(kiln__parser *p, const kiln__parsed_call *c, cons
     if (items == NULL)
         return kiln__fail_memory(p->err, results * sizeof *items);
     KILN_CHECK(read_data(p, c, &given, data, &first));
-    if (c->axis.width + c->dtype.width + c->keepdims.width != 0)
-        return fail_call(p, c, KILN_ERR_NAME, "takes no axis, keepdims or dtype");
+    if ((o->takes_axis ? 0 : c->axis.width) + c->dtype.width + c->keepdims.width != 0)
+        return fail_call(p, c, KILN_ERR_NAME,
+                         o->takes_axis ? "takes no keepdims or dtype"
+                                       : "takes no axis, keepdims or dtype");
     KILN_CHECK(read_operands(p, c, first, &given, operands));
     for (size_t k = 0; k < results; k++)
         items[k] = kiln__opaque_node(&given, k, KILN__PLACE(c->at));

@@ -1,5 +1,6 @@
 /*
- * opaque.c - operations of graphs that a function does as a whole: products of arrays, factorisations, choices.
+ * opaque.c - operations of graphs that a function does as a whole: products of arrays, factorisations, choices,
+ * sorts.
  *
  *     kiln_node_matmul, `a @ b`, `solve(a, b)` > a node of the table below
  *     planning > [infer: the function's own rules, of arrays without memory]
@@ -11,6 +12,7 @@
 #include "graph/graph.h"
 #include "indexing/indexing.h"
 #include "linalg/linalg.h"
+#include "sorting/sorting.h"
 
 typedef struct operation {
     kiln__opaque plan; /* first: a node has the address of it */
@@ -20,7 +22,7 @@ typedef struct operation {
     kiln_status (*run)(const struct operation *op, const kiln_array *const *operands, size_t count,
                        const int64_t *data, kiln_stream *stream, kiln_array **outs,
                        kiln_error *err);
-    int function;           /* kiln__linalg_function, kiln__tensor_function, kiln__chooser */
+    int function; /* kiln__linalg_function, kiln__tensor_function, kiln__chooser, kiln__sorting_function */
     kiln_epilogue epilogue; /* of a product, behind the bias that is operand 2, if there is one */
 } operation;
 
@@ -104,50 +106,100 @@ static kiln_status run_chosen(const operation *op, const kiln_array *const *oper
     return kiln__choose_into((kiln__chooser)op->function, operands, stream, outs, err);
 }
 
+/* ---- sorting --------------------------------------------------------------------------------------- */
+
+static kiln_status infer_sorting(const operation *op, const kiln_array *const *operands,
+                                 size_t count, const int64_t *data, kiln__linalg_value *results,
+                                 kiln_error *err)
+{
+    kiln__sorting_value values[2];
+
+    (void)count;
+    KILN_CHECK(
+        kiln__sorting_infer((kiln__sorting_function)op->function, operands, data, values, err));
+    for (int k = 0; k < op->plan.result_count; k++) {
+        results[k].dtype = values[k].dtype;
+        results[k].rank = values[k].rank;
+        memcpy(results[k].shape, values[k].shape, sizeof values[k].shape);
+    }
+    return KILN_OK;
+}
+
+static kiln_status run_sorting(const operation *op, const kiln_array *const *operands, size_t count,
+                               const int64_t *data, kiln_stream *stream, kiln_array **outs,
+                               kiln_error *err)
+{
+    (void)count;
+    return kiln__sorting_run((kiln__sorting_function)op->function, operands, data, stream, outs,
+                             err);
+}
+
 /* ---- the table ----------------------------------------------------------------------------------- */
 
 static kiln_status infer(const kiln__opaque *o, const kiln__opaque_value *values, size_t count,
                          const int64_t *data, kiln__opaque_value *results, kiln_error *err);
 static const kiln__opaque *finish(kiln_epilogue epilogue, bool bias);
 
-#define MATMUL(operands, what, finish, epilogue)                                                   \
+#define MATMUL(arity, what, made_of, last)                                                         \
     {                                                                                              \
-        {"matmul",                                                                                 \
-         operands,                                                                                 \
-         1,                                                                                        \
-         KILN__OPAQUE_NONE,                                                                        \
-         "a matrix product" what ", by a library where there is one",                              \
-         infer,                                                                                    \
-         finish},                                                                                  \
-            infer_matmul, run_matmul, 0, epilogue                                                  \
+        {.name = "matmul",                                                                         \
+         .operand_count = arity,                                                                   \
+         .result_count = 1,                                                                        \
+         .why = "a matrix product" what ", by a library where there is one",                       \
+         .infer = infer,                                                                           \
+         .finish = made_of},                                                                       \
+            infer_matmul, run_matmul, 0, last                                                      \
     }
-#define TENSOR(name, operands, data)                                                               \
-    {{#name, operands, 1, KILN__OPAQUE_##data, "made of matrix products and kernels", infer,       \
-      NULL},                                                                                       \
+#define TENSOR(function, arity, given)                                                             \
+    {{.name = #function,                                                                           \
+      .operand_count = arity,                                                                      \
+      .result_count = 1,                                                                           \
+      .data = KILN__OPAQUE_##given,                                                                \
+      .why = "made of matrix products and kernels",                                                \
+      .infer = infer},                                                                             \
      infer_tensor,                                                                                 \
      run_tensor,                                                                                   \
-     KILN__TENSOR_##name,                                                                          \
+     KILN__TENSOR_##function,                                                                      \
      KILN_EPILOGUE_NONE},
-#define LINALG(name, operands, results)                                                            \
-    {{#name, operands, results, KILN__OPAQUE_NONE,                                                 \
-      "a factorisation, by a library or by kernels of kiln's own", infer, NULL},                   \
+#define LINALG(function, arity, made)                                                              \
+    {{.name = #function,                                                                           \
+      .operand_count = arity,                                                                      \
+      .result_count = made,                                                                        \
+      .why = "a factorisation, by a library or by kernels of kiln's own",                          \
+      .infer = infer},                                                                             \
      infer_linalg,                                                                                 \
      run_linalg,                                                                                   \
-     KILN__LINALG_##name,                                                                          \
+     KILN__LINALG_##function,                                                                      \
      KILN_EPILOGUE_NONE},
-#define CHOOSE(name, operands, what)                                                               \
-    {                                                                                              \
-        {name,  operands, 2, KILN__OPAQUE_NONE, "elements put next to each other, in one pass",    \
-         infer, NULL},                                                                             \
-            infer_chosen, run_chosen, KILN__CHOOSE_##what, KILN_EPILOGUE_NONE                      \
-    }
-static const operation operations[] = {MATMUL(2, "", finish, KILN_EPILOGUE_NONE),
-                                       CHOOSE("compress", 2, MASKED),
-                                       CHOOSE("flatnonzero", 1, FLAT),
-                                       CHOOSE("nonzero", 1, ONE_AXIS),
-                                       CHOOSE("argwhere", 1, ROWS),
-                                       KILN__TENSOR_FUNCTIONS(TENSOR)
-                                           KILN__LINALG_FUNCTIONS(LINALG)};
+#define CHOOSE(function, arity, what)                                                              \
+    {{.name = function,                                                                            \
+      .operand_count = arity,                                                                      \
+      .result_count = 2,                                                                           \
+      .why = "elements put next to each other, in one pass",                                       \
+      .infer = infer},                                                                             \
+     infer_chosen,                                                                                 \
+     run_chosen,                                                                                   \
+     KILN__CHOOSE_##what,                                                                          \
+     KILN_EPILOGUE_NONE},
+#define SORTING(function, arity, made, given, first)                                               \
+    {{.name = #function,                                                                           \
+      .operand_count = arity,                                                                      \
+      .result_count = made,                                                                        \
+      .data = KILN__OPAQUE_NUMBERS,                                                                \
+      .why = "rows in order, by kernels of kiln's own",                                            \
+      .infer = infer,                                                                              \
+      .takes_axis = (arity) == 1,                                                                  \
+      .axis = first,                                                                               \
+      .numbers = given},                                                                           \
+     infer_sorting,                                                                                \
+     run_sorting,                                                                                  \
+     KILN__SORTING_##function,                                                                     \
+     KILN_EPILOGUE_NONE},
+static const operation operations[] = {
+    KILN__SORTING_FUNCTIONS(SORTING) CHOOSE("compress", 2, MASKED) CHOOSE("flatnonzero", 1, FLAT)
+        CHOOSE("nonzero", 1, ONE_AXIS) CHOOSE("argwhere", 1, ROWS)
+            MATMUL(2, "", finish, KILN_EPILOGUE_NONE),
+    KILN__TENSOR_FUNCTIONS(TENSOR) KILN__LINALG_FUNCTIONS(LINALG)};
 
 /* What a matmul becomes with what follows it: by epilogue, and whether there is a bias. */
 static const operation finished[][2] = {

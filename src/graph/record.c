@@ -9,6 +9,7 @@
  * where it was recorded, and is reported when it is used together with a node of a graph.
  */
 #include "graph/graph.h"
+#include "kiln/sort.h"
 
 /* What was recorded, and the line of the program that did. */
 typedef struct place {
@@ -467,6 +468,42 @@ static kiln_node add_linalg(const char *function, const kiln_node *operands, int
         return fault(graph, &at, KILN_ERR_ARGUMENT, "there is no result %zu; %s has %d", result,
                      o->name, o->result_count);
     const kiln__opaque_given given = {o, operands, (size_t)count, NULL, 0};
+    return kiln__opaque_node(&given, result, file, line);
+}
+
+kiln_node kiln_node_sorting(const char *function, const kiln_node *operands, size_t operand_count,
+                            const kiln_axes *axes, const double *numbers, size_t number_count,
+                            size_t result, const char *file, int line)
+{
+    const place at = {"sorting", file, line};
+    const kiln__opaque *o =
+        function != NULL ? kiln__opaque_named(function, strlen(function)) : NULL;
+    kiln_graph *graph = operands != NULL ? home(operands, operand_count) : NULL;
+    int64_t data[KILN__OPAQUE_DATA_MAX];
+    size_t count = 0;
+
+    if (graph == NULL)
+        return without_graph(&at);
+    if (o == NULL || o->data != KILN__OPAQUE_NUMBERS || (size_t)o->operand_count != operand_count ||
+        strlen(o->numbers) != number_count || (number_count > 0 && numbers == NULL))
+        return fault(graph, &at, KILN_ERR_NAME,
+                     "there is no function `%.60s` of %zu arrays and %zu numbers",
+                     function != NULL ? function : "NULL", operand_count, number_count);
+    if (result >= (size_t)o->result_count)
+        return fault(graph, &at, KILN_ERR_ARGUMENT, "there is no result %zu; %s has %d", result,
+                     o->name, o->result_count);
+    if (axes != NULL && (axes->count != 1 || !o->takes_axis))
+        return fault(graph, &at, KILN_ERR_AXIS, "%s takes %s", o->name,
+                     o->takes_axis ? "one axis or none" : "no axis");
+    if (o->takes_axis)
+        data[count++] = axes != NULL ? axes->axis[0] : INT64_MIN;
+    for (size_t k = 0; k < number_count; k++, count++) {
+        if (o->numbers[k] == 'd')
+            memcpy(&data[count], &numbers[k], sizeof numbers[k]);
+        else
+            data[count] = (int64_t)numbers[k];
+    }
+    const kiln__opaque_given given = {o, operands, operand_count, data, count};
     return kiln__opaque_node(&given, result, file, line);
 }
 

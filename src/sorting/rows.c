@@ -99,7 +99,7 @@ kiln_status kiln__rows_new(const kiln__rows *r, kiln_dtype dtype, int64_t length
     return kiln__array_new(r->ctx, dtype, r->rank, shape, NULL, r->stream, out, err);
 }
 
-kiln_status kiln__rows_deliver(const kiln__rows *r, kiln_array *made, kiln_array **out,
+kiln_status kiln__rows_deliver(const kiln__rows *r, kiln_array **made, kiln_array **out,
                                kiln_error *err)
 {
     const kiln_axes order = moved(r->rank, r->axis, true);
@@ -107,42 +107,50 @@ kiln_status kiln__rows_deliver(const kiln__rows *r, kiln_array *made, kiln_array
     kiln_status status = KILN_OK;
 
     if (*out == NULL && r->axis == r->rank - 1) {
-        *out = made;
+        *out = *made;
+        *made = NULL;
         return KILN_OK;
     }
-    KILN_TRY(kiln_array_transpose(made, &order, &view, err));
+    KILN_TRY(kiln_array_transpose(*made, &order, &view, err));
     if (*out != NULL) {
         KILN_TRY(kiln__array_assign_on(*out, view, r->stream, err));
         kiln__sort_used(*out, r->stream);
     } else {
-        KILN_TRY(kiln__array_copy_as(view, made->dtype, NULL, r->stream, out, err));
+        KILN_TRY(kiln__array_copy_as(view, view->dtype, NULL, r->stream, out, err));
     }
 
 done:
     kiln_array_release(view);
-    kiln_array_release(made);
     return status;
 }
 
-kiln_status kiln__rows_check_out(const kiln__rows *r, const char *what, kiln_dtype dtype,
-                                 int64_t length, const kiln_array *out, kiln_error *err)
+kiln_status kiln__sort_check_out(const char *what, const kiln_context *ctx, kiln_dtype dtype,
+                                 int rank, const int64_t *shape, const kiln_array *out,
+                                 kiln_error *err)
 {
-    if (out == NULL)
-        return KILN_OK;
-    KILN_CHECK(kiln__array_check(out, r->ctx, "out", err));
+    char text[160];
+
+    KILN_CHECK(kiln__array_check(out, ctx, "out", err));
     if (kiln__array_unwritable(out) != NULL)
         return kiln__fail(err, KILN_ERR_OUTPUT, "%s: the output %s", what,
                           kiln__array_unwritable(out));
     if (out->dtype != dtype)
         return kiln__fail(err, KILN_ERR_DTYPE, "%s: the result is %s, and the output %s", what,
                           kiln_dtype_name(dtype), kiln_dtype_name(out->dtype));
-    bool same = out->rank == r->rank;
-    for (int k = 0; same && k < r->rank; k++) {
-        const int64_t extent = k == r->axis ? length : r->shape[k < r->axis ? k : k - 1];
-        same = out->shape[k] == extent;
-    }
-    char text[160];
-    return same ? KILN_OK
-                : kiln__fail(err, KILN_ERR_OUTPUT, "%s: the output has the shape %s", what,
-                             kiln__shape_text(out->rank, out->shape, text, sizeof text));
+    if (out->rank != rank || memcmp(out->shape, shape, (size_t)rank * sizeof *shape) != 0)
+        return kiln__fail(err, KILN_ERR_OUTPUT, "%s: the output has the shape %s", what,
+                          kiln__shape_text(out->rank, out->shape, text, sizeof text));
+    return KILN_OK;
+}
+
+kiln_status kiln__rows_check_out(const kiln__rows *r, const char *what, kiln_dtype dtype,
+                                 int64_t length, const kiln_array *out, kiln_error *err)
+{
+    int64_t shape[KILN_RANK_MAX];
+
+    if (out == NULL)
+        return KILN_OK;
+    for (int k = 0; k < r->rank; k++)
+        shape[k] = k == r->axis ? length : r->shape[k < r->axis ? k : k - 1];
+    return kiln__sort_check_out(what, r->ctx, dtype, r->rank, shape, out, err);
 }

@@ -3,6 +3,11 @@
  */
 #include "sorting/sorting.h"
 
+bool kiln__sort_cuts(const kiln__sort *s)
+{
+    return !kiln__device_is_host(kiln__context_device(s->ctx)) && kiln__sort_fits_block(s);
+}
+
 kiln_status kiln__sort_rows(const kiln__sort *s, kiln_error *err)
 {
     if (s->rows == 0 || s->length == 0 || (s->sorted == NULL && s->order == NULL))
@@ -120,9 +125,7 @@ static kiln_status sort(const char *what, bool order, const kiln_array *x,
                           .order = order ? made->data : NULL,
                           .wide = true};
     KILN_TRY(kiln__sort_rows(&s, err));
-    kiln_array *const delivered = made;
-    made = NULL;
-    KILN_TRY(kiln__rows_deliver(&r, delivered, out, err));
+    KILN_TRY(kiln__rows_deliver(&r, &made, out, err));
 
 done:
     kiln_array_release(made);

@@ -86,7 +86,7 @@ static int digits_of(const kiln__sort *s)
 typedef struct rows_call {
     const void *keys;
     void *sorted, *order;
-    int32_t length, wide, from, digits;
+    int32_t length, wide, from, digits, keep;
 } rows_call;
 
 /* Threads and elements of each for rows of that length; no threads where they do not fit. */
@@ -109,7 +109,8 @@ static kiln_status sort_in_blocks(const kiln__sort *s, int threads, int items, k
                             .order = s->order,
                             .length = (int32_t)s->length,
                             .wide = s->wide,
-                            .digits = digits_of(s)};
+                            .digits = digits_of(s),
+                            .keep = (int32_t)(s->keep > 0 ? s->keep : s->length)};
     macros m = {.count = 0};
     void *entry = NULL;
 
@@ -260,6 +261,14 @@ done:
     }
     kiln_array_release(w.work);
     return status;
+}
+
+bool kiln__sort_fits_block(const kiln__sort *s)
+{
+    int threads = 0, items = 0;
+
+    fit_rows(s, &threads, &items);
+    return threads > 0 && s->rows <= INT32_MAX;
 }
 
 kiln_status kiln__sort_rows_cuda(const kiln__sort *s, kiln_error *err)

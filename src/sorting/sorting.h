@@ -9,6 +9,9 @@
  * sort_cpu.c  stable radix sort of rows on the cpu device
  * sort_cuda.c stable radix sort of rows on CUDA devices
  * sort.c      sort and argsort
+ * select.c    topk, partition, median, quantile
+ * search.c    searchsorted, digitize
+ * functions.c the same for graphs
  *
  * Uses core, ops, device, context, array, codegen, jit, kernel.
  */
@@ -51,12 +54,17 @@ typedef struct kiln__sort {
     void *sorted;     /* NULL: not wanted; does not overlap `keys` */
     void *order;      /* where each sorted element stood in its row; NULL: not wanted */
     bool wide;        /* `order` is int64, else int32 (uint32 beyond 2^31 elements) */
+    int64_t keep; /* results have only so many elements a row, the first ones; 0: all. Only where
+                     kiln__sort_cuts() */
     int digits; /* only so many of the lowest digits differ: for unsigned keys that are known to be
                          small. 0: all. */
 } kiln__sort;
 
 /* Enqueue it. (sort.c) */
 kiln_status kiln__sort_rows(const kiln__sort *s, kiln_error *err);
+/* Whether `keep` can be asked for. */
+bool kiln__sort_cuts(const kiln__sort *s);
+bool kiln__sort_fits_block(const kiln__sort *s);                        /* (sort_cuda.c) */
 kiln_status kiln__sort_rows_cpu(const kiln__sort *s, kiln_error *err);  /* (sort_cpu.c) */
 kiln_status kiln__sort_rows_cuda(const kiln__sort *s, kiln_error *err); /* (sort_cuda.c) */
 
@@ -80,6 +88,51 @@ kiln_status kiln__sort_keys(const kiln_array *keys, int64_t bound, kiln_dtype or
 kiln_status kiln__sort_options_read(kiln_sort_options *o, const kiln_sort_options *given,
                                     kiln_error *err);
 
+/* Of a quantile by that method, of an array of `dtype`. (select.c) */
+kiln_dtype kiln__quantile_dtype(kiln_dtype dtype, kiln_quantile_method method);
+
+/* Whether these can be searched; the dtype that both become. ERR_SHAPE, ERR_DTYPE. (search.c) */
+kiln_status kiln__searchsorted_check(kiln_dtype sorted, int rank, kiln_dtype values,
+                                     kiln_dtype *common_out, kiln_error *err);
+
+/* ---- operations of graphs (functions.c) ---------------------------------------------------------- */
+
+/* X(name, operands, results, numbers, first): NumPy's function, with numbers behind its operands, of which 'd' is a
+ * double's bits; `first`: the axis that is meant where none is named. */
+#define KILN__SORTING_FUNCTIONS(X)                                                                 \
+    X(sort, 1, 1, "", -1)                                                                          \
+    X(argsort, 1, 1, "", -1)                                                                       \
+    X(partition, 1, 1, "i", -1)                                                                    \
+    X(argpartition, 1, 1, "i", -1)                                                                 \
+    X(topk, 1, 2, "i", -1)                                                                         \
+    X(median, 1, 1, "", KILN__SORT_ALL)                                                            \
+    X(quantile, 1, 1, "d", KILN__SORT_ALL)                                                         \
+    X(percentile, 1, 1, "d", KILN__SORT_ALL)                                                       \
+    X(searchsorted, 2, 1, "", 0)
+
+#define KILN__SORT_ALL INT64_MIN
+
+typedef enum kiln__sorting_function {
+#define KILN__SORTING_VALUE(name, operands, results, numbers, first) KILN__SORTING_##name,
+    KILN__SORTING_FUNCTIONS(KILN__SORTING_VALUE)
+#undef KILN__SORTING_VALUE
+        KILN__SORTING_COUNT
+} kiln__sorting_function;
+
+typedef struct kiln__sorting_value {
+    kiln_dtype dtype;
+    int rank;
+    int64_t shape[KILN_RANK_MAX];
+} kiln__sorting_value;
+
+/* The results (room for two) of a function; of the operands only dtypes and shapes are read. `data`: the axis, then
+ * the numbers. ERR_AXIS, ERR_SHAPE, ERR_ARGUMENT, ERR_DTYPE. */
+kiln_status kiln__sorting_infer(kiln__sorting_function function, const kiln_array *const *operands,
+                                const int64_t *data, kiln__sorting_value *results, kiln_error *err);
+kiln_status kiln__sorting_run(kiln__sorting_function function, const kiln_array *const *operands,
+                              const int64_t *data, kiln_stream *stream, kiln_array **outs,
+                              kiln_error *err);
+
 /* ---- arrays as rows (rows.c) --------------------------------------------------------------------- */
 
 /* An array whose rows run along its last axis, without gaps: `x` itself or a copy. */
@@ -99,13 +152,16 @@ void kiln__rows_end(kiln__rows *r);
 /* Room for results: rows of `length` elements. */
 kiln_status kiln__rows_new(const kiln__rows *r, kiln_dtype dtype, int64_t length, kiln_array **out,
                            kiln_error *err);
-/* Put rows back along the axis and hand them out: a new array where *out is NULL, else into that one. `made` is
- * taken over. */
-kiln_status kiln__rows_deliver(const kiln__rows *r, kiln_array *made, kiln_array **out,
+/* Put rows back along the axis and hand them out: a new array where *out is NULL, else into that one. `*made`
+ * is NULL afterwards where it was handed out itself. */
+kiln_status kiln__rows_deliver(const kiln__rows *r, kiln_array **made, kiln_array **out,
                                kiln_error *err);
 /* What an array given as *out must be: ERR_OUTPUT, ERR_DTYPE, ERR_SHAPE before anything is done. */
 kiln_status kiln__rows_check_out(const kiln__rows *r, const char *what, kiln_dtype dtype,
                                  int64_t length, const kiln_array *out, kiln_error *err);
+kiln_status kiln__sort_check_out(const char *what, const kiln_context *ctx, kiln_dtype dtype,
+                                 int rank, const int64_t *shape, const kiln_array *out,
+                                 kiln_error *err);
 
 /* Remember that `stream` uses an array. Accepts NULL. */
 static inline void kiln__sort_used(const kiln_array *x, kiln_stream *stream)

@@ -1,8 +1,8 @@
 //% insert sorting/tile.cu
 //% plain EXCHANGED ITEMS KILN__ORDER KILN__SORT_FN KILN__UNROLL ORDER ROOM T THREADS TILE at base
-//% plain bytes c clear_room count_tile digit digit_of digits exchange_tile first from items k keys
-//% plain keys_out kiln_sort_rows length nullptr order order_out rank_tile ranks room rows_call
-//% plain start tile_room total w wide word
+//% plain bytes c clear_room count_tile digit digit_of digits exchange_tile first from items k keep
+//% plain keys keys_out kiln_sort_rows length nullptr order order_out rank_tile ranks room rows_call
+//% plain start tile_room to total w wide word
 // Rows that fit a block: a block sorts one row by all digits, which it holds in registers and exchanges through
 // shared memory.
 //
@@ -16,6 +16,7 @@ struct rows_call {
     int length;
     int wide; // order_out has 64 bits, else 32
     int from, digits;
+    int keep; // so many elements are written, to rows of that length
 };
 
 // What is ranked is written where it goes, and read in the order of the tile again.
@@ -64,15 +65,16 @@ extern "C" __global__ void __launch_bounds__(THREADS) kiln_sort_rows(const rows_
     }
     KILN__UNROLL for (int k = 0; k < ITEMS; k++) {
         const int at = first + k * 32;
-        if (at >= c.length)
+        const long long to = (long long)blockIdx.x * c.keep + at;
+        if (at >= c.keep)
             continue;
         if (c.keys_out != nullptr)
-            c.keys_out[base + at] = w[k];
+            c.keys_out[to] = w[k];
         if constexpr (ORDER) {
             if (c.wide)
-                ((long long *)c.order_out)[base + at] = order[k];
+                ((long long *)c.order_out)[to] = order[k];
             else
-                ((int *)c.order_out)[base + at] = order[k];
+                ((int *)c.order_out)[to] = order[k];
         }
     }
 }

@@ -1,0 +1,103 @@
+/*
+ * search.c - searchsorted: places in a sorted vector, by a binary search for each value.
+ */
+#include <stdio.h>
+
+#include "ops/ops.h"
+#include "sorting/sorting.h"
+
+typedef struct wanted {
+    kiln_dtype sorted, values, common;
+    bool right;
+} wanted;
+
+/* The search goes on to the right while what stands in the middle comes before the value. NaN is behind numbers. */
+static kiln_status define(kiln_context *ctx, const void *data, kiln__kernel **out, kiln_error *err)
+{
+    const wanted *w = data;
+    const bool floating = kiln_dtype_kind(w->common) == 'f';
+    kiln__buf in = KILN__BUF_INIT, op = KILN__BUF_INIT;
+
+    kiln__buf_printf(&in, "raw %s s, int64 count, %s v", kiln_dtype_name(w->sorted),
+                     kiln_dtype_name(w->values));
+    kiln__buf_printf(&op, "const %s value = ", kiln_dtype_ctype(w->common));
+    kiln__cast_text(&op, w->values, w->common, "v");
+    kiln__buf_printf(&op,
+                     ";\nlong long low = 0, high = count;\n"
+                     "while (low < high) {\n"
+                     "    const long long middle = low + (high - low) / 2;\n"
+                     "    const %s here = ",
+                     kiln_dtype_ctype(w->common));
+    kiln__cast_text(&op, w->sorted, w->common, "s[middle]");
+    kiln__buf_printf(
+        &op,
+        ";\n    if (%s)\n        low = middle + 1;\n    else\n        high = middle;\n}\n"
+        "z = low;",
+        w->right
+            ? floating ? "!(value < here || (here != here && value == value))" : "!(value < here)"
+        : floating ? "here < value || (value != value && here == here)"
+                   : "here < value");
+    const kiln__definition_request request = {
+        .name = "kiln_searchsorted",
+        .in = in.text,
+        .out = "int64 z",
+        .snippet = {[KILN__SNIPPET_OP] = op.text},
+    };
+    const kiln_status status =
+        in.failed || op.failed
+            ? kiln__fail_memory(err, sizeof request)
+            : kiln__kernel_new(ctx, false, &kiln__loop_calls, &request, out, err);
+    kiln__buf_clear(&in);
+    kiln__buf_clear(&op);
+    return status;
+}
+
+kiln_status kiln__searchsorted_check(kiln_dtype sorted, int rank, kiln_dtype values,
+                                     kiln_dtype *common_out, kiln_error *err)
+{
+    if (rank != 1)
+        return kiln__fail(err, KILN_ERR_SHAPE,
+                          "searchsorted: what is searched is a vector; this array has %d axes",
+                          rank);
+    if (!kiln__promote(sorted, values, common_out) || kiln_dtype_kind(*common_out) == 'c')
+        return kiln__fail(err, KILN_ERR_DTYPE, "searchsorted: %s and %s have no common real dtype",
+                          kiln_dtype_name(sorted), kiln_dtype_name(values));
+    return KILN_OK;
+}
+
+kiln_status kiln_array_searchsorted(const kiln_array *sorted, const kiln_array *values, bool right,
+                                    kiln_stream *stream, kiln_array **out, kiln_error *err)
+{
+    kiln_elementwise_call_options o = KILN_ELEMENTWISE_CALL_OPTIONS_INIT;
+    wanted w = {.right = right};
+    kiln_array *vector = NULL;
+    kiln__kernel *kernel = NULL;
+    kiln_status status = KILN_OK;
+
+    KILN_CHECK_NULL(out, err);
+    KILN_CHECK(kiln__array_check(sorted, NULL, "sorted", err));
+    KILN_CHECK(kiln__array_check(values, sorted->ctx, "values", err));
+    w.sorted = sorted->dtype;
+    w.values = values->dtype;
+    KILN_TRY(kiln__searchsorted_check(w.sorted, sorted->rank, w.values, &w.common, err));
+    KILN_TRY(kiln__device_check(kiln__context_device(sorted->ctx), err));
+    KILN_TRY(kiln__context_stream(sorted->ctx, stream, &o.stream, err));
+    if (*out != NULL)
+        KILN_TRY(kiln__sort_check_out("searchsorted", sorted->ctx, KILN_INT64, values->rank,
+                                      values->shape, *out, err));
+    if (sorted->contiguous)
+        vector = kiln_array_retain((kiln_array *)sorted);
+    else
+        KILN_TRY(kiln__array_copy_as(sorted, sorted->dtype, NULL, o.stream, &vector, err));
+    const uint64_t key = (uint64_t)w.sorted << 16 | (uint64_t)w.values << 8 | w.right;
+    KILN_TRY(kiln__kept_kernel(sorted->ctx, define, &w, key, &kernel, err));
+    const kiln_arg args[] = {kiln_arg_array(vector), kiln_arg_int(sorted->size),
+                             kiln_arg_array((kiln_array *)values), kiln_arg_out(out)};
+    status = kiln_elementwise_run((kiln_elementwise *)kernel, args, KILN_COUNT_OF(args), &o, err);
+    if (status != KILN_OK)
+        status = kiln__fail_as("searchsorted", status, err);
+
+done:
+    kiln_array_release(vector);
+    return status;
+}

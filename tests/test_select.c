@@ -1,0 +1,330 @@
+/*
+ * test_select.c - topk, partition, median, quantile and searchsorted: at once, and in graphs and expressions.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kiln/kiln.h"
+#include "test_env.h"
+
+static kiln_array *of_floats(test_env *t, int rank, const int64_t *shape, const float *values)
+{
+    kiln_array *x = NULL;
+    OK(t, kiln_array_from_host(t->ctx, KILN_FLOAT32, rank, shape, values, NULL, &x, &t->err));
+    return x;
+}
+
+/* How many of `count` numbers come before `v` in a sorted row: smaller ones, and all but NaN before NaN. */
+static int64_t count_before(const float *values, int64_t count, float v, bool equal_too)
+{
+    int64_t before = 0;
+    for (int64_t k = 0; k < count; k++) {
+        const float w = values[k];
+        before += isnan(v) ? (equal_too || !isnan(w)) : (w < v || (equal_too && w == v));
+    }
+    return before;
+}
+
+/* ---- topk -------------------------------------------------------------------------------------------- */
+
+/* Element n of the k largest has n elements that are larger, or equal and before it. */
+static void check_topk(test_env *t, int64_t rows, int64_t length, int64_t k, bool smallest)
+{
+    const int64_t shape[] = {rows, length};
+    float *const given = malloc((size_t)(rows * length) * sizeof *given);
+    float *const values = malloc((size_t)(rows * k) * sizeof *values);
+    int64_t *const places = malloc((size_t)(rows * k) * sizeof *places);
+    kiln_array *x = NULL, *y = NULL, *z = NULL;
+    kiln_sort_options o = KILN_SORT_OPTIONS_INIT;
+
+    for (int64_t n = 0; n < rows * length; n++)
+        given[n] = test_random_below(t, 50) == 0 ? NAN : (float)test_random_below(t, 100) - 50;
+    x = of_floats(t, 2, shape, given);
+    o.axes = KILN_AXES(1);
+    o.descending = smallest;
+    OK(t, kiln_array_topk(x, k, &o, &y, &z, &t->err));
+    OK(t, kiln_array_to_host(y, values, (size_t)(rows * k) * 4, NULL, &t->err));
+    OK(t, kiln_array_to_host(z, places, (size_t)(rows * k) * 8, NULL, &t->err));
+    for (int64_t n = 0; n < rows * k; n++) {
+        const float *row = given + n / k * length, v = row[places[n]];
+        int64_t before = 0;
+        for (int64_t j = 0; j < length; j++) {
+            const float w = row[j];
+            const bool equal = w == v || (isnan(w) && isnan(v));
+            const bool first = isnan(v) ? !isnan(w) : smallest ? w < v : w > v;
+            before += first || (equal && j < places[n]);
+        }
+        assert_int_equal(before, n % k);
+        assert_memory_equal(&values[n], &v, sizeof v);
+    }
+    kiln_array_release(x);
+    kiln_array_release(y);
+    kiln_array_release(z);
+    free(given);
+    free(values);
+    free(places);
+}
+
+static void test_select__finds_the_k_first_of_rows(void **state)
+{
+    test_env *t = *state;
+
+    check_topk(t, 3, 20, 5, false);
+    check_topk(t, 2, 300, 1, true);
+    check_topk(t, 1, 17000, 40, false);
+    check_topk(t, 2, 7, 7, true);
+}
+
+static void test_select__refuses_a_k_that_no_row_has(void **state)
+{
+    test_env *t = *state;
+    const int64_t shape[] = {2, 3};
+    kiln_array *x = test_ramp(t, 2, shape), *y = NULL, *z = NULL;
+    kiln_sort_options o = KILN_SORT_OPTIONS_INIT;
+    const double q[] = {0.5, 1.5};
+
+    o.axes = KILN_AXES(1);
+    FAILS(t, KILN_ERR_ARGUMENT, kiln_array_topk(x, 4, &o, &y, &z, &t->err), "k is 4", "3 elements");
+    FAILS(t, KILN_ERR_ARGUMENT, kiln_array_topk(x, -1, &o, &y, NULL, &t->err), "k is -1");
+    FAILS(t, KILN_ERR_ARGUMENT, kiln_array_partition(x, 3, &o, &y, &t->err), "place 3",
+          "3 elements");
+    FAILS(t, KILN_ERR_ARGUMENT, kiln_array_argpartition(x, -7, NULL, &y, &t->err), "place -7", "6");
+    FAILS(t, KILN_ERR_RANGE, kiln_array_quantile(x, q, 2, KILN_QUANTILE_LINEAR, &o, &y, &t->err),
+          "quantile: 1.5 is not between 0 and 1");
+    FAILS(t, KILN_ERR_ARGUMENT,
+          kiln_array_quantile(x, q, 1, (kiln_quantile_method)13, &o, &y, &t->err), "method 13");
+    FAILS(t, KILN_ERR_NULL, kiln_array_quantile(x, NULL, 1, KILN_QUANTILE_LINEAR, &o, &y, &t->err),
+          "`q`");
+    FAILS(t, KILN_ERR_SHAPE, kiln_array_searchsorted(x, x, false, NULL, &y, &t->err), "2 axes");
+    assert_null(y);
+    kiln_array_release(x);
+    const int64_t none[] = {2, 0};
+    OK(t, kiln_array_zeros(t->ctx, KILN_COMPLEX64, 2, none, &x, &t->err));
+    FAILS(t, KILN_ERR_SHAPE, kiln_array_median(x, &o, &y, &t->err),
+          "median: a row has no elements");
+    FAILS(t, KILN_ERR_DTYPE, kiln_array_quantile(x, q, 1, KILN_QUANTILE_LINEAR, &o, &y, &t->err),
+          "complex");
+    kiln_array_release(x);
+}
+
+/* ---- median and quantile ------------------------------------------------------------------------------- */
+
+/* np.quantile([7.5, -2, 0.25, 3, 11, -6.5, 4, 9, 1, 2], [0, 0.1, 0.25, 0.37, 0.5, 0.75, 1], method=...) */
+static const double numpy_quantiles[13][7] = {
+    {-6.5, -2.4499999999999997, 0.4375, 1.33, 2.5, 6.625, 11.0},  /* linear */
+    {-6.5, -6.5, 0.25, 1.0, 2.0, 7.5, 11.0},                      /* inverted_cdf */
+    {-6.5, -4.25, 0.25, 1.0, 2.5, 7.5, 11.0},                     /* averaged_inverted_cdf */
+    {-6.5, -6.5, -2.0, 1.0, 2.0, 7.5, 11.0},                      /* closest_observation */
+    {-6.5, -6.5, -0.875, 0.7750000000000001, 2.0, 5.75, 11.0},    /* interpolated_inverted_cdf */
+    {-6.5, -4.25, 0.25, 1.2000000000000002, 2.5, 7.5, 11.0},      /* hazen */
+    {-6.5, -6.05, -0.3125, 1.0700000000000003, 2.5, 7.875, 11.0}, /* weibull */
+    {-6.5, -4.85, 0.06249999999999967, 1.1566666666666672, 2.5, 7.625000000000001,
+     11.0},                                                         /* median_unbiased */
+    {-6.5, -4.7, 0.109375, 1.1675000000000004, 2.5, 7.59375, 11.0}, /* normal_unbiased */
+    {-6.5, -6.5, 0.25, 1.0, 2.0, 4.0, 11.0},                        /* lower */
+    {-6.5, -2.0, 1.0, 2.0, 3.0, 7.5, 11.0},                         /* higher */
+    {-6.5, -4.25, 0.625, 1.5, 2.5, 5.75, 11.0},                     /* midpoint */
+    {-6.5, -2.0, 0.25, 1.0, 2.0, 7.5, 11.0},                        /* nearest */
+};
+
+static void test_select__has_the_quantiles_of_numpy(void **state)
+{
+    static const double given[] = {7.5, -2, 0.25, 3, 11, -6.5, 4, 9, 1, 2};
+    static const double q[] = {0, 0.1, 0.25, 0.37, 0.5, 0.75, 1};
+    const int64_t shape[] = {10};
+    test_env *t = *state;
+    kiln_array *x = NULL;
+
+    OK(t, kiln_array_from_host(t->ctx, KILN_FLOAT64, 1, shape, given, NULL, &x, &t->err));
+    for (int m = 0; m < 13; m++) {
+        double got[7];
+        kiln_array *y = NULL;
+        OK(t, kiln_array_quantile(x, q, 7, (kiln_quantile_method)m, NULL, &y, &t->err));
+        OK(t, kiln_array_to_host(y, got, sizeof got, NULL, &t->err));
+        for (int k = 0; k < 7; k++)
+            if (fabs(got[k] - numpy_quantiles[m][k]) > 1e-14 * fabs(numpy_quantiles[m][k]))
+                fail_msg("method %d, q %g: %.17g, not %.17g", m, q[k], got[k],
+                         numpy_quantiles[m][k]);
+        kiln_array_release(y);
+    }
+    kiln_array_release(x);
+}
+
+static void test_select__has_medians_of_rows_and_nan_where_one_is(void **state)
+{
+    test_env *t = *state;
+    const int64_t shape[] = {3, 4};
+    const float given[] = {3, 1, 2, 10, 5, NAN, 1, 2, -1, -1, 7, INFINITY};
+    float got[4];
+    double wide[2];
+    kiln_array *x = of_floats(t, 2, shape, given), *y = NULL, *whole = NULL;
+    kiln_sort_options o = KILN_SORT_OPTIONS_INIT;
+
+    o.axes = KILN_AXES(-1);
+    OK(t, kiln_array_median(x, &o, &y, &t->err));
+    OK(t, kiln_array_to_host(y, got, 3 * sizeof *got, NULL, &t->err));
+    assert_true(got[0] == 2.5f && isnan(got[1]) && got[2] == 3);
+    kiln_array_release(y);
+    y = NULL;
+    o.axes = KILN_AXES(0);
+    OK(t, kiln_array_median(x, &o, &y, &t->err));
+    OK(t, kiln_array_to_host(y, got, 4 * sizeof *got, NULL, &t->err));
+    assert_true(got[0] == 3 && isnan(got[1]) && got[2] == 2 && got[3] == 10);
+    kiln_array_release(y);
+    kiln_array_release(x);
+    /* Integers: float64; elements by methods that take them. */
+    const int64_t many[] = {2, 4};
+    const double third = 0.34;
+    int64_t lower = 0;
+    x = y = NULL;
+    OK(t, kiln_array_from_host(t->ctx, KILN_INT64, 2, many,
+                               ((const int64_t[]){4, 1, 3, 2, 9, 9, 8, 8}), NULL, &x, &t->err));
+    o.axes = KILN_AXES(1);
+    OK(t, kiln_array_median(x, &o, &y, &t->err));
+    assert_int_equal(kiln_array_dtype(y), KILN_FLOAT64);
+    OK(t, kiln_array_to_host(y, wide, sizeof wide, NULL, &t->err));
+    assert_true(wide[0] == 2.5 && wide[1] == 8.5);
+    OK(t, kiln_array_quantile(x, &third, 1, KILN_QUANTILE_LOWER, NULL, &whole, &t->err));
+    OK(t, kiln_array_to_host(whole, &lower, sizeof lower, NULL, &t->err));
+    assert_int_equal(lower, 3);
+    kiln_array_release(whole);
+    kiln_array_release(y);
+    kiln_array_release(x);
+}
+
+/* ---- searchsorted ---------------------------------------------------------------------------------------- */
+
+static void test_select__searches_sorted_vectors(void **state)
+{
+    static const float sorted[] = {-INFINITY, -3, -3, -0.0f, 0, 2, 2, 2, 7, INFINITY, NAN, NAN};
+    static const float values[] = {-5, -3, 0, -0.0f, 2, 1, 8, INFINITY, NAN, -INFINITY};
+    const int64_t shape[] = {12}, wanted[] = {5, 2};
+    test_env *t = *state;
+    kiln_array *s = of_floats(t, 1, shape, sorted), *v = of_floats(t, 2, wanted, values);
+
+    for (int right = 0; right < 2; right++) {
+        int64_t got[10];
+        kiln_array *y = NULL;
+        OK(t, kiln_array_searchsorted(s, v, right != 0, NULL, &y, &t->err));
+        OK(t, kiln_array_to_host(y, got, sizeof got, NULL, &t->err));
+        for (int k = 0; k < 10; k++)
+            assert_int_equal(got[k], count_before(sorted, 12, values[k], right != 0));
+        kiln_array_release(y);
+    }
+    kiln_array_release(s);
+    kiln_array_release(v);
+}
+
+/* ---- graphs ------------------------------------------------------------------------------------------------ */
+
+/* The elements of an expression's result over x = [[3, 1, 2], [9, 8, 7]]. */
+static void check_expression(test_env *t, const char *text, size_t which, const double *expected,
+                             int64_t count)
+{
+    const int64_t shape[] = {2, 3};
+    static const char *const names[] = {"x"};
+    const float given[] = {3, 1, 2, 9, 8, 7};
+    kiln_array *x = of_floats(t, 2, shape, given), *y[2] = {NULL, NULL}, *wide = NULL;
+    kiln_graph *graph = NULL;
+    double got[8];
+    size_t results = 0;
+
+    OK(t, kiln_graph_parse(t->ctx, text, names, 1, NULL, &graph, &results, &t->err));
+    const kiln_arg args[] = {kiln_arg_array(x), kiln_arg_out(&y[0]), kiln_arg_out(&y[1])};
+    OK(t, kiln_graph_run(graph, args, 1 + results, NULL, &t->err));
+    OK(t, kiln_array_cast(y[which], KILN_FLOAT64, &wide, &t->err));
+    assert_int_equal(kiln_array_size(wide), count);
+    OK(t, kiln_array_to_host(wide, got, sizeof got, NULL, &t->err));
+    for (int64_t k = 0; k < count; k++)
+        if (got[k] != expected[k])
+            fail_msg("%s: element %d is %g, not %g", text, (int)k, got[k], expected[k]);
+    kiln_array_release(wide);
+    kiln_array_release(x);
+    kiln_array_release(y[0]);
+    kiln_array_release(y[1]);
+    kiln_graph_destroy(graph);
+}
+
+static void test_select__is_a_step_of_expressions(void **state)
+{
+    test_env *t = *state;
+
+    check_expression(t, "sort(x)", 0, (const double[]){1, 2, 3, 7, 8, 9}, 6);
+    check_expression(t, "sort(-x, axis=0) + 1", 0, (const double[]){-8, -7, -6, -2, 0, -1}, 6);
+    check_expression(t, "argsort(x * 2, axis=None)", 0, (const double[]){1, 2, 0, 5, 4, 3}, 6);
+    check_expression(t, "topk(x + 1, 2)", 0, (const double[]){4, 3, 10, 9}, 4);
+    check_expression(t, "topk(x + 1, 2)", 1, (const double[]){0, 2, 0, 1}, 4);
+    check_expression(t, "median(x, axis=1) * 2", 0, (const double[]){4, 16}, 2);
+    check_expression(t, "median(x)", 0, (const double[]){5}, 1);
+    check_expression(t, "percentile(x, 50, axis=0)", 0, (const double[]){6, 4.5, 4.5}, 3);
+    check_expression(t, "quantile(x, 0.25, axis=1)", 0, (const double[]){1.5, 7.5}, 2);
+    check_expression(t, "searchsorted(sort(x[0]), x[1] - 6)", 0, (const double[]){2, 1, 0}, 3);
+}
+
+static void test_select__tells_what_is_wrong_in_expressions(void **state)
+{
+    static const struct {
+        const char *text, *message;
+        kiln_status status;
+    } wrong[] = {
+        {"topk(x)", "topk takes 2 to 3 arguments", KILN_ERR_ARGUMENT_COUNT},
+        {"topk(x, 1.5)", "a whole number must stand here", KILN_ERR_ARGUMENT},
+        {"sort(x, keepdims=True)", "takes no keepdims", KILN_ERR_NAME},
+        {"searchsorted(x, x, axis=0)", "takes no axis", KILN_ERR_NAME},
+    };
+    static const char *const names[] = {"x"};
+    test_env *t = *state;
+
+    for (size_t k = 0; k < COUNT(wrong); k++) {
+        kiln_graph *graph = NULL;
+        size_t results;
+        FAILS(t, wrong[k].status,
+              kiln_graph_parse(t->ctx, wrong[k].text, names, 1, NULL, &graph, &results, &t->err),
+              wrong[k].message);
+    }
+}
+
+static void test_select__is_recorded_by_name(void **state)
+{
+    test_env *t = *state;
+    const int64_t shape[] = {2, 3};
+    const float given[] = {3, 1, 2, 9, 8, 7};
+    const double two = 2;
+    int64_t got[4];
+    kiln_array *x = of_floats(t, 2, shape, given), *y = NULL;
+    kiln_graph *graph = NULL;
+
+    OK(t, kiln_graph_create(t->ctx, NULL, &graph, &t->err));
+    const kiln_node in = kiln_graph_input(graph, "x");
+    const kiln_node places = kiln_node_sorting("topk", &in, 1, KILN_AXES(1), &two, 1, 1, KILN_HERE);
+    kiln_graph_output(graph, "y", places);
+    OK(t, kiln_graph_compile(graph, &t->err));
+    const kiln_arg args[] = {kiln_arg_array(x), kiln_arg_out(&y)};
+    OK(t, kiln_graph_run(graph, args, 2, NULL, &t->err));
+    OK(t, kiln_array_to_host(y, got, sizeof got, NULL, &t->err));
+    assert_memory_equal(got, ((const int64_t[]){0, 2, 0, 1}), sizeof got);
+    kiln_array_release(x);
+    kiln_array_release(y);
+    kiln_graph_destroy(graph);
+    OK(t, kiln_graph_create(t->ctx, NULL, &graph, &t->err));
+    const kiln_node other = kiln_graph_input(graph, "x");
+    (void)kiln_node_sorting("topk", &other, 1, NULL, NULL, 0, 0, KILN_HERE);
+    FAILS(t, KILN_ERR_NAME, kiln_graph_compile(graph, &t->err), "`topk` of 1 arrays and 0 numbers");
+    kiln_graph_destroy(graph);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_select__finds_the_k_first_of_rows),
+        TEST(test_select__refuses_a_k_that_no_row_has),
+        TEST(test_select__has_the_quantiles_of_numpy),
+        TEST(test_select__has_medians_of_rows_and_nan_where_one_is),
+        TEST(test_select__searches_sorted_vectors),
+        TEST(test_select__is_a_step_of_expressions),
+        TEST(test_select__tells_what_is_wrong_in_expressions),
+        TEST(test_select__is_recorded_by_name),
+    };
+    return test_env_main(argc, argv, "test_select", tests, COUNT(tests));
+}
