@@ -162,16 +162,11 @@ static const kiln_raw_call_options one_thread = {
     A(kiln_array_from_host, (o.ctx, KILN_FLOAT32, 1, shape, t.data, NULL, &t.array, &err))         \
     A(kiln_array_wrap, (o.ctx, KILN_FLOAT32, 1, shape, NULL, t.data, NULL, sizeof t.data, NULL,    \
                         NULL, &t.array, &err))                                                     \
-    B(kiln_array_retain, (o.x))                                                                    \
-    B(kiln_array_dtype, (o.x))                                                                     \
-    B(kiln_array_rank, (o.x))                                                                      \
-    B(kiln_array_shape, (o.x))                                                                     \
-    B(kiln_array_strides, (o.x))                                                                   \
-    B(kiln_array_size, (o.x))                                                                      \
-    B(kiln_array_data, (o.x))                                                                      \
-    B(kiln_array_context, (o.x))                                                                   \
-    B(kiln_array_is_contiguous, (o.x))                                                             \
-    B(kiln_array_is_read_only, (o.x))                                                              \
+    B(kiln_array_retain, (o.x)) B(kiln_array_dtype, (o.x))                                         \
+    B(kiln_array_rank, (o.x)) B(kiln_array_shape, (o.x))                                           \
+    B(kiln_array_strides, (o.x)) B(kiln_array_size, (o.x))                                         \
+    B(kiln_array_data, (o.x)) B(kiln_array_context, (o.x))                                         \
+    B(kiln_array_is_contiguous, (o.x)) B(kiln_array_is_read_only, (o.x))                           \
     A(kiln_array_to_dlpack, (o.x, NULL, &t.exported, &err))                                        \
     A(kiln_array_to_dlpack_unversioned, (o.x, NULL, &t.exported_plain, &err))                      \
     A(kiln_array_from_dlpack, (o.ctx, &t.foreign, NULL, &t.array, &err))                           \
@@ -183,38 +178,27 @@ static const kiln_raw_call_options one_thread = {
     A(kiln_array_transpose, (o.x, NULL, &t.array, &err))                                           \
     A(kiln_array_reshape, (o.x, 1, shape, &t.array, &err))                                         \
     A(kiln_array_broadcast_to, (o.x, 1, shape, &t.array, &err))                                    \
-    A(kiln_array_newaxis, (o.x, 0, &t.array, &err))                                                \
-    A(kiln_array_flip, (o.x, 0, &t.array, &err))                                                   \
-    A(kiln_array_view, (o.x, "::2", &t.array, &err))                                               \
-    A(kiln_array_fill, (o.z, 3, &err))                                                             \
+    A(kiln_array_newaxis, (o.x, 0, &t.array, &err)) A(kiln_array_flip, (o.x, 0, &t.array, &err))   \
+    A(kiln_array_view, (o.x, "::2", &t.array, &err)) A(kiln_array_fill, (o.z, 3, &err))            \
     A(kiln_array_item, (o.x, (int64_t[]){3}, &t.item, &err))                                       \
-    A(kiln_host_alloc, (o.ctx, 10, 0, &t.memory, &err))                                            \
-    B(kiln_host_free, (o.ctx, o.pinned))                                                           \
-    B(kiln_host_pool_stats, (o.ctx, &t.stats))                                                     \
-    B(kiln_host_pool_set_limit, (o.ctx, 1))                                                        \
+    A(kiln_host_alloc, (o.ctx, 10, 0, &t.memory, &err)) B(kiln_host_free, (o.ctx, o.pinned))       \
+    B(kiln_host_pool_stats, (o.ctx, &t.stats)) B(kiln_host_pool_set_limit, (o.ctx, 1))             \
     B(kiln_host_pool_trim, (o.ctx))                                                                \
     A(kiln_array_empty_host, (o.ctx, KILN_FLOAT32, 1, shape, &t.array, &err))                      \
     A(kiln_array_upload, (o.z, t.data, NULL, NULL, &err))                                          \
     A(kiln_array_download, (o.x, t.data, sizeof t.data, NULL, NULL, &err))                         \
-    A(kiln_array_copy_to, (o.x, o.ctx, &t.array, &err))                                            \
-    A(kiln_array_copy, (o.x, &t.array, &err))                                                      \
+    A(kiln_array_copy_to, (o.x, o.ctx, &t.array, &err)) A(kiln_array_copy, (o.x, &t.array, &err))  \
     A(kiln_array_cast, (o.x, KILN_FLOAT64, &t.array, &err))                                        \
-    A(kiln_array_contiguous, (o.x, &t.array, &err))                                                \
-    A(kiln_array_assign, (o.z, o.x, &err))                                                         \
+    A(kiln_array_contiguous, (o.x, &t.array, &err)) A(kiln_array_assign, (o.z, o.x, &err))         \
     A(kiln_array_to_host, (o.x, t.data, sizeof t.data, NULL, &err))                                \
     A(kiln_array_load_npy, (o.ctx, npy_path, &t.array, &err))                                      \
-    A(kiln_array_save_npy, (o.x, other_path, &err))                                                \
-    A(kiln_array_to_string, (o.x, &t.text, &err))                                                  \
+    A(kiln_array_save_npy, (o.x, other_path, &err)) A(kiln_array_to_string, (o.x, &t.text, &err))  \
     A(kiln_benchmark, (o.ctx, measured, NULL, NULL, &t.benchmark, &err))                           \
     B(kiln_context_cache_counters, (o.ctx, &t.counters))                                           \
-    S(kiln_context_add_bundle, (o.ctx, "/nowhere/at/all", NULL))                                   \
-    B(kiln_context_retain, (o.ctx))                                                                \
-    B(kiln_context_device, (o.ctx))                                                                \
-    B(kiln_context_cache_dir, (o.ctx))                                                             \
-    A(kiln_context_synchronize, (o.ctx, &err))                                                     \
-    B(kiln_context_pool_stats, (o.ctx, &t.stats))                                                  \
-    B(kiln_context_pool_set_limit, (o.ctx, 1))                                                     \
-    B(kiln_context_pool_trim, (o.ctx))                                                             \
+    S(kiln_context_add_bundle, (o.ctx, "/nowhere/at/all", NULL)) B(kiln_context_retain, (o.ctx))   \
+    B(kiln_context_device, (o.ctx)) B(kiln_context_cache_dir, (o.ctx))                             \
+    A(kiln_context_synchronize, (o.ctx, &err)) B(kiln_context_pool_stats, (o.ctx, &t.stats))       \
+    B(kiln_context_pool_set_limit, (o.ctx, 1)) B(kiln_context_pool_trim, (o.ctx))                  \
     A(kiln_array_op, (KILN_OP_SQRT, XY - 1, NULL, &t.array, &err))                                 \
     A(kiln_array_op_prefetch, (KILN_OP_SQRT, XY - 1, NULL, &t.ahead, &err))                        \
     A(kiln_array_op_pair,                                                                          \
@@ -226,19 +210,16 @@ static const kiln_raw_call_options one_thread = {
     A(kiln_elementwise_prefetch, (o.loop, XY, NULL, &t.ahead, &err))                               \
     A(kiln_launch_run, (o.launch, NULL, &err))                                                     \
     A(kiln_launch_set, (o.launch, 0, kiln_arg_array(o.x), &err))                               \
-    A(kiln_event_create, (o.ctx, NULL, &t.event, &err))                                            \
-    B(kiln_event_native, (o.event))                                                                \
+    A(kiln_event_create, (o.ctx, NULL, &t.event, &err)) B(kiln_event_native, (o.event))            \
     A(kiln_observer_create, (o.ctx, 0, observed, NULL, &t.observer, &err))                         \
     A(kiln_observer_create_table, (o.ctx, KILN_TABLE_BY_LABEL, &t.observer, &err))                 \
     A(kiln_observer_create_csv, (o.ctx, other_path, &t.observer, &err))                            \
     A(kiln_observer_create_trace, (o.ctx, other_path, &t.observer, &err))                          \
     A(kiln_observer_to_string, (o.observer, &t.text, &err))                                        \
-    A(kiln_observer_flush, (o.observer, &err))                                                     \
-    B(kiln_observer_destroy, (o.observer))                                                         \
+    A(kiln_observer_flush, (o.observer, &err)) B(kiln_observer_destroy, (o.observer))              \
     A(kiln_event_record, (o.event, o.stream, &err))                                                \
     A(kiln_stream_wait_event, (o.ctx, o.stream, o.event, &err))                                    \
-    A(kiln_event_query, (o.event, &t.done, &err))                                                  \
-    A(kiln_event_synchronize, (o.event, &err))                                                     \
+    A(kiln_event_query, (o.event, &t.done, &err)) A(kiln_event_synchronize, (o.event, &err))       \
     A(kiln_event_elapsed_ms, (o.event, o.event, &t.ms, &err))                                      \
     A(kiln_event_export, (o.event, &t.handle, &err))                                               \
     A(kiln_event_open, (o.ctx, &t.handle, &t.event, &err))                                         \
@@ -251,20 +232,16 @@ static const kiln_raw_call_options one_thread = {
     B(kiln_node_op3, (KILN_OP_WHERE, o.node, o.node, o.node, "f", 1))                              \
     B(kiln_node_cast, (o.node, KILN_FLOAT64, "f", 1))                                              \
     B(kiln_node_reduce, (KILN_REDUCE_SUM, o.node, NULL, false, KILN_DTYPE_NONE, "f", 1))           \
-    B(kiln_node_matmul, (o.node, o.node, "f", 1))                                                  \
-    B(kiln_node_einsum, ("i->", &o.node, 1, "f", 1))                                               \
+    B(kiln_node_matmul, (o.node, o.node, "f", 1)) B(kiln_node_einsum, ("i->", &o.node, 1, "f", 1)) \
     B(kiln_node_linalg1, ("inv", o.node, 0, "f", 1))                                               \
     B(kiln_node_linalg2, ("solve", o.node, o.node, 0, "f", 1))                                     \
     B(kiln_node_elementwise, (o.loop, &o.node, 1, 0, "f", 1))                                      \
     B(kiln_node_reduction, (o.sum, &o.node, 1, NULL, false, 0, "f", 1))                            \
-    B(kiln_node_transpose, (o.node, NULL, "f", 1))                                                 \
-    B(kiln_node_newaxis, (o.node, 0, "f", 1))                                                      \
-    B(kiln_node_flip, (o.node, 0, "f", 1))                                                         \
-    B(kiln_node_select, (o.node, 0, 1, "f", 1))                                                    \
+    B(kiln_node_transpose, (o.node, NULL, "f", 1)) B(kiln_node_newaxis, (o.node, 0, "f", 1))       \
+    B(kiln_node_flip, (o.node, 0, "f", 1)) B(kiln_node_select, (o.node, 0, 1, "f", 1))             \
     B(kiln_node_slice, (o.node, 0, 0, 5, 1, "f", 1))                                               \
     B(kiln_node_broadcast_to, (o.node, 1, shape, "f", 1))                                          \
-    B(kiln_node_reshape, (o.node, 1, shape, "f", 1))                                               \
-    B(kiln_node_iota, (o.node, 0, "f", 1))                                                         \
+    B(kiln_node_reshape, (o.node, 1, shape, "f", 1)) B(kiln_node_iota, (o.node, 0, "f", 1))        \
     B(kiln_node_arange, (o.open, 9, "f", 1))                                                       \
     B(kiln_random_node, (o.open, KILN_DRAW_RANDOM, o.node, o.node, NULL, 0, KILN_FLOAT32, NULL, 1, \
                          shape, "f", 1))                                                           \
@@ -275,6 +252,11 @@ static const kiln_raw_call_options one_thread = {
     B(kiln_node_rearrange, (KILN_REARRANGE_HSTACK, &o.node, 1, NULL, 0, "f", 1))                   \
     A(kiln_array_rearrange, (KILN_REARRANGE_HSTACK, XY - 1, NULL, 0, &t.array, &err))              \
     A(kiln_array_sort, (o.x, NULL, &t.array, &err))                                                \
+    A(kiln_array_lexsort, (XX, &t.array, &err)) A(kiln_array_isin, (o.x, o.x, &t.array, &err))     \
+    A(kiln_array_bincount, (o.x, 0, &t.array, &err))                                               \
+    A(kiln_array_histogram, (o.x, o.x, &t.array, &err))                                            \
+    A(kiln_array_histogram_edges, (o.x, 1, NULL, &t.array, &err))                                  \
+    A(kiln_array_digitize, (o.x, o.x, false, &t.array, &err))                                      \
     A(kiln_array_topk, (o.x, 1, NULL, &t.array, NULL, &err))                                       \
     A(kiln_array_partition, (o.x, 0, NULL, &t.array, &err))                                        \
     A(kiln_array_argpartition, (o.x, 0, NULL, &t.array, &err))                                     \
@@ -286,8 +268,7 @@ static const kiln_raw_call_options one_thread = {
     A(kiln_array_as_strided, (o.x, 1, shape, (const int64_t[]){0}, 0, &t.array, &err))             \
     A(kiln_array_sliding_window, (o.x, NULL, shape, &t.array, &err))                               \
     A(kiln_array_split, (o.x, 0, NULL, 1, &t.array, &err))                                         \
-    A(kiln_array_broadcast, (XX, &t.array, &err))                                                  \
-    A(kiln_graph_compile, (o.graph, &err))                                                         \
+    A(kiln_array_broadcast, (XX, &t.array, &err)) A(kiln_graph_compile, (o.graph, &err))           \
     A(kiln_graph_run, (o.graph, XY, NULL, &err))                                                   \
     A(kiln_graph_prepare, (o.graph, XY, NULL, &t.launch, &err))                                    \
     A(kiln_graph_kernel_count, (o.graph, XY, &t.count, &err))                                      \

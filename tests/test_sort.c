@@ -223,11 +223,14 @@ static void test_sort__orders_rows_of_every_dtype(void **state)
 
 static void test_sort__orders_rows_of_every_length(void **state)
 {
-    static const int64_t lengths[] = {0, 1, 2, 31, 32, 33, 255, 256, 257, 1000, 1025, 4097};
+    static const int64_t lengths[] = {0,   1,   2,   3,   8,   31,   32,   33,  64,
+                                      100, 129, 255, 256, 257, 1000, 1025, 4097};
     test_env *t = *state;
 
     for (size_t k = 0; k < COUNT(lengths); k++)
         check_case(t, k % 2 == 0 ? KILN_FLOAT32 : KILN_INT64, MIXED, 2, lengths[k], 1, k % 3 == 0);
+    check_case(t, KILN_INT64, FEW, 1, 8192, 1, false);
+    check_case(t, KILN_FLOAT16, MIXED, 1, 16384, 1, true);
     check_case(t, KILN_FLOAT32, MIXED, 0, 5, 3, false);
     check_case(t, KILN_INT16, MIXED, 4, 0, 3, false);
 }

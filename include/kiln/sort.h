@@ -1,6 +1,6 @@
 /**
  * @file kiln/sort.h
- * @brief Sorted arrays, and the order that sorts them.
+ * @brief Sorted arrays, the order that sorts them, and what is found by sorting and counting.
  *
  *     kiln_sort_options o = KILN_SORT_OPTIONS_INIT;
  *     o.axes = KILN_AXES(-1);
@@ -137,6 +137,49 @@ KILN_API KILN_NODISCARD kiln_status kiln_array_searchsorted(const kiln_array *so
                                                             const kiln_array *values, bool right,
                                                             kiln_stream *stream, kiln_array **out,
                                                             kiln_error *err);
+
+/** NumPy's lexsort: the order of vectors of one length by several keys, of which the last counts most. int64.
+ *  ERR_ARGUMENT_COUNT for no key, ERR_SHAPE. On the context's own stream, as all functions below. */
+KILN_API KILN_NODISCARD kiln_status kiln_array_lexsort(const kiln_array *const *keys, size_t count,
+                                                       kiln_array **out, kiln_error *err);
+
+/** NumPy's isin: bool, whether each of `values` is equal to an element of `test`. NaN is equal to nothing. */
+KILN_API KILN_NODISCARD kiln_status kiln_array_isin(const kiln_array *values,
+                                                    const kiln_array *test, kiln_array **out,
+                                                    kiln_error *err);
+
+/**
+ * NumPy's bincount: how often each of 0, 1, ... occurs in an array of integers or bool. int64, with as many elements
+ * as the largest number and `least_count` ask for; the call waits for the device to know it.
+ *
+ * @return ERR_DTYPE for other dtypes, ERR_RANGE for negative numbers, ERR_ARGUMENT for a negative `least_count`.
+ */
+KILN_API KILN_NODISCARD kiln_status kiln_array_bincount(const kiln_array *array,
+                                                        int64_t least_count, kiln_array **out,
+                                                        kiln_error *err);
+
+/**
+ * NumPy's histogram between given edges: int64, how many elements are not less than edge k and less than edge k + 1;
+ * the last bin holds its upper edge as well. NaN are in no bin. Compared as float64. The call waits for the edges.
+ *
+ * @return ERR_SHAPE for edges that are no vector of two at least, ERR_ARGUMENT for edges that do not increase (which
+ *         ones is said), ERR_DTYPE for complex numbers.
+ */
+KILN_API KILN_NODISCARD kiln_status kiln_array_histogram(const kiln_array *array,
+                                                         const kiln_array *edges, kiln_array **out,
+                                                         kiln_error *err);
+
+/** `bins` + 1 evenly spaced float64 edges from range[0] to range[1]; NULL: from the least element to the largest one,
+ *  for which the call waits. ERR_ARGUMENT for no bin, ERR_RANGE for ends that are not finite or in order. */
+KILN_API KILN_NODISCARD kiln_status kiln_array_histogram_edges(const kiln_array *array,
+                                                               int64_t bins, const double range[2],
+                                                               kiln_array **out, kiln_error *err);
+
+/** NumPy's digitize: int64, the bin of each value, 0 for those before the first edge. Edges may fall as well;
+ *  `right`: a bin holds its upper edge and not its lower one. Errors as kiln_array_histogram(). */
+KILN_API KILN_NODISCARD kiln_status kiln_array_digitize(const kiln_array *values,
+                                                        const kiln_array *edges, bool right,
+                                                        kiln_array **out, kiln_error *err);
 
 /**
  * The same in a graph, by the name that the function has in expressions: sort, argsort, partition, argpartition,

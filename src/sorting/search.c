@@ -1,5 +1,5 @@
 /*
- * search.c - searchsorted: places in a sorted vector, by a binary search for each value.
+ * search.c - searchsorted, isin: places in a sorted vector, by a binary search for each value.
  */
 #include <stdio.h>
 
@@ -9,6 +9,7 @@
 typedef struct wanted {
     kiln_dtype sorted, values, common;
     bool right;
+    kiln__search_result result;
 } wanted;
 
 /* The search goes on to the right while what stands in the middle comes before the value. NaN is behind numbers. */
@@ -30,17 +31,22 @@ static kiln_status define(kiln_context *ctx, const void *data, kiln__kernel **ou
                      kiln_dtype_ctype(w->common));
     kiln__cast_text(&op, w->sorted, w->common, "s[middle]");
     kiln__buf_printf(
-        &op,
-        ";\n    if (%s)\n        low = middle + 1;\n    else\n        high = middle;\n}\n"
-        "z = low;",
+        &op, ";\n    if (%s)\n        low = middle + 1;\n    else\n        high = middle;\n}\n",
         w->right
             ? floating ? "!(value < here || (here != here && value == value))" : "!(value < here)"
         : floating ? "here < value || (value != value && here == here)"
                    : "here < value");
+    if (w->result == KILN__SEARCH_IS_IN) {
+        kiln__buf_puts(&op, "z = low < count && ");
+        kiln__cast_text(&op, w->sorted, w->common, "s[low]");
+        kiln__buf_puts(&op, " == value;");
+    } else {
+        kiln__buf_puts(&op, w->result == KILN__SEARCH_FROM_END ? "z = count - low;" : "z = low;");
+    }
     const kiln__definition_request request = {
         .name = "kiln_searchsorted",
         .in = in.text,
-        .out = "int64 z",
+        .out = w->result == KILN__SEARCH_IS_IN ? "bool z" : "int64 z",
         .snippet = {[KILN__SNIPPET_OP] = op.text},
     };
     const kiln_status status =
@@ -65,31 +71,31 @@ kiln_status kiln__searchsorted_check(kiln_dtype sorted, int rank, kiln_dtype val
     return KILN_OK;
 }
 
-kiln_status kiln_array_searchsorted(const kiln_array *sorted, const kiln_array *values, bool right,
-                                    kiln_stream *stream, kiln_array **out, kiln_error *err)
+kiln_status kiln__search(const kiln_array *sorted, const kiln_array *values, bool right,
+                         kiln__search_result result, kiln_stream *stream, kiln_array **out,
+                         kiln_error *err)
 {
+    const kiln_dtype made = result == KILN__SEARCH_IS_IN ? KILN_BOOL : KILN_INT64;
     kiln_elementwise_call_options o = KILN_ELEMENTWISE_CALL_OPTIONS_INIT;
-    wanted w = {.right = right};
+    wanted w = {.right = right, .result = result};
     kiln_array *vector = NULL;
     kiln__kernel *kernel = NULL;
     kiln_status status = KILN_OK;
 
-    KILN_CHECK_NULL(out, err);
-    KILN_CHECK(kiln__array_check(sorted, NULL, "sorted", err));
-    KILN_CHECK(kiln__array_check(values, sorted->ctx, "values", err));
     w.sorted = sorted->dtype;
     w.values = values->dtype;
     KILN_TRY(kiln__searchsorted_check(w.sorted, sorted->rank, w.values, &w.common, err));
     KILN_TRY(kiln__device_check(kiln__context_device(sorted->ctx), err));
     KILN_TRY(kiln__context_stream(sorted->ctx, stream, &o.stream, err));
     if (*out != NULL)
-        KILN_TRY(kiln__sort_check_out("searchsorted", sorted->ctx, KILN_INT64, values->rank,
+        KILN_TRY(kiln__sort_check_out("searchsorted", sorted->ctx, made, values->rank,
                                       values->shape, *out, err));
     if (sorted->contiguous)
         vector = kiln_array_retain((kiln_array *)sorted);
     else
         KILN_TRY(kiln__array_copy_as(sorted, sorted->dtype, NULL, o.stream, &vector, err));
-    const uint64_t key = (uint64_t)w.sorted << 16 | (uint64_t)w.values << 8 | w.right;
+    const uint64_t key =
+        (uint64_t)w.sorted << 24 | (uint64_t)w.values << 16 | (uint64_t)result << 8 | w.right;
     KILN_TRY(kiln__kept_kernel(sorted->ctx, define, &w, key, &kernel, err));
     const kiln_arg args[] = {kiln_arg_array(vector), kiln_arg_int(sorted->size),
                              kiln_arg_array((kiln_array *)values), kiln_arg_out(out)};
@@ -99,5 +105,31 @@ kiln_status kiln_array_searchsorted(const kiln_array *sorted, const kiln_array *
 
 done:
     kiln_array_release(vector);
+    return status;
+}
+
+kiln_status kiln_array_searchsorted(const kiln_array *sorted, const kiln_array *values, bool right,
+                                    kiln_stream *stream, kiln_array **out, kiln_error *err)
+{
+    KILN_CHECK_NULL(out, err);
+    KILN_CHECK(kiln__array_check(sorted, NULL, "sorted", err));
+    KILN_CHECK(kiln__array_check(values, sorted->ctx, "values", err));
+    return kiln__search(sorted, values, right, KILN__SEARCH_PLACE, stream, out, err);
+}
+
+kiln_status kiln_array_isin(const kiln_array *values, const kiln_array *test, kiln_array **out,
+                            kiln_error *err)
+{
+    kiln_array *sorted = NULL;
+    kiln_status status = KILN_OK;
+
+    KILN_CHECK_NULL(out, err);
+    KILN_CHECK(kiln__array_check(values, NULL, "values", err));
+    KILN_CHECK(kiln__array_check(test, values->ctx, "test", err));
+    KILN_TRY(kiln_array_sort(test, NULL, &sorted, err));
+    KILN_TRY(kiln__search(sorted, values, false, KILN__SEARCH_IS_IN, NULL, out, err));
+
+done:
+    kiln_array_release(sorted);
     return status;
 }

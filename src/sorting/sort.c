@@ -1,5 +1,5 @@
 /*
- * sort.c - sort and argsort, and what other folders sort.
+ * sort.c - sort, argsort, lexsort, and what other folders sort.
  */
 #include "sorting/sorting.h"
 
@@ -147,4 +147,77 @@ kiln_status kiln_array_argsort(const kiln_array *array, const kiln_sort_options 
     KILN_CHECK_NULL(out, err);
     KILN_CHECK(kiln__array_check(array, NULL, "array", err));
     return sort("argsort", true, array, opts, out, err);
+}
+
+/* ---- lexsort ------------------------------------------------------------------------------------- */
+
+/* The elements of a vector in some order. */
+static kiln_status define_take(kiln_context *ctx, const void *data, kiln__kernel **out,
+                               kiln_error *err)
+{
+    static const kiln__definition_request request = {
+        .name = "kiln_lexsort",
+        .in = "raw T x, int64 at",
+        .out = "T z",
+        .snippet = {[KILN__SNIPPET_OP] = "z = x[at]"},
+    };
+    (void)data;
+    return kiln__kernel_new(ctx, false, &kiln__loop_calls, &request, out, err);
+}
+
+static kiln_status take(const kiln_array *x, const kiln_array *order, kiln_array **out,
+                        kiln_error *err)
+{
+    kiln__kernel *kernel = NULL;
+    const kiln_arg args[] = {kiln_arg_array((kiln_array *)x), kiln_arg_array((kiln_array *)order),
+                             kiln_arg_out(out)};
+
+    KILN_CHECK(kiln__kept_kernel(x->ctx, define_take, NULL, 0, &kernel, err));
+    return kiln_elementwise_run((kiln_elementwise *)kernel, args, KILN_COUNT_OF(args), NULL, err);
+}
+
+/* One more key, which counts more than those before it: sorted in the order that there is, stably. */
+static kiln_status refine(const kiln_array *key, kiln_array **order, kiln_error *err)
+{
+    kiln_array *here = NULL, *finer = NULL, *both = NULL;
+    kiln_status status = KILN_OK;
+
+    if (*order == NULL)
+        return kiln_array_argsort(key, NULL, order, err);
+    KILN_TRY(take(key, *order, &here, err));
+    KILN_TRY(kiln_array_argsort(here, NULL, &finer, err));
+    KILN_TRY(take(*order, finer, &both, err));
+    kiln_array_release(*order);
+    *order = both;
+
+done:
+    kiln_array_release(here);
+    kiln_array_release(finer);
+    return status;
+}
+
+kiln_status kiln_array_lexsort(const kiln_array *const *keys, size_t count, kiln_array **out,
+                               kiln_error *err)
+{
+    kiln_array *order = NULL;
+    kiln_status status = KILN_OK;
+
+    KILN_CHECK_NULL(out, err);
+    KILN_CHECK_NULL(keys, err);
+    if (count == 0)
+        return kiln__fail(err, KILN_ERR_ARGUMENT_COUNT, "lexsort: there is no key");
+    for (size_t k = 0; k < count; k++) {
+        KILN_CHECK(kiln__array_check(keys[k], k > 0 ? keys[0]->ctx : NULL, "a key", err));
+        if (keys[k]->rank != 1 || keys[k]->size != keys[0]->size)
+            return kiln__fail(err, KILN_ERR_SHAPE,
+                              "lexsort: keys are vectors of one length; key %zu is not", k + 1);
+    }
+    for (size_t k = 0; k < count; k++)
+        KILN_TRY(refine(keys[k], &order, err));
+    *out = order;
+    order = NULL;
+
+done:
+    kiln_array_release(order);
+    return status;
 }

@@ -68,9 +68,10 @@ ALWAYS uint64_t part_place(form f, uint64_t bits, uint64_t flip)
         return bits ^ (flip & all);
     if (f.kind == 'i')
         return bits ^ sign ^ (flip & all);
-    const uint64_t size = bits & ~sign;
-    const uint64_t up = bits != size && size != 0 ? ~bits & all : bits | sign;
-    return size > f.infinity ? all : up ^ (flip & all);
+    /* Without branches, which random signs would mislead: numbers below zero are turned round, -0 becomes +0. */
+    const uint64_t size = bits & ~sign, below = bits >> (width - 1), minus_zero = bits == sign;
+    const uint64_t up = ((bits ^ (sign | ((0 - below) & all))) + minus_zero) & all;
+    return (up ^ (flip & all)) | ((0 - (uint64_t)(size > f.infinity)) & all);
 }
 
 /* Complex numbers as NumPy orders them; templates/sorting/keys.cu says how. */
@@ -240,8 +241,9 @@ ALWAYS int count_row(form f, const job *j, const char *keys, int64_t counts[][25
 
     memset(counts, 0, (size_t)j->digits * sizeof counts[0]);
     for (int64_t k = 0; k < j->length; k++)
-        for (int d = 0; d < j->digits; d++)
-            counts[d][digit_at(f, keys + k * f.size, j->flip, d)]++;
+        for (int d = 0; d < f.size; d++)
+            if (j->digits == f.size || d < j->digits)
+                counts[d][digit_at(f, keys + k * f.size, j->flip, d)]++;
     for (int d = 0; d < j->digits; d++) {
         int64_t before = 0;
         bool alone = false;

@@ -1,7 +1,8 @@
 /*
  * sort_cuda.c - stable sort of rows on CUDA devices, by the kernels of templates/sorting/.
  *
- *     rows that fit a block > rows.cu: one launch
+ *     rows of some lanes    > short.cu: one launch, many rows a block
+ *     rows that fit a block > rows.cu: one launch, a row a block
  *     longer ones           > count.cu: all digits > sweep.cu: one launch a digit
  *
  * The structs of arguments are those of the templates.
@@ -14,8 +15,9 @@ enum {
     MACROS_MAX = 12,
     MACRO_BYTES = 48,
     COUNT_THREADS = 256,
-    SWEEP_THREADS = 256,
-    COUNT_PARTS = 512,       /* blocks that count a row, at most */
+    COUNT_PARTS = 512, /* blocks that count a row, at most */
+    SHORT_THREADS = 128,
+    SHORT_ROW = 256,
     STATIC_BYTES = 48 << 10, /* of shared memory that a block has without asking */
     POSITIONS_32 = 1 << 30   /* longest row, in units of 4 elements, whose positions have 32 bits */
 };
@@ -69,16 +71,57 @@ static kiln_status get_kernel(const kiln__sort *s, const char *file, const char 
     return kiln__own_kernel(s->ctx, &request, out, err);
 }
 
-static kiln_status launch(const kiln__sort *s, void *entry, int64_t blocks, uint32_t threads,
+static kiln_status launch(const kiln__sort *s, void *entry, int64_t blocks, int threads,
                           const void *args, size_t bytes, kiln_error *err)
 {
-    const kiln__launch_config config = {.grid_x = blocks, .block = threads};
+    const kiln__launch_config config = {.grid_x = blocks, .block = (uint32_t)threads};
     return kiln__launch(kiln__context_device(s->ctx), entry, &config, args, bytes, s->stream, err);
 }
 
 static int digits_of(const kiln__sort *s)
 {
     return s->digits != 0 ? s->digits : kiln__place_digits(s->dtype);
+}
+
+/* ---- rows of some lanes ---------------------------------------------------------------------------- */
+
+typedef struct short_call {
+    const void *keys;
+    void *sorted, *order;
+    int64_t rows;
+    int32_t length, wide, keep;
+} short_call;
+
+static int64_t kept(const kiln__sort *s)
+{
+    return s->keep > 0 ? s->keep : s->length;
+}
+
+static kiln_status sort_in_lanes(const kiln__sort *s, kiln_error *err)
+{
+    const short_call call = {.keys = s->keys,
+                             .sorted = s->sorted,
+                             .order = s->order,
+                             .rows = s->rows,
+                             .length = (int32_t)s->length,
+                             .wide = s->wide,
+                             .keep = (int32_t)kept(s)};
+    const size_t bytes = kiln_dtype_size(s->dtype);
+    int lanes = 2, items = s->length > 16 ? s->length > 64 ? 8 : 4 : 2;
+    macros m = {.count = 0};
+    void *entry = NULL;
+
+    while (lanes * items < s->length)
+        lanes *= 2;
+    define_keys(&m, s);
+    define(&m, "-DKILN__THREADS=%d", SHORT_THREADS);
+    define(&m, "-DKILN__LANES=%d", lanes);
+    define(&m, "-DKILN__ITEMS=%d", items);
+    define(&m, "-DKILN__PACKED=%d", bytes <= 2 ? 32 : bytes == 4 ? 64 : 0);
+    define(&m, "-DKILN__ORDER=%d", s->order != NULL ? 1 : 0);
+    KILN_CHECK(get_kernel(s, "sorting/short.cu", "kiln_sort_short", &m, &entry, err));
+    return launch(s, entry, kiln__blocks(s->rows, SHORT_THREADS / lanes), SHORT_THREADS, &call,
+                  sizeof call, err);
 }
 
 /* ---- rows that fit a block ----------------------------------------------------------------------- */
@@ -89,20 +132,34 @@ typedef struct rows_call {
     int32_t length, wide, from, digits, keep;
 } rows_call;
 
-/* Threads and elements of each for rows of that length; no threads where they do not fit. */
-static void fit_rows(const kiln__sort *s, int *threads, int *items)
+/* A block for rows of some length. */
+typedef struct block {
+    int threads, items; /* no threads: they do not fit */
+    size_t room; /* of shared memory, which holds the elements and the counts of digits in turn */
+} block;
+
+static block fit_rows(const kiln__sort *s)
 {
     const size_t bytes = kiln_dtype_size(s->dtype);
+    block b = {.threads = s->length > 4096 || s->length * (int64_t)bytes > 32768 ? 512 : 256,
+               .items = 1};
+    kiln__raw_limits limits;
 
-    *threads = s->length > 4096 ? 512 : 256;
-    *items = 1;
-    while ((int64_t)*threads * *items < s->length && *items <= 16)
-        *items *= 2;
-    if (*items > 16 || (size_t)*threads * (size_t)*items * bytes > STATIC_BYTES)
-        *threads = 0;
+    while ((int64_t)b.threads * b.items < s->length && b.items <= 32)
+        b.items *= 2;
+    const size_t counts = (size_t)b.threads / 32 * (2 * 256 + 1) * 4;
+    const size_t elements = (size_t)b.threads * (size_t)b.items * bytes;
+    b.room = (counts > elements ? counts : elements) + 15;
+    b.room -= b.room % 16;
+    if (b.items > 32 || (size_t)b.items * bytes > 128 ||
+        (b.room > STATIC_BYTES &&
+         (kiln__raw_limits_get(kiln__context_device(s->ctx), &limits, NULL) != KILN_OK ||
+          b.room > limits.shared_bytes)))
+        b.threads = 0;
+    return b;
 }
 
-static kiln_status sort_in_blocks(const kiln__sort *s, int threads, int items, kiln_error *err)
+static kiln_status sort_in_blocks(const kiln__sort *s, const block *b, kiln_error *err)
 {
     const rows_call call = {.keys = s->keys,
                             .sorted = s->sorted,
@@ -110,16 +167,20 @@ static kiln_status sort_in_blocks(const kiln__sort *s, int threads, int items, k
                             .length = (int32_t)s->length,
                             .wide = s->wide,
                             .digits = digits_of(s),
-                            .keep = (int32_t)(s->keep > 0 ? s->keep : s->length)};
+                            .keep = (int32_t)kept(s)};
+    const kiln__launch_config config = {
+        .grid_x = s->rows, .block = (uint32_t)b->threads, .shared_bytes = (uint32_t)b->room};
     macros m = {.count = 0};
     void *entry = NULL;
 
     define_keys(&m, s);
-    define(&m, "-DKILN__THREADS=%d", threads);
-    define(&m, "-DKILN__ITEMS=%d", items);
+    define(&m, "-DKILN__THREADS=%d", b->threads);
+    define(&m, "-DKILN__ITEMS=%d", b->items);
     define(&m, "-DKILN__ORDER=%d", s->order != NULL ? 1 : 0);
+    define(&m, "-DKILN__ROOM=%zu", b->room);
     KILN_CHECK(get_kernel(s, "sorting/rows.cu", "kiln_sort_rows", &m, &entry, err));
-    return launch(s, entry, s->rows, (uint32_t)threads, &call, sizeof call, err);
+    return kiln__launch(kiln__context_device(s->ctx), entry, &config, &call, sizeof call, s->stream,
+                        err);
 }
 
 /* ---- long rows ----------------------------------------------------------------------------------- */
@@ -150,7 +211,7 @@ typedef struct sweep_call {
 /* Everything of one call. The words of look-back, the counts of digits and the tickets lie in one array. */
 typedef struct sweeps {
     const kiln__sort *s;
-    int digits, items;
+    int digits, threads, items;
     int64_t tiles;
     bool far; /* positions have 64 bits */
     void *count, *sweep;
@@ -168,7 +229,7 @@ static kiln_status get_kernels(sweeps *w, kiln_error *err)
     define(&m, "-DKILN__THREADS=%d", COUNT_THREADS);
     KILN_CHECK(get_kernel(s, "sorting/count.cu", "kiln_sort_count", &m, &w->count, err));
     m.count = common;
-    define(&m, "-DKILN__THREADS=%d", SWEEP_THREADS);
+    define(&m, "-DKILN__THREADS=%d", w->threads);
     define(&m, "-DKILN__ITEMS=%d", w->items);
     define(&m, "-DKILN__ORDER=%d", s->order != NULL ? 1 : 0);
     define(&m, "-DKILN__POSITION=%s", unsigned_of(w->far ? 8 : 4));
@@ -227,25 +288,29 @@ static kiln_status run_sweeps(sweeps *w, kiln_error *err)
         call.wide = left == 0 && s->wide;
         if (s->order != NULL && left > 0)
             call.order_out = w->order[odd ? 0 : 1]->data;
-        KILN_CHECK(launch(s, w->sweep, s->rows * w->tiles, SWEEP_THREADS, &call, sizeof call, err));
+        KILN_CHECK(launch(s, w->sweep, s->rows * w->tiles, w->threads, &call, sizeof call, err));
         call.keys = call.keys_out;
         call.order = call.order_out;
     }
     return KILN_OK;
 }
 
+/* Threads of a block that takes a tile, and elements of each, as measured. */
+static void choose_tile(sweeps *w)
+{
+    const size_t bytes = kiln_dtype_size(w->s->dtype);
+
+    w->threads = 256;
+    w->items = bytes <= 4 ? 20 : bytes == 8 ? 12 : 6;
+}
+
 static kiln_status sort_by_sweeps(const kiln__sort *s, kiln_error *err)
 {
-    const size_t bytes = kiln_dtype_size(s->dtype);
-    sweeps w = {.s = s,
-                .digits = digits_of(s),
-                .items = bytes <= 4   ? s->order != NULL ? 16 : 20
-                         : bytes == 8 ? 12
-                                      : 6,
-                .far = s->length / 4 >= POSITIONS_32};
+    sweeps w = {.s = s, .digits = digits_of(s), .far = s->length / 4 >= POSITIONS_32};
     kiln_status status = KILN_OK;
 
-    w.tiles = kiln__blocks(s->length, SWEEP_THREADS * w.items);
+    choose_tile(&w);
+    w.tiles = kiln__blocks(s->length, w.threads * w.items);
     if (s->rows * w.tiles > INT32_MAX)
         return kiln__fail(err, KILN_ERR_UNSUPPORTED,
                           "sort: %lld rows of %lld elements are too many for one call",
@@ -263,19 +328,23 @@ done:
     return status;
 }
 
+/* ---- which way ------------------------------------------------------------------------------------- */
+
+static bool is_short(const kiln__sort *s)
+{
+    return s->length <= SHORT_ROW && s->digits == 0 && s->rows / 4 <= INT32_MAX / 64;
+}
+
 bool kiln__sort_fits_block(const kiln__sort *s)
 {
-    int threads = 0, items = 0;
-
-    fit_rows(s, &threads, &items);
-    return threads > 0 && s->rows <= INT32_MAX;
+    return is_short(s) || (s->rows <= INT32_MAX && fit_rows(s).threads > 0);
 }
 
 kiln_status kiln__sort_rows_cuda(const kiln__sort *s, kiln_error *err)
 {
-    int threads = 0, items = 0;
-
-    fit_rows(s, &threads, &items);
-    return threads > 0 && s->rows <= INT32_MAX ? sort_in_blocks(s, threads, items, err)
-                                               : sort_by_sweeps(s, err);
+    if (is_short(s))
+        return sort_in_lanes(s, err);
+    const block b = fit_rows(s);
+    return b.threads > 0 && s->rows <= INT32_MAX ? sort_in_blocks(s, &b, err)
+                                                 : sort_by_sweeps(s, err);
 }

@@ -8,9 +8,10 @@
  * rows.c      arrays as rows along one axis, and results back in their places
  * sort_cpu.c  stable radix sort of rows on the cpu device
  * sort_cuda.c stable radix sort of rows on CUDA devices
- * sort.c      sort and argsort
+ * sort.c      sort, argsort, lexsort
  * select.c    topk, partition, median, quantile
- * search.c    searchsorted, digitize
+ * search.c    searchsorted, isin
+ * bins.c      bincount, histogram, digitize
  * functions.c the same for graphs
  *
  * Uses core, ops, device, context, array, codegen, jit, kernel.
@@ -94,6 +95,16 @@ kiln_dtype kiln__quantile_dtype(kiln_dtype dtype, kiln_quantile_method method);
 /* Whether these can be searched; the dtype that both become. ERR_SHAPE, ERR_DTYPE. (search.c) */
 kiln_status kiln__searchsorted_check(kiln_dtype sorted, int rank, kiln_dtype values,
                                      kiln_dtype *common_out, kiln_error *err);
+
+/* What is told of the place that a value would have. */
+typedef enum kiln__search_result {
+    KILN__SEARCH_PLACE,
+    KILN__SEARCH_FROM_END, /* how many elements stand behind it */
+    KILN__SEARCH_IS_IN     /* whether an equal element is there */
+} kiln__search_result;
+kiln_status kiln__search(const kiln_array *sorted, const kiln_array *values, bool right,
+                         kiln__search_result result, kiln_stream *stream, kiln_array **out,
+                         kiln_error *err);
 
 /* ---- operations of graphs (functions.c) ---------------------------------------------------------- */
 

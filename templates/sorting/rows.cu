@@ -1,13 +1,17 @@
 //% insert sorting/tile.cu
-//% plain EXCHANGED ITEMS KILN__ORDER KILN__SORT_FN KILN__UNROLL ORDER ROOM T THREADS TILE at base
-//% plain bytes c clear_room count_tile digit digit_of digits exchange_tile first from items k keep
-//% plain keys keys_out kiln_sort_rows length nullptr order order_out rank_tile ranks room rows_call
-//% plain start tile_room to total w wide word
+//% plain ITEMS KILN__DYNAMIC_SHARED KILN__ORDER KILN__ROOM KILN__SORT_FN KILN__UNROLL ORDER T
+//% plain THREADS TILE at base bytes c clear_room count_tile digit digit_of digits exchange_tile
+//% plain first from ifndef items k keep keys keys_out kiln_sort_rows length name nullptr order
+//% plain order_out rank_tile ranks room rows_call start tile_room to total uint4 w wide word
 // Rows that fit a block: a block sorts one row by all digits, which it holds in registers and exchanges through
 // shared memory.
 //
 // Grid: a block a row. KILN__ORDER: positions in the row are moved along.
+// KILN__ROOM: bytes of shared memory, which the launch gives.
 constexpr bool ORDER = KILN__ORDER;
+#ifndef KILN__DYNAMIC_SHARED
+#define KILN__DYNAMIC_SHARED(name, bytes) extern __shared__ uint4 name[]
+#endif
 
 struct rows_call {
     const word *keys;
@@ -32,9 +36,8 @@ KILN__SORT_FN void exchange_tile(T (&items)[ITEMS], const unsigned (&ranks)[ITEM
 
 extern "C" __global__ void __launch_bounds__(THREADS) kiln_sort_rows(const rows_call c)
 {
-    constexpr int EXCHANGED = TILE * (int)sizeof(word);
-    constexpr int ROOM = EXCHANGED > (int)sizeof(tile_room) ? EXCHANGED : (int)sizeof(tile_room);
-    __shared__ alignas(16) unsigned char bytes[ROOM];
+    static_assert(sizeof(tile_room) <= KILN__ROOM && TILE * sizeof(word) <= KILN__ROOM, "both in turn");
+    KILN__DYNAMIC_SHARED(bytes, KILN__ROOM);
     tile_room &room = *(tile_room *)bytes;
     const int first = threadIdx.x / 32 * (ITEMS * 32) + threadIdx.x % 32;
     const long long base = (long long)blockIdx.x * c.length;

@@ -1,10 +1,10 @@
 //% insert sorting/tile.cu
-//% plain ITEMS ITEM_BYTES KILN__ORDER KILN__POSITION KILN__SORT_FN KILN__UNROLL ORDER THREADS TILE
-//% plain all at base before begin c clear_room count_step count_tile counts digit digit_of digits
-//% plain exchange first hear k keys keys_out kiln_sort_sweep lane length look_back mark mine moved
-//% plain nullptr order order_out p position rank_tile ranks rest room row sorted start sum_before
-//% plain sums sweep_call target tell ticket tickets tile tile_room tiles to total v valid w warp
-//% plain wide word words
+//% plain EXCHANGED ITEMS ITEM_BYTES KILN__ORDER KILN__POSITION KILN__SORT_FN KILN__UNROLL ORDER
+//% plain THREADS TILE all at base before begin c clear_room count_step count_tile counts digit
+//% plain digit_of digits exchange first hear k keys keys_out kiln_sort_sweep lane length look_back
+//% plain mark mine moved nullptr order order_out p position rank_tile ranks rest room row sorted
+//% plain start sum_before sums sweep_call target tell ticket tickets tile tile_room tiles to total
+//% plain v valid w warp wide word words
 // One pass of a radix sort of long rows: by one digit of 8 bits, read once and written once. After A. Adinets,
 // D. Merrill, "Onesweep: A Faster Least Significant Digit Radix Sort for GPUs", arXiv:2206.01784.
 //
@@ -70,8 +70,9 @@ KILN__SORT_FN unsigned long long look_back(const sweep_call &c, unsigned long lo
 
 extern "C" __global__ void __launch_bounds__(THREADS) kiln_sort_sweep(const sweep_call c)
 {
-    __shared__ alignas(16) unsigned char exchange[TILE * ITEM_BYTES];
-    __shared__ tile_room room;
+    constexpr int EXCHANGED = TILE * ITEM_BYTES;
+    __shared__ alignas(16) unsigned char exchange[EXCHANGED > (int)sizeof(tile_room) ? EXCHANGED : (int)sizeof(tile_room)];
+    tile_room &room = *(tile_room *)exchange; // until the tile is ranked
     __shared__ unsigned long long sums[8];
     __shared__ long long target[256]; // of a digit: where its elements go, less where they stand in the tile
     __shared__ unsigned ticket;
@@ -105,6 +106,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) kiln_sort_sweep(const swee
         tell(mine, (unsigned long long)total << 8 | c.mark);
     }
     rank_tile(digits, room, total, ranks, start);
+    __syncthreads();
     word *const sorted = (word *)exchange;
     KILN__UNROLL for (int k = 0; k < ITEMS; k++) if (first + k * 32 < valid) sorted[ranks[k]] = w[k];
     if (threadIdx.x < 256) {

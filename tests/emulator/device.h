@@ -18,6 +18,8 @@
 #define __noinline__ __attribute__((noinline))
 // Every block has its own: the emulator exchanges the section when it turns to another block.
 #define __shared__ static __attribute__((section("emu_shared")))
+// Shared memory that a launch gives is the kernel's own here, of the size that the kernel names.
+#define KILN__DYNAMIC_SHARED(name, bytes) __shared__ uint4 name[((bytes) + 15) / 16]
 
 // g++ does not take the standard's own form behind `static`.
 #define alignas(n) __attribute__((aligned(n)))

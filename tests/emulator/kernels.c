@@ -225,8 +225,8 @@ int fake_launch_kernel(kiln__cu_function function, unsigned grid_x, unsigned gri
 
     if (block_x == 0 || block_x > EMU_THREADS || block_y != 1 || block_z != 1 || extra != NULL ||
         grid_x == 0 || grid_y == 0 || grid_z == 0 || grid_y > 65535 || grid_z > 65535 ||
-        (e->threads_max > 0 && block_x > e->threads_max) || shared_bytes != 0 ||
-        fixed > SHARED_PLAIN || (e->cluster > 0 && (grid_x % e->cluster != 0 || e->cluster > 8)))
+        (e->threads_max > 0 && block_x > e->threads_max) || shared_bytes > fixed ||
+        fixed > SHARED_MOST || fixed - shared_bytes > SHARED_PLAIN || (e->cluster > 0 && (grid_x % e->cluster != 0 || e->cluster > 8)))
         return fake_invalid_value();
     emu_launch *l = launch_make(function, params);
     l->grid = (emu_dim3){grid_x, grid_y, grid_z};

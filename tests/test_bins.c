@@ -1,0 +1,251 @@
+/*
+ * test_bins.c - bincount, histogram, digitize, isin and lexsort against plain loops.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kiln/kiln.h"
+#include "test_env.h"
+
+static kiln_array *made(test_env *t, kiln_dtype dtype, int64_t count, const void *values)
+{
+    kiln_array *x = NULL;
+    OK(t, kiln_array_from_host(t->ctx, dtype, 1, &count, values, NULL, &x, &t->err));
+    return x;
+}
+
+/* ---- bincount ---------------------------------------------------------------------------------------- */
+
+static void check_bincount(test_env *t, int64_t count, int bound, int64_t least)
+{
+    int32_t *const given = calloc((size_t)count + 1, sizeof *given);
+    int64_t *const expected = calloc((size_t)(bound + least), sizeof *expected);
+    int64_t *const got = calloc((size_t)(bound + least), sizeof *got);
+    int64_t bins = least;
+    kiln_array *y = NULL;
+
+    for (int64_t k = 0; k < count; k++) {
+        given[k] = (int32_t)test_random_below(t, (uint64_t)bound);
+        expected[given[k]]++;
+        bins = given[k] >= bins ? given[k] + 1 : bins;
+    }
+    kiln_array *x = made(t, KILN_INT32, count, given);
+    OK(t, kiln_array_bincount(x, least, &y, &t->err));
+    assert_int_equal(kiln_array_dtype(y), KILN_INT64);
+    assert_int_equal(kiln_array_size(y), bins);
+    OK(t, kiln_array_to_host(y, got, (size_t)bins * sizeof *got, NULL, &t->err));
+    assert_memory_equal(got, expected, (size_t)bins * sizeof *got);
+    kiln_array_release(x);
+    kiln_array_release(y);
+    free(given);
+    free(expected);
+    free(got);
+}
+
+static void test_bins__count_integers(void **state)
+{
+    test_env *t = *state;
+
+    check_bincount(t, 5000, 10, 0);
+    check_bincount(t, 3000, 256, 300);
+    check_bincount(t, 2000, 20000, 0);
+    check_bincount(t, 0, 1, 4);
+    check_bincount(t, 0, 1, 0);
+}
+
+/* ---- histogram ----------------------------------------------------------------------------------------- */
+
+/* A bin holds what is not less than its lower edge and less than the upper one, the last one that too. */
+static void check_histogram(test_env *t, const double *edges, int64_t bins, int64_t count)
+{
+    float *const given = calloc((size_t)count + 1, sizeof *given);
+    int64_t *const expected = calloc((size_t)bins, sizeof *expected);
+    int64_t *const got = malloc((size_t)bins * sizeof *got);
+    kiln_array *y = NULL;
+
+    for (int64_t k = 0; k < count; k++) {
+        const uint64_t kind = test_random_below(t, 10);
+        given[k] = (float)test_random_below(t, 1000) / 100 - 2;
+        if (kind == 0)
+            given[k] = (float)edges[test_random_below(t, (uint64_t)bins + 1)];
+        else if (kind == 1 && k % 5 == 0)
+            given[k] = k % 2 == 0 ? NAN : INFINITY;
+        for (int64_t b = 0; b < bins; b++)
+            expected[b] += (double)given[k] >= edges[b] &&
+                           ((double)given[k] < edges[b + 1] ||
+                            (b == bins - 1 && (double)given[k] == edges[bins]));
+    }
+    kiln_array *x = made(t, KILN_FLOAT32, count, given),
+               *e = made(t, KILN_FLOAT64, bins + 1, edges);
+    OK(t, kiln_array_histogram(x, e, &y, &t->err));
+    OK(t, kiln_array_to_host(y, got, (size_t)bins * sizeof *got, NULL, &t->err));
+    for (int64_t b = 0; b < bins; b++)
+        if (got[b] != expected[b])
+            fail_msg("bin %lld holds %lld, not %lld; KILN_TEST_SEED=%llu", (long long)b,
+                     (long long)got[b], (long long)expected[b], (unsigned long long)t->seed);
+    kiln_array_release(x);
+    kiln_array_release(e);
+    kiln_array_release(y);
+    free(given);
+    free(expected);
+    free(got);
+}
+
+static void test_bins__hold_numbers_between_edges(void **state)
+{
+    static const double uneven[] = {-1, -0.5, 0, 0, 0.1, 3, 7.5};
+    test_env *t = *state;
+    double even[2101];
+
+    check_histogram(t, uneven, 6, 3000);
+    for (int k = 0; k < 2101; k++)
+        even[k] = -1 + k * 0.004;
+    check_histogram(t, even, 10, 1000);
+    check_histogram(t, even, 2100, 2000);
+}
+
+static void test_bins__have_even_edges_from_the_data_or_a_range(void **state)
+{
+    test_env *t = *state;
+    const float given[] = {3, -1, 7, 2};
+    const double range[] = {0, 1}, one[] = {4, 4};
+    double got[5];
+    kiln_array *x = made(t, KILN_FLOAT32, 4, given), *e = NULL;
+
+    OK(t, kiln_array_histogram_edges(x, 4, NULL, &e, &t->err));
+    OK(t, kiln_array_to_host(e, got, sizeof got, NULL, &t->err));
+    assert_memory_equal(got, ((const double[]){-1, 1, 3, 5, 7}), sizeof got);
+    kiln_array_release(e);
+    e = NULL;
+    OK(t, kiln_array_histogram_edges(x, 2, range, &e, &t->err));
+    OK(t, kiln_array_to_host(e, got, 3 * sizeof *got, NULL, &t->err));
+    assert_memory_equal(got, ((const double[]){0, 0.5, 1}), 3 * sizeof *got);
+    kiln_array_release(e);
+    e = NULL;
+    OK(t, kiln_array_histogram_edges(x, 1, one, &e, &t->err));
+    OK(t, kiln_array_to_host(e, got, 2 * sizeof *got, NULL, &t->err));
+    assert_memory_equal(got, ((const double[]){3.5, 4.5}), 2 * sizeof *got);
+    kiln_array_release(e);
+    kiln_array_release(x);
+}
+
+static void test_bins__are_refused_that_do_not_increase(void **state)
+{
+    test_env *t = *state;
+    const double edges[] = {0, 2, 1}, range[] = {2, 1};
+    const int negative[] = {1, -3};
+    kiln_array *e = made(t, KILN_FLOAT64, 3, edges), *x = made(t, KILN_INT32, 2, negative),
+               *y = NULL;
+
+    FAILS(t, KILN_ERR_ARGUMENT, kiln_array_histogram(x, e, &y, &t->err),
+          "histogram: bins do not increase", "edge 1 is 2", "edge 2 is 1");
+    FAILS(t, KILN_ERR_ARGUMENT, kiln_array_digitize(x, e, false, &y, &t->err),
+          "digitize: bins do not");
+    FAILS(t, KILN_ERR_RANGE, kiln_array_bincount(x, 0, &y, &t->err), "-3");
+    FAILS(t, KILN_ERR_DTYPE, kiln_array_bincount(e, 0, &y, &t->err), "float64");
+    FAILS(t, KILN_ERR_ARGUMENT, kiln_array_bincount(x, -1, &y, &t->err), "-1");
+    FAILS(t, KILN_ERR_RANGE, kiln_array_histogram_edges(x, 3, range, &y, &t->err), "from 2 to 1");
+    FAILS(t, KILN_ERR_ARGUMENT, kiln_array_histogram_edges(x, 0, NULL, &y, &t->err), "0 bins");
+    assert_null(y);
+    kiln_array_release(e);
+    kiln_array_release(x);
+}
+
+/* ---- digitize, isin, lexsort ----------------------------------------------------------------------------- */
+
+static void test_bins__are_found_by_digitize(void **state)
+{
+    /* np.digitize([0.5, 3, 2.5, -1, 9], [1, 2, 3]), the same with right=True, and both with [3, 2, 1] */
+    static const int64_t expected[2][2][5] = {{{0, 3, 2, 0, 3}, {0, 2, 2, 0, 3}},
+                                              {{3, 0, 1, 3, 0}, {3, 1, 1, 3, 0}}};
+    test_env *t = *state;
+    const double given[] = {0.5, 3, 2.5, -1, 9};
+    const int edges[2][3] = {{1, 2, 3}, {3, 2, 1}};
+    kiln_array *x = made(t, KILN_FLOAT64, 5, given);
+
+    for (int falls = 0; falls < 2; falls++) {
+        kiln_array *e = made(t, KILN_INT32, 3, edges[falls]);
+        for (int right = 0; right < 2; right++) {
+            int64_t got[5];
+            kiln_array *y = NULL;
+            OK(t, kiln_array_digitize(x, e, right != 0, &y, &t->err));
+            OK(t, kiln_array_to_host(y, got, sizeof got, NULL, &t->err));
+            assert_memory_equal(got, expected[falls][right], sizeof got);
+            kiln_array_release(y);
+        }
+        kiln_array_release(e);
+    }
+    kiln_array_release(x);
+}
+
+static void test_bins__isin_tells_which_elements_are_in_a_set(void **state)
+{
+    test_env *t = *state;
+    const float given[] = {1, -0.0f, 5, NAN, 2, 9}, set[] = {9, 0, NAN, 2, 2};
+    bool got[6];
+    kiln_array *x = made(t, KILN_FLOAT32, 6, given), *s = made(t, KILN_FLOAT32, 5, set);
+    kiln_array *none = made(t, KILN_FLOAT32, 0, NULL), *y = NULL;
+
+    OK(t, kiln_array_isin(x, s, &y, &t->err));
+    OK(t, kiln_array_to_host(y, got, sizeof got, NULL, &t->err));
+    assert_memory_equal(got, ((const bool[]){false, true, false, false, true, true}), sizeof got);
+    kiln_array_release(y);
+    y = NULL;
+    OK(t, kiln_array_isin(x, none, &y, &t->err));
+    OK(t, kiln_array_to_host(y, got, sizeof got, NULL, &t->err));
+    assert_memory_equal(got, ((const bool[6]){false}), sizeof got);
+    kiln_array_release(x);
+    kiln_array_release(s);
+    kiln_array_release(none);
+    kiln_array_release(y);
+}
+
+static void test_bins__lexsort_orders_by_the_last_key_first(void **state)
+{
+    enum { COUNT_KEYS = 400 };
+    test_env *t = *state;
+    int32_t minor[COUNT_KEYS], major[COUNT_KEYS];
+    int64_t got[COUNT_KEYS];
+    kiln_array *keys[2] = {NULL, NULL}, *y = NULL, *other = NULL;
+
+    for (int k = 0; k < COUNT_KEYS; k++) {
+        minor[k] = (int32_t)test_random_below(t, 7);
+        major[k] = (int32_t)test_random_below(t, 5);
+    }
+    keys[0] = made(t, KILN_INT32, COUNT_KEYS, minor);
+    keys[1] = made(t, KILN_INT32, COUNT_KEYS, major);
+    OK(t, kiln_array_lexsort((const kiln_array *const *)keys, 2, &y, &t->err));
+    OK(t, kiln_array_to_host(y, got, sizeof got, NULL, &t->err));
+    for (int k = 1; k < COUNT_KEYS; k++) {
+        const int64_t a = got[k - 1], b = got[k];
+        const int before = 1000000 * major[a] + 1000 * minor[a],
+                  here = 1000000 * major[b] + 1000 * minor[b];
+        assert_true(before < here || (before == here && a < b));
+    }
+    kiln_array_release(y);
+    y = NULL;
+    other = made(t, KILN_INT32, 3, minor);
+    FAILS(t, KILN_ERR_SHAPE,
+          kiln_array_lexsort(((const kiln_array *const[]){keys[0], other}), 2, &y, &t->err),
+          "key 2");
+    FAILS(t, KILN_ERR_ARGUMENT_COUNT,
+          kiln_array_lexsort((const kiln_array *const *)keys, 0, &y, &t->err), "no key");
+    kiln_array_release(other);
+    kiln_array_release(keys[0]);
+    kiln_array_release(keys[1]);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_bins__count_integers),
+        TEST(test_bins__hold_numbers_between_edges),
+        TEST(test_bins__have_even_edges_from_the_data_or_a_range),
+        TEST(test_bins__are_refused_that_do_not_increase),
+        TEST(test_bins__are_found_by_digitize),
+        TEST(test_bins__isin_tells_which_elements_are_in_a_set),
+        TEST(test_bins__lexsort_orders_by_the_last_key_first),
+    };
+    return test_env_main(argc, argv, "test_bins", tests, COUNT(tests));
+}
