@@ -83,6 +83,10 @@ def line(kiln, name, x, function, seconds):
         view = cupy.ndarray(tuple(x.shape), NAMES[x.dtype].decode(),
                             cupy.cuda.MemoryPointer(cupy.cuda.UnownedMemory(x.data_ptr(), x.nbytes, x), 0))
         calls[2] = (lambda: cupy.argsort(view)) if "arg" in function else (lambda: cupy.sort(view))
+    for call in calls:
+        if call is not None:
+            call()
+    torch.cuda.synchronize()
     try:
         us = microseconds(calls, seconds)
     except Exception as error:  # a peer without memory, say

@@ -300,8 +300,10 @@ static void choose_tile(sweeps *w)
 {
     const size_t bytes = kiln_dtype_size(w->s->dtype);
 
-    w->threads = 256;
-    w->items = bytes <= 4 ? 20 : bytes == 8 ? 12 : 6;
+    const bool plain = kiln_dtype_kind(w->s->dtype) != 'f' && w->s->order == NULL;
+
+    w->threads = bytes == 4 && plain ? 512 : 256;
+    w->items = bytes <= 4 ? 20 : bytes == 8 ? w->s->order != NULL ? 12 : 16 : 6;
 }
 
 static kiln_status sort_by_sweeps(const kiln__sort *s, kiln_error *err)
