@@ -9,7 +9,7 @@
 
 #include "oracle/host.h"
 
-enum { VIEWS_MAX = 9, BASES_MAX = 2 };
+enum { VIEWS_MAX = 27, BASES_MAX = 2 };
 
 /* Traits of a case. */
 enum {
@@ -54,6 +54,29 @@ static void seven(const host_value *in, host_value *out)
         out->re += in[k].re;
 }
 
+/* All neighbours in three directions, of different weights: 1, 2, 3, 1, ... */
+static void box(const host_value *in, host_value *out)
+{
+    *out = host_real(0);
+    for (int k = 0; k < 27; k++)
+        out->re += (k % 3 + 1) * in[k].re;
+}
+
+#define BOX_IN                                                                                     \
+    "T a0, T a1, T a2, T a3, T a4, T a5, T a6, T a7, T a8, T b0, T b1, T b2, T b3, T b4, T b5, "   \
+    "T b6, T b7, T b8, T c0, T c1, T c2, T c3, T c4, T c5, T c6, T c7, T c8"
+#define BOX_PLANE(p)                                                                               \
+    p "0 + " p "3 + " p "6 + T(2) * (" p "1 + " p "4 + " p "7) + T(3) * (" p "2 + " p "5 + " p "8)"
+#define BOX_OP "z = " BOX_PLANE("a") " + " BOX_PLANE("b") " + " BOX_PLANE("c")
+#define BOX_ROW(p, r) {0, p, r, 0}, {0, p, r, 1}, {0, p, r, 2}
+#define BOX_VIEWS                                                                                  \
+    {BOX_ROW(0, 0), BOX_ROW(0, 1), BOX_ROW(0, 2), BOX_ROW(1, 0), BOX_ROW(1, 1),                    \
+     BOX_ROW(1, 2), BOX_ROW(2, 0), BOX_ROW(2, 1), BOX_ROW(2, 2)}
+#define SEVEN_IN "T a, T b, T e, T f, T g, T h, T c"
+#define SEVEN_OP "z = a + b + e + f + g + h - T(6) * c"
+#define SEVEN_VIEWS                                                                                \
+    {{0, 0, 1, 1}, {0, 2, 1, 1}, {0, 1, 0, 1}, {0, 1, 2, 1}, {0, 1, 1, 0}, {0, 1, 1, 2}, {0, 1, 1, 1}}
+
 /* Views that are far apart in every direction that fits. */
 static void wide(const host_value *in, host_value *out)
 {
@@ -93,15 +116,22 @@ static void parity(const host_value *in, host_value *out)
 static const stencil stencils[] = {
     {"float32", FIVE_IN, FIVE_OP, five, KILN_FLOAT32, 2, {2049, 2061}, 1, 5, FIVE_VIEWS, 0},
     {"float16", FIVE_IN, FIVE_OP, five, KILN_FLOAT16, 2, {2050, 2048}, 1, 5, FIVE_VIEWS, 0},
+    {"int8", FIVE_IN, FIVE_OP, five, KILN_INT8, 2, {2047, 2054}, 1, 5, FIVE_VIEWS, 0},
     {"int8, reversed", FIVE_IN, FIVE_OP, five, KILN_INT8, 2, {2047, 2055}, 1, 5, FIVE_VIEWS,
      REVERSED},
+    {"float16, odd", FIVE_IN, FIVE_OP, five, KILN_FLOAT16, 2, {2050, 2051}, 1, 5, FIVE_VIEWS, 0},
     {"complex64", FIVE_IN, FIVE_OP, five, KILN_COMPLEX64, 2, {2049, 2061}, 1, 5, FIVE_VIEWS, 0},
     {"bool", "T a, T b, T c", "z = (a != b) != c", parity, KILN_BOOL, 2, {2049, 2061}, 1, 3,
      {{0, 0, 0, 0}, {0, 0, 1, 1}, {0, 0, 2, 0}}, 0},
-    {"three axes", "T a, T b, T e, T f, T g, T h, T c", "z = a + b + e + f + g + h - T(6) * c",
-     seven, KILN_FLOAT64, 3, {9, 700, 701}, 1, 7,
-     {{0, 0, 1, 1}, {0, 2, 1, 1}, {0, 1, 0, 1}, {0, 1, 2, 1}, {0, 1, 1, 0}, {0, 1, 1, 2},
-      {0, 1, 1, 1}}, 0},
+    {"three axes", SEVEN_IN, SEVEN_OP, seven, KILN_FLOAT64, 3, {9, 301, 701}, 1, 7, SEVEN_VIEWS, 0},
+    {"three axes, float32, reversed", SEVEN_IN, SEVEN_OP, seven, KILN_FLOAT32, 3, {19, 99, 701}, 1, 7,
+     SEVEN_VIEWS, REVERSED},
+    {"three axes, float16", SEVEN_IN, SEVEN_OP, seven, KILN_FLOAT16, 3, {19, 99, 700}, 1, 7,
+     SEVEN_VIEWS, 0},
+    {"three axes, box", BOX_IN, BOX_OP, box, KILN_FLOAT32, 3, {19, 99, 701}, 1, 27, BOX_VIEWS, 0},
+    {"few planes", SEVEN_IN, SEVEN_OP, seven, KILN_FLOAT32, 3, {5, 301, 701}, 1, 7, SEVEN_VIEWS, 0},
+    {"planes too far apart", "T a, T b, T e, T f", WIDE_OP, wide, KILN_INT32, 3, {19, 99, 701}, 1, 4,
+     {{0, 0, 0, 0}, {0, 4, 1, 1}, {0, 5, 0, 2}, {0, 2, 2, 0}}, 0},
     {"far apart", "T a, T b, T e, T f", WIDE_OP, wide, KILN_INT32, 2,
      {4100, 1025}, 1, 4, {{0, 0, 8, 31}, {0, 0, 0, 0}, {0, 0, 3, 30}, {0, 0, 8, 0}}, 0},
     {"too far apart", "T a, T b, T e, T f", WIDE_OP, wide, KILN_INT32, 2,
@@ -266,11 +296,41 @@ static void test_elementwise__kinship_is_part_of_a_call(void **state)
     kiln_elementwise_destroy(op);
 }
 
+/* Tiles at edges compute no elements that are not there: a snippet may count them. */
+static void test_elementwise__each_element_is_visited_once(void **state)
+{
+    test_env *t = *state;
+    const stencil s = sized(t, &stencils[0]);
+    const int64_t one = 1;
+    kiln_elementwise *op = NULL;
+    int32_t count = 0;
+    host_array hits;
+    char *text = NULL;
+    world w;
+
+    world_begin(t, &s, &w);
+    host_make(t, &hits, KILN_INT32, 1, &one, NULL);
+    OK(t, kiln_array_fill(hits.array, 0, &t->err));
+    w.args[w.inputs + 1] = kiln_arg_array(hits.array);
+    OK(t, kiln_elementwise_create(t->ctx, s.in, "T z, raw int32 hits",
+                                  FIVE_OP "; atomicAdd(&hits[0], 1)", NULL, &op, &t->err));
+    OK(t, kiln_elementwise_source(op, w.args, w.inputs + 2, NULL, &text, &t->err));
+    assert_int_equal(strstr(text, "layout window") != NULL, t->cuda);
+    kiln_free(text);
+    OK(t, kiln_elementwise_run(op, w.args, w.inputs + 2, NULL, &t->err));
+    OK(t, kiln_array_to_host(hits.array, &count, sizeof count, NULL, &t->err));
+    assert_int_equal(count, s.shape[0] * s.shape[1]);
+    host_free(&hits);
+    kiln_elementwise_destroy(op);
+    world_end(&s, &w);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_elementwise__views_of_one_array),
         TEST(test_elementwise__kinship_is_part_of_a_call),
+        TEST(test_elementwise__each_element_is_visited_once),
     };
     return test_env_main(argc, argv, "test_elementwise_window", tests, COUNT(tests));
 }

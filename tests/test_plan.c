@@ -72,12 +72,18 @@ static const plan_case cases[] = {
      {KILN_FLOAT32, KILN_FLOAT32}, 2, {64, 128},
      {{2, {64, 128}, {4, 256}, 512}, {2, {64, 128}, {512, 4}, 512}},
      KILN__LAYOUT_GENERAL, 2, 1, 32},
-    {"a short axis has a tile as short", "T x", "T z", "z = x", {KILN_FLOAT32, KILN_FLOAT32}, 2,
+    {"a short axis is held by threads", "T x", "T z", "z = x", {KILN_FLOAT32, KILN_FLOAT32}, 2,
      {12, 1000}, {{2, {12, 1000}, {4, 48}, 512}, {2, {12, 1000}, {4000, 4}, 512}},
      KILN__LAYOUT_TRANSPOSE, 2, 1, 32},
-    {"an axis of few elements needs no tile", "T x", "T z", "z = x", {KILN_FLOAT32, KILN_FLOAT32}, 2,
+    {"a shorter one for several neighbours", "T x", "T z", "z = x", {KILN_FLOAT32, KILN_FLOAT32}, 2,
      {3, 1000}, {{2, {3, 1000}, {4, 12}, 512}, {2, {3, 1000}, {4000, 4}, 512}},
-     KILN__LAYOUT_GENERAL, 2, 1, 32},
+     KILN__LAYOUT_TRANSPOSE, 2, 2, 32},
+    {"of 16-bit elements for more", "T x", "T z", "z = x", {KILN_FLOAT16, KILN_FLOAT16}, 2,
+     {3, 1000}, {{2, {3, 1000}, {2, 6}, 512}, {2, {3, 1000}, {2000, 2}, 512}},
+     KILN__LAYOUT_TRANSPOSE, 2, 4, 32},
+    {"where their rows are aligned", "T x", "T z", "z = x", {KILN_FLOAT16, KILN_FLOAT16}, 2,
+     {3, 1001}, {{2, {3, 1001}, {2, 6}, 512}, {2, {3, 1001}, {2002, 2}, 512}},
+     KILN__LAYOUT_TRANSPOSE, 2, 1, 32},
     {"two short axes do not fill a tile", "T x", "T z", "z = x", {KILN_FLOAT32, KILN_FLOAT32}, 2,
      {3, 100}, {{2, {3, 100}, {4, 12}, 512}, {2, {3, 100}, {400, 4}, 512}},
      KILN__LAYOUT_GENERAL, 2, 1, 32},
@@ -165,32 +171,41 @@ static void test_plan__sizes_do_not_make_variants(void **state)
 
 #define SUM "z = a + b + c + d"
 
-/* A plan of four inputs: `apart` are the bytes from a to each input. */
-static void plan_views(const int64_t *shape, int64_t pitch, const int64_t *apart, kiln_dtype dtype,
-                       const char *op, kiln_backend backend, kiln__plan *plan)
+/* A plan of four inputs: `apart` are the bytes from a to each input. Planes of inputs have two rows more
+ * than the shape. */
+static void plan_views_of(int rank, const int64_t *shape, int64_t pitch, const int64_t *apart,
+                          kiln_dtype dtype, const char *op, kiln_backend backend, kiln__plan *plan)
 {
     const kiln__definition_request request = {
         .in = "T a, T b, T c, T d", .out = "T z", .snippet = {[KILN__SNIPPET_OP] = op}};
     const kiln_dtype dtypes[] = {dtype, dtype, dtype, dtype, dtype};
     const int64_t size = (int64_t)kiln_dtype_size(dtype);
-    const int64_t x[] = {size * pitch, size}, z[] = {size * shape[1], size};
+    const int64_t rows = shape[rank - 2], columns = shape[rank - 1];
+    const int64_t x[] = {size * pitch * (rows + 2), size * pitch, size};
+    const int64_t z[] = {size * columns * rows, size * columns, size};
     kiln__definition *def = NULL;
     kiln__operand o[5];
 
     assert_int_equal(kiln__definition_create(&request, &def, NULL), KILN_OK);
     for (int p = 0; p < 5; p++)
-        o[p] = (kiln__operand){.is_array = true, .itemsize = (uint8_t)size, .rank = 2, .shape = shape,
-                               .strides = p == 4 ? z : x, .written = p == 4,
+        o[p] = (kiln__operand){.is_array = true, .itemsize = (uint8_t)size, .rank = rank, .shape = shape,
+                               .strides = (p == 4 ? z : x) + 3 - rank, .written = p == 4,
                                .address = p == 4 ? (uintptr_t)1 << 44
                                                  : ((uintptr_t)1 << 40) + (uintptr_t)apart[p]};
     kiln__plan_make(&(kiln__plan_request){.def = def,
                                           .device = {backend, 1, false},
                                           .dtypes = dtypes,
                                           .operands = o,
-                                          .rank = 2,
+                                          .rank = rank,
                                           .shape = shape},
                     plan);
     kiln__definition_destroy(def);
+}
+
+static void plan_views(const int64_t *shape, int64_t pitch, const int64_t *apart, kiln_dtype dtype,
+                       const char *op, kiln_backend backend, kiln__plan *plan)
+{
+    plan_views_of(2, shape, pitch, apart, dtype, op, backend, plan);
 }
 
 enum { ROW = 4 * 2051, FAR = 1 << 30 }; /* bytes of a row of 2051 float32; another array */
@@ -239,6 +254,69 @@ static void test_plan__views_of_one_array_share_a_window(void **state)
         assert_int_equal(plan.walk[0], (shape[0] + v->loop.tile - 1) / v->loop.tile);
         assert_int_equal(plan.walk[1], (shape[1] + 256 * v->unroll - 1) / (256 * v->unroll));
         assert_int_equal(plan.grid, plan.walk[0] * plan.walk[1]);
+    }
+}
+
+/* Views on several planes share a window as well, up to four planes apart, if there are enough planes. */
+static void test_plan__planes_share_a_window(void **state)
+{
+    enum { LINE = 4 * 515, PLANE = 102 * LINE };
+    static const struct {
+        int64_t planes, apart[4];
+        uint8_t window[4], behind[4], down[4], along[4];
+    } rows[] = {
+        {40, {0, 2 * PLANE, PLANE - LINE, PLANE + 4}, {0}, {0, 2, 1, 1}, {1, 1, 0, 1}, {0, 0, 0, 1}},
+        {40, {0, -2 * PLANE + LINE, PLANE, 4}, {0}, {2, 0, 3, 2}, {0, 1, 0, 0}, {0, 0, 0, 1}},
+        {40, {0, 4 * PLANE, LINE, 5 * PLANE}, {0, 0, 0, 1}, {0, 4, 0, 0}, {0, 0, 1, 0}, {0}},
+        {7, {0, LINE, 4, PLANE}, {0, 0, 0, 1}, {0}, {0, 1, 0, 0}, {0, 0, 1, 0}},
+    };
+    static kiln__plan plan;
+
+    (void)state;
+    for (size_t r = 0; r < KILN_COUNT_OF(rows); r++) {
+        const int64_t shape[] = {rows[r].planes, rows[r].planes < 8 ? 400 : 100, 513};
+        int64_t apart[4];
+        for (int p = 0; p < 4; p++) /* planes of 400 rows */
+            apart[p] = rows[r].planes < 8 && rows[r].apart[p] == PLANE ? 402 * LINE : rows[r].apart[p];
+        const kiln__loop_variant *v = &plan.variant.loop;
+        plan_views_of(3, shape, 515, apart, KILN_FLOAT32, SUM, KILN_BACKEND_CUDA, &plan);
+        assert_int_equal(plan.variant.layout, KILN__LAYOUT_WINDOW);
+        assert_int_equal(v->planes > 0, rows[r].planes >= 8);
+        for (int p = 0; p < 4; p++)
+            if (v->window[p] != rows[r].window[p] || v->behind[p] != rows[r].behind[p] ||
+                v->down[p] != rows[r].down[p] || v->along[p] != rows[r].along[p])
+                fail_msg("row %zu, input %d: window %d, %d behind, %d down, %d along", r, p,
+                         v->window[p], v->behind[p], v->down[p], v->along[p]);
+    }
+}
+
+/* Narrow elements are moved as words where rows of outputs begin at words. Windows then begin there too. */
+static void test_plan__windows_of_words(void **state)
+{
+    static const struct {
+        kiln_dtype dtype;
+        int64_t columns, pitch, first; /* bytes that a begins behind a word */
+        int vec;
+        uint8_t along[4];
+    } rows[] = {
+        {KILN_FLOAT16, 2048, 2050, 0, 2, {0, 1, 2, 0}},
+        {KILN_FLOAT16, 2048, 2050, 2, 2, {1, 2, 3, 1}},
+        {KILN_FLOAT16, 2049, 2050, 0, 1, {0, 1, 2, 0}},
+        {KILN_FLOAT16, 2048, 2051, 0, 1, {0, 1, 2, 0}},
+        {KILN_INT8, 2048, 2052, 3, 4, {3, 4, 5, 3}},
+        {KILN_INT8, 2046, 2052, 0, 1, {0, 1, 2, 0}},
+    };
+    static kiln__plan plan;
+
+    (void)state;
+    for (size_t r = 0; r < KILN_COUNT_OF(rows); r++) {
+        const int64_t size = (int64_t)kiln_dtype_size(rows[r].dtype), shape[] = {2049, rows[r].columns};
+        const int64_t apart[] = {rows[r].first, rows[r].first + size, rows[r].first + 2 * size,
+                                 rows[r].first + rows[r].pitch * size};
+        plan_views(shape, rows[r].pitch, apart, rows[r].dtype, SUM, KILN_BACKEND_CUDA, &plan);
+        assert_int_equal(plan.variant.layout, KILN__LAYOUT_WINDOW);
+        assert_int_equal(plan.variant.vec, rows[r].vec);
+        assert_memory_equal(plan.variant.loop.along, rows[r].along, 4);
     }
 }
 
@@ -478,6 +556,8 @@ int main(void)
         cmocka_unit_test(test_plan__windows_leave_room_for_arguments),
         cmocka_unit_test(test_plan__sizes_do_not_make_variants),
         cmocka_unit_test(test_plan__views_of_one_array_share_a_window),
+        cmocka_unit_test(test_plan__planes_share_a_window),
+        cmocka_unit_test(test_plan__windows_of_words),
         cmocka_unit_test(test_plan__windows_are_for_large_matrices),
         cmocka_unit_test(test_plan__kin_are_told_by_their_distances),
         cmocka_unit_test(test_plan__kin_that_share_nothing_may_move),

@@ -320,8 +320,8 @@ typedef enum kiln__layout {
     KILN__LAYOUT_COUNT
 } kiln__layout;
 
-/* The most rows and elements that views of one window may lie apart. */
-enum { KILN__WINDOW_DOWN_MAX = 8, KILN__WINDOW_ALONG_MAX = 31 };
+/* The most planes, rows and elements that views of one window may lie apart. */
+enum { KILN__WINDOW_BEHIND_MAX = 4, KILN__WINDOW_DOWN_MAX = 8, KILN__WINDOW_ALONG_MAX = 31 };
 
 const char *kiln__layout_name(kiln__layout layout); /* "linear", "inner", ... */
 
@@ -421,7 +421,7 @@ typedef enum kiln__word {
 /* What a plan took from an input's address besides its alignment (window.c). Inputs of one dtype and of
  * equal strides may be views of one array. Two of them are kin when their addresses differ by at most
  * `near` bytes: the later one then shares the window of the earlier one, its root. The plan also holds
- * for another distance when neither of the two distances is a whole number of rows and elements, since
+ * for another distance when neither of the two distances is a whole number of elements, since
  * such inputs share no window. */
 typedef struct kiln__kin {
     uint8_t root; /* the input whose window it shares; its own number where it has none */
@@ -429,6 +429,7 @@ typedef struct kiln__kin {
     uint8_t itemsize;
     int64_t near;  /* 0: the address of this input decides nothing */
     int64_t apart; /* bytes from the root's address to its own */
+    int64_t plane; /* bytes from one plane to the next; 0: windows lie on two axes */
     int64_t row;   /* bytes from one row to the next */
 } kiln__kin;
 

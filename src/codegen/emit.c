@@ -266,11 +266,13 @@ static void find_conditions(emitter *e)
         {"index_natural", has_index_natural(e)},
         {"tiled_loads", any_param(e, is_tiled_load)},
         {"tiled_stores", any_param(e, is_tiled_store)},
+        {"has_raws", any_param(e, is_raw)},
         {"several", e->v->unroll * e->v->vec > 1},
         {"bursts", e->v->unroll > 1},
         {"plain_loads", any_param(e, is_plain_load)},
         {"packed", is_tiled(e) && e->v->vec > 1},
         {"even", kiln__transpose_even(e->v)},
+        {"tall", is_transpose(e) && !kiln__transpose_even(e->v) && !kiln__transpose_narrow(e->v)},
         {"skew", kiln__transpose_tile_of(e->def, e->v).skew != 0},
         {"independent", is_independent(e)},
         {"identity", d->snippet[KILN__SNIPPET_IDENTITY][0] != '\0'},
@@ -314,6 +316,7 @@ static int test_whole(const emitter *e, const char *name, size_t bytes)
 static int test(void *state, const char *name, size_t bytes)
 {
     const emitter *e = state;
+    const bool few_last = kiln__transpose_narrow(e->v) && e->v->loop.narrow == KILN__NARROW_LAST;
     const struct {
         const char *name;
         bool holds;
@@ -324,6 +327,8 @@ static int test(void *state, const char *name, size_t bytes)
         {"p.splat", is_splat(e, e->p)},
         {"p.stored", is_stored(e, e->p)},
         {"p.tile", is_tile(e, e->p)},
+        {"p.run", access_of(e, e->p) == (few_last ? KILN__ACCESS_VECTOR : KILN__ACCESS_TILE)},
+        {"p.line", access_of(e, e->p) == (few_last ? KILN__ACCESS_TILE : KILN__ACCESS_VECTOR)},
         {"p.down", is_staged(e, e->p, KILN__SIDE_DOWN)},
         {"p.across", is_staged(e, e->p, KILN__SIDE_ACROSS)},
     };
@@ -356,6 +361,7 @@ static bool put_number(const emitter *e, const char *name, size_t bytes, kiln__b
     const kiln__transpose_tile tile = kiln__transpose_tile_of(e->def, v);
     const size_t size = kiln_dtype_size(v->dtype[e->p]);
     const bool staged = access_of(e, e->p) == KILN__ACCESS_STAGED;
+    const bool few_last = kiln__transpose_narrow(v) && v->loop.narrow == KILN__NARROW_LAST;
     const struct {
         const char *name;
         int64_t value;
@@ -383,8 +389,11 @@ static bool put_number(const emitter *e, const char *name, size_t bytes, kiln__b
         {"access_step", v->block * v->vec},
         {"burst_span", v->block * v->vec * (v->unroll - 1) + v->vec},
         {"burst_elements", v->unroll * v->vec},
+        {"long_axis", v->rank - (few_last ? 2 : 1)},
+        {"short_axis", v->rank - (few_last ? 1 : 2)},
         {"tile_a", v->rank - 1},
         {"tile_b", v->rank - 2},
+        {"tile_c", v->rank - 3},
         {"tile_rows", v->block / square},
         {"tile_loads", square * square / v->block},
         {"tile_pad", v->vec}, /* an odd number of words lies between two rows */

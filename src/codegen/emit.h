@@ -118,6 +118,12 @@ kiln__transpose_tile kiln__transpose_tile_of(const kiln__definition *def, const 
 /* Whether a GPU's tiles are square and begin at sectors already: such a variant has unroll=1. */
 bool kiln__transpose_even(const kiln__variant *v);
 
+/* Whether a GPU's threads hold the short axis of a transpose. */
+static inline bool kiln__transpose_narrow(const kiln__variant *v)
+{
+    return v->layout == KILN__LAYOUT_TRANSPOSE && v->loop.narrow != KILN__NARROW_NONE;
+}
+
 /* The output whose rows decide where those of a tile begin; SIZE_MAX where none does. */
 size_t kiln__transpose_skewed(const kiln__definition *def, const kiln__variant *v);
 

@@ -40,7 +40,7 @@ static axis_run tile_axes(const emitter *e)
 static axis_run extent_axes(const emitter *e)
 {
     if (is_tiled(e))
-        return tile_axes(e);
+        return (axis_run){e->v->rank - 1, -1, kiln__variant_number(e->v, "planes", 6) > 0 ? 3 : 2};
     return (axis_run){e->v->rank - 1, -1, !is_linear(e) && !on_cuda(e)};
 }
 

@@ -7,9 +7,10 @@
  * at the same column of it, other than the first column: they take their elements from the same
  * exchanged rows, and the shift has the name of the first of them.
  *
- * Rule: all answers follow from variant.window, .down and .along, which window.c decides.
+ * Rule: all answers follow from variant.window, .behind, .down and .along, which window.c decides.
  */
 #include "codegen/emit.h"
+#include "codegen/walk.h"
 
 enum { WARP_THREADS = 32 };
 
@@ -63,25 +64,16 @@ static bool is_cornered(const emitter *e, size_t p)
     return is_walking(e, p) && (!is_windowed(e, p) || is_window(e, p));
 }
 
-/* Least and greatest value of `field` among the parameters for which `same` holds with `p`. */
-typedef struct range {
-    int least, most;
-} range;
-
-static range range_of(const emitter *e, size_t p, bool (*same)(const emitter *, size_t, size_t),
-                      const uint8_t *field)
+/* The greatest distance of a view from the corner of p's window. */
+static int farthest_in(const emitter *e, size_t p, const uint8_t *field)
 {
-    range r = {field[p], field[p]};
-    for (size_t q = 0; q < e->def->param_count; q++) {
-        if (!same(e, p, q))
-            continue;
-        r.least = field[q] < r.least ? field[q] : r.least;
-        r.most = field[q] > r.most ? field[q] : r.most;
-    }
-    return r;
+    int most = 0;
+    for (size_t q = 0; q < e->def->param_count; q++)
+        most = same_window(e, p, q) && field[q] > most ? field[q] : most;
+    return most;
 }
 
-/* The greatest distance of a view from the corner of its window. */
+/* The same of all windows. */
 static int farthest(const emitter *e, const uint8_t *field)
 {
     int most = 0;
@@ -118,24 +110,23 @@ bool kiln__window_put(const emitter *e, const char *name, size_t bytes, kiln__bu
     const kiln__variant *v = e->v;
     if (v->layout != KILN__LAYOUT_WINDOW)
         return false;
-    const range window_down = range_of(e, e->p, same_window, v->loop.down);
-    const range window_along = range_of(e, e->p, same_window, v->loop.along);
-    const range shift = range_of(e, e->p, same_shift, v->loop.down);
+    const int depth = v->loop.planes > 0 ? v->loop.planes : 1;
+    const int across = kiln__window_across(v);
     const struct {
         const char *name;
         int value;
     } numbers[] = {
-        {"strips", WARP_THREADS * v->unroll}, /* columns of a tile */
+        {"strips", WARP_THREADS * v->unroll * v->vec}, /* columns of a tile */
+        {"depth", depth},
+        {"warps_across", across},
+        {"warps_down", v->block / WARP_THREADS / across},
         {"window_down", farthest(e, v->loop.down)},
-        {"window_along", farthest(e, v->loop.along)},
+        {"p.behind", v->loop.behind[e->p]},
         {"p.down", v->loop.down[e->p]},
         {"p.along", v->loop.along[e->p]},
-        {"p.window_rows", v->loop.tile + window_down.most},
-        {"p.window_along", window_along.most},
-        {"p.shift_least", shift.least},
-        {"p.shift_span", shift.most - shift.least},
-        {"p.shift_rows", v->loop.tile + shift.most - shift.least},
-        {"p.shift_down", v->loop.down[e->p] - shift.least},
+        {"p.window_planes", depth + farthest_in(e, e->p, v->loop.behind)},
+        {"p.window_rows", v->loop.tile + farthest_in(e, e->p, v->loop.down)},
+        {"p.window_along", (int)kiln__divide_up(farthest_in(e, e->p, v->loop.along), v->vec)},
     };
     for (size_t r = 0; r < KILN_COUNT_OF(numbers); r++) {
         if (kiln__same_word(name, bytes, numbers[r].name)) {

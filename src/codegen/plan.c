@@ -111,8 +111,7 @@ static void choose_grid(const kiln__plan_request *q, kiln__plan *plan)
     if (v->layout == KILN__LAYOUT_TRANSPOSE) {
         kiln__transpose_walk(q, plan);
     } else if (v->layout == KILN__LAYOUT_WINDOW) {
-        plan->walk[last - 1] = kiln__divide_up(plan->shape[last - 1], v->loop.tile);
-        plan->walk[last] = kiln__divide_up(plan->shape[last], (int64_t)v->block * v->unroll);
+        kiln__window_walk(plan);
     } else if (v->backend == KILN_BACKEND_CPU) {
         plan->walk[last] = (plan->shape[last] + KILN__CPU_UNIT - 1) / KILN__CPU_UNIT;
     } else {
@@ -233,7 +232,7 @@ static void plan_loop(const kiln__plan_request *q, kiln__plan *plan)
         if (k == w.index)
             continue;
         memcpy(plan->step[w.param[k]], w.stride[k], (size_t)w.rank * sizeof(int64_t));
-        if (v->layout != KILN__LAYOUT_TRANSPOSE)
+        if (v->loop.tile == 0)
             plan->step[w.param[k]][w.rank - 1] *= v->vec;
     }
     memcpy(plan->shape, w.shape, (size_t)w.rank * sizeof(int64_t));
@@ -283,6 +282,9 @@ static const kiln__variant_field fields[] = {
     KILN__FIELD("plain_i", loop.index_linear, 0, 1, false),
     KILN__FIELD("indexer", indexer_rank, 0, KILN_RANK_MAX, false),
     KILN__FIELD("lists", loop.lists, 0, UINT8_MAX, false),
+    KILN__FIELD("narrow", loop.narrow, 0, KILN__NARROW_LAST, false),
+    KILN__FIELD("planes", loop.planes, 0, 8, false),
+    KILN__FIELD("across", loop.across, 0, 32, false),
 };
 
 static bool same_dtype_in_window(const kiln__variant *v, size_t p)
@@ -303,9 +305,10 @@ static const char *refuse(const kiln__definition *def, const kiln__variant *v)
         return "a linear layout has rank 1, unlike";
     if (tiled ? !kiln__transpose_fits(def, v) : !windows && v->loop.tile != 0)
         return "a transpose has rank 2 or more and a tile that its threads share evenly, unlike";
-    if (windows && (v->backend != KILN_BACKEND_CUDA || v->rank < 2 || v->loop.tile == 0 ||
-                    v->vec != 1 || v->loop.index_linear || v->block % 32 != 0))
-        return "windows have rank 2 or more, a tile and vec=1, unlike";
+    if (windows ? !kiln__window_fits(def, v) : v->loop.planes != 0 || v->loop.across != 0)
+        return "windows have rank 2 or more, a tile, and words of 4 bytes or vec=1, unlike";
+    if (v->loop.narrow != KILN__NARROW_NONE && (!tiled || v->backend != KILN_BACKEND_CUDA))
+        return "only a transpose on a GPU has few elements on an axis, unlike";
     if (v->loop.lists > (v->backend == KILN_BACKEND_CUDA ? choose_lists(def, v) : 0))
         return "so many calls do not share a launch, unlike";
     for (size_t p = 0; p < def->param_count; p++) {

@@ -17,7 +17,7 @@ enum {
     TILE = 64,
     TILE_OF_WIDE = 32, /* of elements wider than 4 bytes */
     SHORT = 32,        /* up to here axes have tiles that are as short, */
-    SHORT_MIN = 5,     /* from here on: of fewer elements caches hold what neighbours share, */
+    SHORT_MIN = 5,     /* from here on: fewer elements are held by threads, or lie in caches, */
     LONG_MIN = 128,    /* if the other axis is so long */
     SHARED_MAX = 40 * 1024
 };
@@ -27,13 +27,16 @@ enum { CPU_TILE = 64, CPU_TILE_MIN = 16, CPU_TILE_BYTES = 40 * 1024 };
 
 enum { BLOCK_THREADS = 256 };
 
+/* A short axis that threads hold: its extent stays below, unless tiles of that side are whole; bytes of an
+ * access of lines, and of what a thread moves of an operand. */
+enum { FEW_MAX = 16, FEW_VEC = 4, FEW_ACCESS = 8, FEW_BYTES = 48, ACCESS_BYTES = 16 };
+
 /* Whether tiles over two axes of these extents are filled well enough. */
 static bool extents_fit(const kiln__variant *v, int64_t one, int64_t other)
 {
     const int64_t less = one < other ? one : other, more = one < other ? other : one;
 
-    return less >= EXTENT_MIN ||
-           (v->backend != KILN_BACKEND_CPU && less >= SHORT_MIN && more >= LONG_MIN);
+    return less >= EXTENT_MIN || (v->backend != KILN_BACKEND_CPU && less >= 2 && more >= LONG_MIN);
 }
 
 /* The axis, other than the last, on which every operand that is not dense on the last axis is
@@ -161,6 +164,71 @@ static bool choose_tile(const kiln__walk *w, const kiln__definition *def, int b,
     return true;
 }
 
+/* The bits of the addresses of an operand's elements but for what the tile's axes add. */
+static uint64_t outer_bits(const kiln__walk *w, int k, const kiln__operand *operands, int b)
+{
+    uint64_t bits = kiln__walk_begin(w, k, operands);
+
+    for (int a = 0; a < w->rank - 1; a++)
+        bits |= a == b ? 0 : (uint64_t)w->stride[k][a];
+    return bits;
+}
+
+/* Whether the accesses of a thread that has `vec` neighbours on the long axis divide that axis, and lie
+ * together in all runs; gives how many elements an access of runs has in *each. */
+static bool vec_fits(const kiln__walk *w, const kiln__operand *operands, int b, bool last, int vec,
+                     int *each)
+{
+    const int run = last ? w->rank - 1 : b, line = last ? b : w->rank - 1;
+
+    if (w->shape[line] % vec != 0)
+        return false;
+    *each = ACCESS_BYTES;
+    for (int k = 0; k < w->count; k++) {
+        const int64_t size = w->itemsize[k], elements = vec * w->shape[run];
+        const uint64_t bits = outer_bits(w, k, operands, b);
+        if (k == w->index)
+            continue;
+        if (w->stride[k][line] == size &&
+            (bits | (uint64_t)w->stride[k][run]) % (uint64_t)(vec * size) != 0)
+            return false;
+        if (w->stride[k][run] != size || w->stride[k][line] == size)
+            continue;
+        if (vec > 1 && w->stride[k][line] != size * w->shape[run])
+            return false;
+        while (*each * size > ACCESS_BYTES || elements % *each != 0 ||
+               (bits | (uint64_t)(vec * w->stride[k][line])) % (uint64_t)(*each * size) != 0)
+            *each /= 2;
+    }
+    return true;
+}
+
+/* Threads of a GPU that hold all elements of a short axis; false where tiles serve better. */
+static bool choose_few(const kiln__walk *w, const kiln__definition *def,
+                       const kiln__operand *operands, int b, kiln__variant *v)
+{
+    const bool last = w->shape[w->rank - 1] < w->shape[b];
+    const int64_t extent = w->shape[last ? w->rank - 1 : b];
+    const int64_t other = w->shape[last ? b : w->rank - 1];
+    int bytes = 1, vec = FEW_VEC, each = 1;
+
+    for (int k = 0; k < w->count; k++)
+        if (k != w->index && w->itemsize[k] > bytes)
+            bytes = w->itemsize[k];
+    if (def->large || extent >= FEW_MAX || other < LONG_MIN ||
+        (extent >= SHORT_MIN && power_above(extent) == extent) || extent * bytes > 2 * FEW_BYTES)
+        return false;
+    while (vec > 1 && (vec * bytes > FEW_ACCESS || vec * extent * bytes > FEW_BYTES ||
+                       !vec_fits(w, operands, b, last, vec, &each)))
+        vec /= 2;
+    (void)vec_fits(w, operands, b, last, vec, &each);
+    v->loop.narrow = last ? KILN__NARROW_LAST : KILN__NARROW_BEFORE;
+    v->loop.tile = (uint16_t)extent;
+    v->vec = (uint8_t)vec;
+    v->unroll = (uint8_t)each;
+    return true;
+}
+
 bool kiln__transpose_choose(kiln__walk *w, const kiln__definition *def,
                             const kiln__operand *operands, kiln__variant *v)
 {
@@ -173,9 +241,12 @@ bool kiln__transpose_choose(kiln__walk *w, const kiln__definition *def,
         while (v->loop.tile > CPU_TILE_MIN &&
                v->loop.tile * (v->loop.tile + 1) * tiled_bytes(w) > CPU_TILE_BYTES)
             v->loop.tile /= 2;
-    } else if (!(rows_are_even(w, operands, b) ? choose_square(w, def, b, v)
-                                               : choose_tile(w, def, b, v))) {
-        return false;
+    } else if (!choose_few(w, def, operands, b, v)) {
+        if (w->shape[b] < SHORT_MIN || w->shape[w->rank - 1] < SHORT_MIN)
+            return false;
+        if (!(rows_are_even(w, operands, b) ? choose_square(w, def, b, v)
+                                            : choose_tile(w, def, b, v)))
+            return false;
     }
     for (; b < w->rank - 2; b++) /* the second tile axis goes next to the last */
         kiln__walk_swap(w, b, b + 1);
@@ -185,7 +256,8 @@ bool kiln__transpose_choose(kiln__walk *w, const kiln__definition *def,
 
 bool kiln__transpose_even(const kiln__variant *v)
 {
-    return v->layout == KILN__LAYOUT_TRANSPOSE && v->backend != KILN_BACKEND_CPU && v->unroll == 1;
+    return v->layout == KILN__LAYOUT_TRANSPOSE && v->backend != KILN_BACKEND_CPU &&
+           v->unroll == 1 && v->loop.narrow == KILN__NARROW_NONE;
 }
 
 size_t kiln__transpose_skewed(const kiln__definition *def, const kiln__variant *v)
@@ -207,7 +279,8 @@ kiln__transpose_tile kiln__transpose_tile_of(const kiln__definition *def, const 
 {
     kiln__transpose_tile t = {.side = 1, .lanes = 1, .across = 1};
 
-    if (v->layout != KILN__LAYOUT_TRANSPOSE || v->backend == KILN_BACKEND_CPU || v->loop.tile == 0)
+    if (v->layout != KILN__LAYOUT_TRANSPOSE || v->backend == KILN_BACKEND_CPU ||
+        v->loop.tile == 0 || v->loop.narrow != KILN__NARROW_NONE)
         return t;
     if (kiln__transpose_even(v)) {
         t.side = v->loop.tile;
@@ -235,6 +308,8 @@ bool kiln__transpose_fits(const kiln__definition *def, const kiln__variant *v)
 
     if (v->rank < 2 || v->loop.tile < 2)
         return false;
+    if (v->loop.narrow != KILN__NARROW_NONE)
+        return v->loop.tile * v->vec % v->unroll == 0 && (v->unroll & (v->unroll - 1)) == 0;
     if (kiln__transpose_even(v)) {
         const int across = v->vec > 1 ? 32 : v->loop.tile;
         return v->loop.tile == across * v->vec && v->loop.tile <= 128 && v->block % across == 0 &&
@@ -261,6 +336,13 @@ void kiln__transpose_walk(const kiln__plan_request *q, kiln__plan *plan)
 {
     const kiln__variant *v = &plan->variant;
     const kiln__transpose_tile t = kiln__transpose_tile_of(q->def, v);
+    if (v->loop.narrow != KILN__NARROW_NONE) {
+        const int run = v->rank - (v->loop.narrow == KILN__NARROW_LAST ? 1 : 2),
+                  line = 2 * v->rank - 3 - run;
+        plan->walk[run] = 1;
+        plan->walk[line] = kiln__divide_up(plan->shape[line], (int64_t)v->vec * v->block);
+        return;
+    }
     const int last = v->rank - 1, side = v->backend == KILN_BACKEND_CPU ? v->loop.tile : t.side;
     const int before =
         t.skew == 0 || is_even(q, plan, kiln__transpose_skewed(q->def, v)) ? 0 : t.skew - 1;

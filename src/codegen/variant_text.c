@@ -102,6 +102,8 @@ void kiln__variant_print(const kiln__variant *v, kiln__buf *out)
             kiln__buf_printf(out, "%d%s", v->raw_rank[p], v->raw_contiguous[p] ? "c" : "");
         if (access == KILN__ACCESS_WINDOW)
             kiln__buf_printf(out, "%d/%d/%d", v->loop.window[p], v->loop.down[p], v->loop.along[p]);
+        if (access == KILN__ACCESS_WINDOW && v->loop.behind[p] != 0)
+            kiln__buf_printf(out, "/%d", v->loop.behind[p]);
         if (access == KILN__ACCESS_STAGED)
             kiln__buf_printf(out, "%d/%d/%d", v->reduction.side[p], v->reduction.along_side[p],
                              v->reduction.width[p]);
@@ -173,14 +175,18 @@ static kiln_status read_layout(reading *r, const char *word, size_t width)
     return blame(r, word, width, "there is no layout class");
 }
 
-/* "window0/1/2", "staged0/0/4": three numbers behind a word of six letters. */
-static kiln_status read_three(reading *r, size_t p, const char *const text, size_t width,
-                              int part[3])
+/* "window0/1/2", "staged0/0/4": three numbers behind a word of six letters, or `most`; those that are
+ * not there are 0. */
+static kiln_status read_parts(reading *r, size_t p, const char *const text, size_t width, int *part,
+                              size_t most)
 {
     const kiln__param *param = &r->def->params[p];
     const char *word = text + 6;
 
-    for (size_t k = 0; k < 3; k++) {
+    for (size_t k = 0; k < most && (k < 3 || word < text + width); k++) {
+        if (k == 3 && *word != '/')
+            break;
+        word += k == 3;
         const size_t digits = strspn(word, "0123456789");
         part[k] = number(word, digits);
         word += digits;
@@ -196,25 +202,26 @@ static kiln_status read_three(reading *r, size_t p, const char *const text, size
 
 static kiln_status read_window(reading *r, size_t p, const char *word, size_t width)
 {
-    int part[3];
-    const kiln_status status = read_three(r, p, word, width, part);
+    int part[4] = {0};
+    const kiln_status status = read_parts(r, p, word, width, part, KILN_COUNT_OF(part));
 
     if (status != KILN_OK)
         return status;
     if (part[0] >= (int)r->def->param_count || part[1] > KILN__WINDOW_DOWN_MAX ||
-        part[2] > KILN__WINDOW_ALONG_MAX)
+        part[2] > KILN__WINDOW_ALONG_MAX || part[3] > KILN__WINDOW_BEHIND_MAX)
         return blame(r, word, width, "no window or tile, or no place in it");
     r->v->access[p] = KILN__ACCESS_WINDOW;
     r->v->loop.window[p] = (uint8_t)part[0];
     r->v->loop.down[p] = (uint8_t)part[1];
     r->v->loop.along[p] = (uint8_t)part[2];
+    r->v->loop.behind[p] = (uint8_t)part[3];
     return KILN_OK;
 }
 
 static kiln_status read_staged(reading *r, size_t p, const char *word, size_t width)
 {
     int part[3];
-    const kiln_status status = read_three(r, p, word, width, part);
+    const kiln_status status = read_parts(r, p, word, width, part, KILN_COUNT_OF(part));
 
     if (status != KILN_OK)
         return status;

@@ -1,3 +1,6 @@
+/* Which axis of a transpose is short: a GPU's thread then holds all of its elements. */
+enum { KILN__NARROW_NONE, KILN__NARROW_BEFORE, KILN__NARROW_LAST }; /* none; rank - 2; rank - 1 */
+
 /*
  * variants.h - what each family of kernels adds to a kiln__variant. A part of codegen.h.
  */
@@ -12,8 +15,12 @@ typedef struct kiln__loop_variant {
     uint16_t tile; /* a transpose's tile along axis rank - 2, in elements; rows of a window's tile */
     uint8_t index_linear; /* `i` equals the kernel's own linear index */
     uint8_t lists;        /* cuda, linear: calls that a launch has room for; 0: it is of one call */
-    /* Of inputs reached by windows: which one, and rows and elements from its corner. */
-    uint8_t window[KILN_PARAM_MAX], down[KILN_PARAM_MAX], along[KILN_PARAM_MAX];
+    uint8_t narrow;       /* transposes: which axis is short; its extent is `tile` */
+    uint8_t planes;       /* windows: planes of a warp's tile; 0: windows lie on two axes */
+    uint8_t across;       /* windows: warps of a block side by side; 0: all of them */
+    /* Of inputs reached by windows: which one, and planes, rows and elements from its corner. */
+    uint8_t window[KILN_PARAM_MAX], behind[KILN_PARAM_MAX], down[KILN_PARAM_MAX],
+        along[KILN_PARAM_MAX];
 } kiln__loop_variant;
 
 /* Shared memory for the rows that a block copies: six such blocks fill a multiprocessor's. */

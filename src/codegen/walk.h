@@ -113,6 +113,12 @@ void kiln__walk_widen(const kiln__walk *w, int axis, kiln__plan *plan);
 void kiln__window_choose(const kiln__walk *w, const kiln__definition *def,
                          const kiln__operand *operands, kiln__plan *plan);
 
+/* How many tiles of windows each axis has, and whether a variant's tile can be; warps of a block side by
+ * side (window.c). */
+int kiln__window_across(const kiln__variant *v);
+void kiln__window_walk(kiln__plan *plan);
+bool kiln__window_fits(const kiln__definition *def, const kiln__variant *v);
+
 /* Whether tiles of at most 32 neighbouring results would be more than a grid has blocks. Results of
  * their own threads (rows) then take fewer. */
 bool kiln__walk_many_tiles(const kiln__walk *keep);

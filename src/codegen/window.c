@@ -1,38 +1,52 @@
 /*
- * window.c - inputs that are views of one array, shifted by rows and elements, as a stencil's are.
+ * window.c - inputs that are views of one array, shifted by planes, rows and elements, as a stencil's.
  *
  *     plan > [windows] > emit
  *
  * A kernel that loads each view by itself reads the same memory once for each of them. Inputs of one
- * dtype and equal strides whose addresses are a few rows and elements apart share a window instead: a
- * tile reads the part of the array that any of them needs once (templates/cuda/window.cu).
+ * dtype and equal strides whose addresses are a few planes, rows and elements apart share a window
+ * instead: a tile reads the part of the array that any of them needs once (templates/cuda/window.cu).
  *
  * Rule: addresses decide. A plan that is kept for later calls is used for a call only if
- *       kiln__kin_holds() for its addresses, so nothing here may depend on anything else of an address.
+ *       kiln__kin_holds() for its addresses, so nothing here may depend on anything else of an address
+ *       but its last four bits.
  */
 #include <string.h>
 
 #include "codegen/walk.h"
 
-/* Threads a block; how many accesses an element windows must save; the fewest elements, columns and
- * rows that make enough tiles. Measured: docs/design.md, "What measurement changed". */
+/* Threads a block; how many accesses an element windows must save; the fewest elements, columns, rows
+ * and planes that make enough tiles. Measured: docs/design.md, "What measurement changed". */
 enum {
     BLOCK_THREADS = 256,
+    WARP_THREADS = 32,
+    WORD_BYTES = 4,
+    BEHIND_MAX = KILN__WINDOW_BEHIND_MAX,
     DOWN_MAX = KILN__WINDOW_DOWN_MAX,
     ALONG_MAX = KILN__WINDOW_ALONG_MAX, /* lanes of a warp but one */
     SAVED_MIN = 2,
     ELEMENTS_MIN = 1 << 20,
     COLUMNS_MIN = 2 * BLOCK_THREADS,
     ROWS_MIN = 32,
+    PLANES_MIN = 2 * BEHIND_MAX,
     RANK_MAX = 6 /* of more axes, the extents and steps of `i` might not fit the argument block */
 };
 
-/* Shapes of a warp's tile, best first: rows, strips of 32 columns. The first whose elements take
- * no more registers than that is taken. Of elements below 4 bytes more must be on their way. */
-static const struct {
-    uint8_t rows, strips, itemsize_max;
-} tiles[] = {{8, 4, 2}, {4, 4, 16}, {4, 2, 16}, {4, 1, 16}};
-enum { REGISTERS_MAX = 64 };
+/* Shapes of a warp's tile, best first: planes (0: of windows on two axes), rows, strips of 32 words. The
+ * first whose words take no more registers than that is taken. Of words below 4 bytes more must be on
+ * their way. */
+typedef struct shape {
+    uint8_t planes, rows, strips;
+    bool packed; /* words of several elements */
+    uint8_t wordsize_max;
+    int registers_max;
+} shape;
+static const shape shapes[] = {
+    {0, 8, 2, true, 4, 64},   {0, 4, 2, true, 4, 64},   {0, 4, 1, true, 4, 64},
+    {0, 8, 4, false, 2, 64},  {0, 4, 4, false, 16, 64}, {0, 4, 2, false, 16, 64},
+    {0, 4, 1, false, 16, 64}, {2, 4, 1, true, 4, 96},   {1, 4, 1, true, 4, 96},
+    {4, 2, 2, false, 4, 96},  {2, 4, 1, false, 16, 96}, {1, 4, 1, false, 16, 96},
+};
 
 static bool is_array(const kiln__walk *w, int k)
 {
@@ -56,8 +70,7 @@ static bool fits(const kiln__walk *w, const kiln__definition *def, const kiln__v
     int candidates = 0;
 
     if (v->layout != KILN__LAYOUT_INNER || v->backend == KILN_BACKEND_CPU || v->unroll == 1 ||
-        w->rank > RANK_MAX ||
-        size < kiln__tuned("KILN_TUNE_WINDOW_SIZE", ELEMENTS_MIN) ||
+        w->rank > RANK_MAX || size < kiln__tuned("KILN_TUNE_WINDOW_SIZE", ELEMENTS_MIN) ||
         w->shape[last] < COLUMNS_MIN || w->shape[last] > INT32_MAX / 2 ||
         w->shape[last - 1] < ROWS_MIN || def->heavy)
         return false;
@@ -79,6 +92,19 @@ static bool same_steps(const kiln__walk *w, const kiln__variant *v, int j, int k
            memcmp(w->stride[j], w->stride[k], (size_t)w->rank * sizeof w->stride[k][0]) == 0;
 }
 
+/* Bytes from plane to plane where an operand's planes are further apart than the rows and elements of a
+ * window are, else 0. Elements of more than a word are faster in windows on two axes. */
+static int64_t plane_of(const kiln__walk *w, int k)
+{
+    const int plane = w->rank - 3;
+    const int64_t row = kiln__magnitude(w->stride[k][w->rank - 2]);
+
+    if (plane < 0 || w->itemsize[k] > WORD_BYTES || w->shape[plane] < PLANES_MIN ||
+        kiln__magnitude(w->stride[k][plane]) <= 2 * (DOWN_MAX + 1) * row)
+        return 0;
+    return w->stride[k][plane];
+}
+
 /* Find the root of each candidate: the first candidate of equal strides that is near it, or itself. */
 static void find_kin(const kiln__walk *w, const kiln__operand *operands, kiln__plan *plan)
 {
@@ -88,14 +114,16 @@ static void find_kin(const kiln__walk *w, const kiln__operand *operands, kiln__p
         if (!is_candidate(w, k))
             continue;
         kiln__kin *kin = &plan->kin[w->param[k]];
-        kin->near = DOWN_MAX * kiln__magnitude(w->stride[k][w->rank - 2]) +
+        kin->plane = plane_of(w, k);
+        kin->near = BEHIND_MAX * kiln__magnitude(kin->plane) +
+                    DOWN_MAX * kiln__magnitude(w->stride[k][w->rank - 2]) +
                     ALONG_MAX * w->itemsize[k];
         kin->root = kin->like = w->param[k];
         kin->row = w->stride[k][w->rank - 2];
         kin->itemsize = w->itemsize[k];
         for (int j = 0; j < k && kin->root == w->param[k]; j++) {
-            const int64_t apart = (int64_t)(operands[w->param[k]].address -
-                                            operands[w->param[j]].address);
+            const int64_t apart =
+                (int64_t)(operands[w->param[k]].address - operands[w->param[j]].address);
             if (!is_candidate(w, j) || !same_steps(w, &plan->variant, j, k))
                 continue;
             kin->like = plan->kin[w->param[j]].like;
@@ -107,22 +135,29 @@ static void find_kin(const kiln__walk *w, const kiln__operand *operands, kiln__p
     }
 }
 
-/* The position of a view in its window, in rows and elements from the first view of the window. */
+/* The position of a view in its window, in planes, rows and elements from the first view of the window. */
 typedef struct view {
     int window;
-    int64_t down, along;
+    int64_t behind, down, along;
 } view;
 
-/* Divide a distance in bytes into rows and elements. False when it is no whole number of elements, or
- * when they are too many for a window. */
+/* The whole number of steps that comes nearest to a distance. */
+static int64_t nearest(int64_t apart, int64_t step)
+{
+    const int64_t size = kiln__magnitude(step), shifted = (step < 0 ? -apart : apart) + size / 2;
+
+    return (shifted - (shifted < 0 ? size - 1 : 0)) / size;
+}
+
+/* Divide a distance in bytes into planes, rows and elements. False when it is no whole number of elements,
+ * or when they are too many for a window. */
 static bool take_apart(const kiln__kin *kin, int64_t apart, view *out)
 {
-    const int64_t row = kin->row, half = kiln__magnitude(row) / 2;
-    const int64_t sign = row < 0 ? -1 : 1, shifted = sign * apart + half;
-    const int64_t rows = (shifted - (shifted < 0 ? kiln__magnitude(row) - 1 : 0)) / (sign * row);
-    const int64_t rest = apart - rows * row;
+    out->behind = kin->plane != 0 ? nearest(apart, kin->plane) : 0;
+    const int64_t in_plane = apart - out->behind * kin->plane;
+    out->down = nearest(in_plane, kin->row);
+    const int64_t rest = in_plane - out->down * kin->row;
 
-    out->down = rows;
     out->along = rest / kin->itemsize;
     return rest % kin->itemsize == 0 && kiln__magnitude(out->along) <= ALONG_MAX;
 }
@@ -163,6 +198,7 @@ static int64_t most(int64_t a, int64_t b)
 static bool joins(const view *views, int count, int window, const view *v)
 {
     int64_t top = v->down, bottom = v->down, left = v->along, right = v->along;
+    int64_t front = v->behind, back = v->behind;
 
     for (int k = 0; k < count; k++) {
         if (views[k].window != window)
@@ -171,8 +207,10 @@ static bool joins(const view *views, int count, int window, const view *v)
         bottom = most(bottom, views[k].down);
         left = kiln__least(left, views[k].along);
         right = most(right, views[k].along);
+        front = kiln__least(front, views[k].behind);
+        back = most(back, views[k].behind);
     }
-    return bottom - top <= DOWN_MAX && right - left <= ALONG_MAX;
+    return back - front <= BEHIND_MAX && bottom - top <= DOWN_MAX && right - left <= ALONG_MAX;
 }
 
 /* Windows of all inputs that move along rows, in `views` by operand; gives how many there are. */
@@ -208,74 +246,181 @@ static int saved(const kiln__walk *w, const view *views, int windows)
     return members - windows;
 }
 
-/* Whether a tile of such rows and strips suits the elements and fits the registers. */
-static bool tile_fits(const kiln__walk *w, const view *views, int windows, size_t tile)
+/* Whether a tile of that shape suits the words and fits the registers. */
+static bool shape_fits(const kiln__walk *w, const view *views, int windows, int pack,
+                       const shape *s)
 {
-    const int rows = tiles[tile].rows, strips = tiles[tile].strips;
+    bool on_planes = false;
     int registers = 0;
 
     for (int n = 0; n < windows; n++) {
-        int64_t down = 0, along = 0;
-        int words = 1;
+        int64_t behind = 0, down = 0, along = 0;
+        int bytes = 0;
         for (int k = 0; k < w->count; k++) {
             if (views[k].window != n)
                 continue;
-            if (w->itemsize[k] > tiles[tile].itemsize_max)
-                return false;
-            words = w->itemsize[k] > 4 ? w->itemsize[k] / 4 : 1;
+            bytes = w->itemsize[k] * pack;
+            behind = most(behind, views[k].behind);
             down = most(down, views[k].down);
             along = most(along, views[k].along);
         }
-        registers += words * (rows + (int)down) * (strips + (along > 0));
+        if (bytes > s->wordsize_max)
+            return false;
+        on_planes |= behind > 0;
+        registers += (bytes > 4 ? bytes / 4 : 1) * ((s->planes > 0 ? s->planes : 1) + (int)behind) *
+                     (s->rows + (int)down) * (s->strips + (along > 0));
     }
-    return registers <= REGISTERS_MAX;
+    return on_planes == (s->planes > 0) && (pack > 1) == s->packed && registers <= s->registers_max;
 }
 
-/* Let `down` and `along` count from the corner of each window. */
+/* Let `behind`, `down` and `along` count from the corner of each window. */
 static void count_from_corners(const kiln__walk *w, view *views, int windows)
 {
     for (int n = 0; n < windows; n++) {
-        int64_t top = INT64_MAX, left = INT64_MAX;
+        int64_t front = INT64_MAX, top = INT64_MAX, left = INT64_MAX;
         for (int k = 0; k < w->count; k++) {
+            front = views[k].window == n ? kiln__least(front, views[k].behind) : front;
             top = views[k].window == n ? kiln__least(top, views[k].down) : top;
             left = views[k].window == n ? kiln__least(left, views[k].along) : left;
         }
         for (int k = 0; k < w->count; k++) {
-            views[k].down -= views[k].window == n ? top : 0;
-            views[k].along -= views[k].window == n ? left : 0;
+            if (views[k].window != n)
+                continue;
+            views[k].behind -= front;
+            views[k].down -= top;
+            views[k].along -= left;
         }
     }
 }
 
-void kiln__window_choose(const kiln__walk *w, const kiln__definition *def,
-                         const kiln__operand *operands, kiln__plan *plan)
+/* Elements of 1 or 2 bytes are moved by words of 4 where all operands have the same size and all rows
+ * of outputs begin at words: how many make a word, else 1. */
+static int pack_of(const kiln__walk *w, const kiln__operand *operands)
 {
-    kiln__variant *v = &plan->variant;
-    view views[KILN__WALK_MAX];
-    size_t t = 0;
+    uint64_t bits = 0;
+    int size = 0;
 
-    plan->has_kin = false;
-    if (!fits(w, def, v, plan->size))
-        return;
-    find_kin(w, operands, plan);
-    const int windows = put_together(w, plan, views);
-    count_from_corners(w, views, windows);
-    while (t < KILN_COUNT_OF(tiles) && !tile_fits(w, views, windows, t))
-        t++;
-    if (t == KILN_COUNT_OF(tiles) || saved(w, views, windows) < SAVED_MIN)
-        return;
+    for (int k = 0; k < w->count; k++) {
+        if (!is_array(w, k) || w->stride[k][w->rank - 1] == 0)
+            continue;
+        if (w->itemsize[k] > 2 || (size != 0 && w->itemsize[k] != size))
+            return 1;
+        size = w->itemsize[k];
+        for (int a = 0; a < w->rank - 1; a++)
+            bits |= (uint64_t)w->stride[k][a];
+        bits |= w->written[k] ? (uint64_t)kiln__walk_begin(w, k, operands) : 0;
+    }
+    return size == 0 || bits % WORD_BYTES != 0 ? 1 : WORD_BYTES / size;
+}
+
+/* Let windows begin at words: they have up to one word more at the left. False where one is too wide. */
+static bool begin_at_words(const kiln__walk *w, const kiln__operand *operands, view *views)
+{
+    for (int k = 0; k < w->count; k++) {
+        if (views[k].window < 0)
+            continue;
+        const int64_t begin =
+            (int64_t)kiln__walk_begin(w, k, operands) - views[k].along * w->itemsize[k];
+        views[k].along += (begin % WORD_BYTES + WORD_BYTES) % WORD_BYTES / w->itemsize[k];
+        if (views[k].along > ALONG_MAX)
+            return false;
+    }
+    return true;
+}
+
+/* As many warps side by side as leave few of them without columns. */
+static uint8_t warps_across(int64_t columns, int strips)
+{
+    const int64_t tiles = kiln__divide_up(columns, strips);
+    int across = BLOCK_THREADS / WARP_THREADS;
+
+    while (across > 1 && 8 * (kiln__divide_up(tiles, across) * across - tiles) > tiles)
+        across /= 2;
+    return (uint8_t)across;
+}
+
+static void fill_variant(const kiln__walk *w, const view *views, int pack, const shape *s,
+                         kiln__variant *v)
+{
     v->layout = KILN__LAYOUT_WINDOW;
     v->block = BLOCK_THREADS;
-    v->vec = 1;
-    v->loop.tile = (uint8_t)kiln__tuned("KILN_TUNE_WINDOW_ROWS", tiles[t].rows);
-    v->unroll = (uint8_t)kiln__tuned("KILN_TUNE_WINDOW_STRIPS", tiles[t].strips);
+    v->vec = (uint8_t)pack;
+    v->loop.planes =
+        (uint8_t)(s->planes == 0 ? 0 : kiln__tuned("KILN_TUNE_WINDOW_PLANES", s->planes));
+    v->loop.tile = (uint8_t)kiln__tuned("KILN_TUNE_WINDOW_ROWS", s->rows);
+    v->unroll = (uint8_t)kiln__tuned("KILN_TUNE_WINDOW_STRIPS", s->strips);
+    v->loop.across =
+        (uint8_t)kiln__tuned("KILN_TUNE_WINDOW_ACROSS",
+                             warps_across(w->shape[w->rank - 1], WARP_THREADS * v->unroll * pack));
     for (int k = 0; k < w->count; k++) {
         if (views[k].window < 0)
             continue;
         const size_t p = w->param[k];
         v->access[p] = KILN__ACCESS_WINDOW;
         v->loop.window[p] = (uint8_t)views[k].window;
+        v->loop.behind[p] = (uint8_t)views[k].behind;
         v->loop.down[p] = (uint8_t)views[k].down;
         v->loop.along[p] = (uint8_t)views[k].along;
     }
+}
+
+void kiln__window_choose(const kiln__walk *w, const kiln__definition *def,
+                         const kiln__operand *operands, kiln__plan *plan)
+{
+    view views[KILN__WALK_MAX];
+    size_t s = 0;
+
+    plan->has_kin = false;
+    if (!fits(w, def, &plan->variant, plan->size))
+        return;
+    find_kin(w, operands, plan);
+    const int windows = put_together(w, plan, views);
+    if (saved(w, views, windows) < SAVED_MIN)
+        return;
+    count_from_corners(w, views, windows);
+    int pack = pack_of(w, operands);
+    if (pack > 1 && !begin_at_words(w, operands, views)) {
+        pack = 1;
+        count_from_corners(w, views, windows);
+    }
+    while (s < KILN_COUNT_OF(shapes) && !shape_fits(w, views, windows, pack, &shapes[s]))
+        s++;
+    if (s < KILN_COUNT_OF(shapes))
+        fill_variant(w, views, pack, &shapes[s], &plan->variant);
+}
+
+int kiln__window_across(const kiln__variant *v)
+{
+    return v->loop.across > 0 ? v->loop.across : v->block / WARP_THREADS;
+}
+
+void kiln__window_walk(kiln__plan *plan)
+{
+    const kiln__variant *v = &plan->variant;
+    const int last = v->rank - 1;
+    const int across = kiln__window_across(v);
+    const int64_t rows = (int64_t)v->loop.tile * (v->block / WARP_THREADS / across);
+    const int64_t columns = (int64_t)WARP_THREADS * v->unroll * v->vec * across;
+
+    plan->walk[last] = kiln__divide_up(plan->shape[last], columns);
+    plan->walk[last - 1] = kiln__divide_up(plan->shape[last - 1], rows);
+    if (v->loop.planes > 0)
+        plan->walk[last - 2] = kiln__divide_up(plan->shape[last - 2], v->loop.planes);
+}
+
+bool kiln__window_fits(const kiln__definition *def, const kiln__variant *v)
+{
+    if (v->backend != KILN_BACKEND_CUDA || v->rank < (v->loop.planes > 0 ? 3 : 2) ||
+        v->loop.tile == 0 || v->loop.index_linear || v->block < WARP_THREADS ||
+        v->block % (WARP_THREADS * kiln__window_across(v)) != 0)
+        return false;
+    for (size_t p = 0; p < def->param_count; p++) {
+        const bool moves =
+            v->access[p] == KILN__ACCESS_WINDOW || v->access[p] == KILN__ACCESS_VECTOR;
+        if (v->access[p] == KILN__ACCESS_WINDOW && v->loop.behind[p] > 0 && v->loop.planes == 0)
+            return false;
+        if (moves && v->vec > 1 && v->vec * kiln_dtype_size(v->dtype[p]) != WORD_BYTES)
+            return false;
+    }
+    return true;
 }

@@ -19,9 +19,13 @@
 //#         array cuts is processed element by element, with a check of bounds for each
 //% own LA LB G N P Q R S V W a a0 args at_ at_0 back base_ base_i bytes_ even fetch give i j k lane left_
 //% own line load_ n op px r reg_ quot_ rest row row0 shift shift_of slot slot_of take tile_ turn word_
+//% if narrow
+//% insert cuda/transpose_narrow.cu
+//% end
 //% if even
 //% insert cuda/transpose_even.cu
-//% else
+//% end
+//% if tall
 extern "C" __global__ void __launch_bounds__(${block})
 ${entry}(const __grid_constant__ args a)
 {
