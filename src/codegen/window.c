@@ -45,7 +45,7 @@ static const shape shapes[] = {
     {0, 8, 2, true, 4, 64},   {0, 4, 2, true, 4, 64},   {0, 4, 1, true, 4, 64},
     {0, 8, 4, false, 2, 64},  {0, 4, 4, false, 16, 64}, {0, 4, 2, false, 16, 64},
     {0, 4, 1, false, 16, 64}, {2, 4, 1, true, 4, 96},   {1, 4, 1, true, 4, 96},
-    {4, 2, 2, false, 4, 96},  {2, 4, 1, false, 16, 96}, {1, 4, 1, false, 16, 96},
+    {2, 4, 2, false, 4, 96},  {2, 4, 1, false, 16, 96}, {1, 4, 1, false, 16, 96},
 };
 
 static bool is_array(const kiln__walk *w, int k)

@@ -28,7 +28,7 @@ ${entry}(const __grid_constant__ args a)
 //% insert :locate
     if (row < rows && column < columns) {
 //% insert :load
-//% if planes
+//% if !apart
         constexpr bool whole = false;
 //% insert :tile
 //% else
