@@ -1,6 +1,3 @@
-/* Which axis of a transpose is short: a GPU's thread then holds all of its elements. */
-enum { KILN__NARROW_NONE, KILN__NARROW_BEFORE, KILN__NARROW_LAST }; /* none; rank - 2; rank - 1 */
-
 /*
  * variants.h - what each family of kernels adds to a kiln__variant. A part of codegen.h.
  */
@@ -10,6 +7,9 @@ enum { KILN__NARROW_NONE, KILN__NARROW_BEFORE, KILN__NARROW_LAST }; /* none; ran
 #include <stdint.h>
 
 #include "kiln/arg.h"
+
+/* Which axis of a transpose is short: a GPU's thread then holds all of its elements. */
+enum { KILN__NARROW_NONE, KILN__NARROW_BEFORE, KILN__NARROW_LAST }; /* none; rank - 2; rank - 1 */
 
 typedef struct kiln__loop_variant {
     uint16_t tile; /* a transpose's tile along axis rank - 2, in elements; rows of a window's tile */
