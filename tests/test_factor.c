@@ -121,11 +121,16 @@ static void test_factor__qr_gives_a_back(void **state)
 {
     test_env *t = *state;
 
-    for (size_t c = 0; c < COUNT(dtypes) * COUNT(sides); c++) {
+    for (size_t c = 0; c < 2 * COUNT(dtypes) * COUNT(sides); c++) {
         const kiln_dtype dtype = dtypes[c % COUNT(dtypes)];
-        const int64_t *side = sides[c / COUNT(dtypes)];
+        const int64_t *side = sides[c / COUNT(dtypes) / 2];
+        kiln_linalg_options options = KILN_LINALG_OPTIONS_INIT;
         kiln_array *x = stack_of(t, dtype, side[0], side[1]), *q_array = NULL, *r_array = NULL;
-        OK(t, kiln_linalg_qr(x, NULL, &q_array, &r_array, &t->err));
+        options.full = c / COUNT(dtypes) % 2 != 0;
+        OK(t, kiln_linalg_qr(x, &options, &q_array, &r_array, &t->err));
+        const int64_t columns = options.full || side[0] < side[1] ? side[0] : side[1];
+        assert_true(kiln_array_shape(q_array)[2] == columns &&
+                    kiln_array_shape(r_array)[1] == columns);
         matrix a = read_matrix(t, x, 1), q = read_matrix(t, q_array, 1);
         matrix r = read_matrix(t, r_array, 1), y = product(q, false, r);
         expect_near(y, a, dtype, largest(a) * 10, "Q R");
@@ -226,13 +231,18 @@ static void test_factor__svd_gives_a_back(void **state)
 {
     test_env *t = *state;
 
-    for (size_t c = 0; c < COUNT(dtypes) * COUNT(sides); c++) {
+    for (size_t c = 0; c < 2 * COUNT(dtypes) * COUNT(sides); c++) {
         const kiln_dtype dtype = dtypes[c % COUNT(dtypes)];
-        const int64_t *side = sides[c / COUNT(dtypes)];
+        const int64_t *side = sides[c / COUNT(dtypes) / 2];
+        const int64_t count = side[0] < side[1] ? side[0] : side[1];
+        kiln_linalg_options options = KILN_LINALG_OPTIONS_INIT;
         kiln_array *x = stack_of(t, dtype, side[0], side[1]);
         kiln_array *u_array = NULL, *s_array = NULL, *vh_array = NULL, *alone = NULL;
-        OK(t, kiln_linalg_svd(x, NULL, &u_array, &s_array, &vh_array, &t->err));
-        OK(t, kiln_linalg_svdvals(x, NULL, &alone, &t->err));
+        options.full = c / COUNT(dtypes) % 2 != 0;
+        OK(t, kiln_linalg_svd(x, &options, &u_array, &s_array, &vh_array, &t->err));
+        OK(t, kiln_linalg_svdvals(x, &options, &alone, &t->err));
+        assert_true(kiln_array_shape(u_array)[2] == (options.full ? side[0] : count));
+        assert_true(kiln_array_shape(vh_array)[1] == (options.full ? side[1] : count));
         matrix a = read_matrix(t, x, 1), u = read_matrix(t, u_array, 1);
         matrix vh = read_matrix(t, vh_array, 1), v = {vh.n, vh.m, NULL};
         double *s = numbers(t, s_array, 1), *same = numbers(t, alone, 1);
@@ -241,8 +251,10 @@ static void test_factor__svd_gives_a_back(void **state)
             v.at[k] = conj(vh.at[k % v.n * vh.n + k / v.n]);
         expect_orthonormal(u, dtype, "U");
         expect_orthonormal(v, dtype, "V");
-        for (int64_t k = 0; k < u.m * u.n; k++)
-            u.at[k] *= s[k % u.n];
+        for (int64_t i = 0; i < u.m; i++) /* the columns of singular values, close together */
+            for (int64_t k = 0; k < count; k++)
+                u.at[i * count + k] = u.at[i * u.n + k] * s[k];
+        u.n = vh.m = count;
         matrix y = product(u, false, vh);
         expect_near(y, a, dtype, largest(a) * 10, "U S V^H");
         for (int64_t k = 0; k < u.n; k++) {

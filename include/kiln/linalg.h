@@ -89,11 +89,13 @@ typedef struct kiln_linalg_options {
     bool upper;          /**< Cholesky: factors R with a = R^H R, from the upper triangle.
                               solve_triangular: `a` is upper triangular. eigh, eigvalsh: the
                               upper triangle is read. */
+    bool full;           /**< qr: Q is square, as in NumPy's mode "complete". svd: U and V^H are
+                              square, as with NumPy's full_matrices=True. */
 } kiln_linalg_options;
 
 #define KILN_LINALG_OPTIONS_INIT                                                                   \
     {                                                                                              \
-        sizeof(kiln_linalg_options), NULL, false, false                                            \
+        sizeof(kiln_linalg_options), NULL, false, false, false                                     \
     }
 
 /** A library that linear algebra can use; filled by kiln_linalg_list(). */
@@ -291,8 +293,8 @@ KILN_API KILN_NODISCARD kiln_status kiln_linalg_cholesky(const kiln_array *a,
 /* As the functions above; matrices need not be square but for eigenvalues. ERR_SINGULAR where an iteration does
  * not converge, as with NaN. Signs (complex: phases) of vectors are those of the library, and no promise. */
 
-/** NumPy's `linalg.qr` in its "reduced" mode: orthonormal columns Q (..., m, k) and upper triangular
- *  R (..., k, n) with a = Q R, k = min(m, n). */
+/** NumPy's `linalg.qr`: orthonormal columns Q (..., m, k) and upper triangular R (..., k, n) with a = Q R,
+ *  k = min(m, n); with the option `full` k = m. */
 KILN_API KILN_NODISCARD kiln_status kiln_linalg_qr(const kiln_array *a,
                                                    const kiln_linalg_options *opts,
                                                    kiln_array **q_out, kiln_array **r_out,
@@ -312,7 +314,8 @@ KILN_API KILN_NODISCARD kiln_status kiln_linalg_eigvalsh(const kiln_array *a,
                                                          kiln_array **out, kiln_error *err);
 
 /** NumPy's `linalg.svd` with full_matrices=False: a = U S V^H, with U (..., m, k), falling singular values
- *  (..., k), real, and V^H (..., k, n), k = min(m, n). */
+ *  (..., k), real, and V^H (..., k, n), k = min(m, n). With the option `full` U and V^H are square; their
+ *  further columns and rows are any that complete the others. */
 KILN_API KILN_NODISCARD kiln_status kiln_linalg_svd(const kiln_array *a,
                                                     const kiln_linalg_options *opts,
                                                     kiln_array **u_out, kiln_array **s_out,

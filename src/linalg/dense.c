@@ -24,10 +24,12 @@ typedef struct routines {
     void (*identity)(int64_t n, void *a);
     void (*nan)(int64_t count, void *values);
     void (*qr)(int64_t m, int64_t n, void *a, void *scales);
-    void (*qr_form)(int64_t m, int64_t n, const void *a, const void *scales, void *q);
-    void (*triangle)(int64_t m, int64_t n, const void *a, void *r);
+    void (*qr_form)(int64_t m, int64_t n, int64_t columns, const void *a, const void *scales,
+                    void *q);
+    void (*triangle)(int64_t m, int64_t n, int64_t rows, const void *a, void *r);
     bool (*eigh)(int64_t n, void *a, void *values, void *vectors);
     bool (*svd)(int64_t m, int64_t n, void *a, void *values, void *right);
+    void (*complete)(int64_t m, int64_t k, void *u);
     void (*adjoint)(int64_t m, int64_t n, const void *a, void *into);
     void (*mirror)(bool upper, int64_t n, void *a);
     bool (*is_finite)(int64_t count, const void *values);
@@ -208,8 +210,8 @@ static char *make_work(kiln_dtype dtype, int32_t elements, int64_t reals, int64_
 }
 
 /* Whether the LAPACK had what it needed; `a` holds the factors then. */
-static bool lapack_qr(const kiln__lapack *l, kiln_dtype dtype, int32_t m, int32_t n, void *a,
-                      void *tau, void *q)
+static bool lapack_qr(const kiln__lapack *l, kiln_dtype dtype, int32_t m, int32_t n,
+                      int32_t columns, void *a, void *tau, void *q)
 {
     const int which = kiln__blas_dtype(dtype);
     const int32_t count = m < n ? m : n, ask = -1;
@@ -219,27 +221,29 @@ static bool lapack_qr(const kiln__lapack *l, kiln_dtype dtype, int32_t m, int32_
 
     l->geqrf[which](&m, &n, a, &m, tau, query, &ask, &info);
     room = read_query(dtype, query);
-    l->orgqr[which](&m, &count, &count, q, &m, tau, query, &ask, &info);
+    l->orgqr[which](&m, &columns, &count, q, &m, tau, query, &ask, &info);
     room = room > read_query(dtype, query) ? room : read_query(dtype, query);
     char *work = make_work(dtype, room, 0, 0, &real, &none);
     if (work == NULL)
         return false;
     l->geqrf[which](&m, &n, a, &m, tau, work, &room, &info);
     memcpy(q, a, (size_t)m * (size_t)count * kiln_dtype_size(dtype));
-    l->orgqr[which](&m, &count, &count, q, &m, tau, work, &room, &info);
+    l->orgqr[which](&m, &columns, &count, q, &m, tau, work, &room, &info);
     kiln__free(work);
     return true;
 }
 
-void kiln__dense_qr(kiln_dtype dtype, int64_t m, int64_t n, void *a, void *q, void *r, void *scales)
+void kiln__dense_qr(kiln_dtype dtype, int64_t m, int64_t n, int64_t columns, void *a, void *q,
+                    void *r, void *scales)
 {
     const kiln__lapack *lapack = lapack_for(n, m);
 
-    if (lapack == NULL || !lapack_qr(lapack, dtype, (int32_t)m, (int32_t)n, a, scales, q)) {
+    if (lapack == NULL ||
+        !lapack_qr(lapack, dtype, (int32_t)m, (int32_t)n, (int32_t)columns, a, scales, q)) {
         own_of(dtype)->qr(m, n, a, scales);
-        own_of(dtype)->qr_form(m, n, a, scales, q);
+        own_of(dtype)->qr_form(m, n, columns, a, scales, q);
     }
-    own_of(dtype)->triangle(m, n, a, r);
+    own_of(dtype)->triangle(m, n, columns, a, r);
 }
 
 /* -1: the LAPACK had no memory. */
@@ -292,12 +296,13 @@ bool kiln__dense_eigh(kiln_dtype dtype, int64_t n, void *a, void *values, void *
     return info >= 0 ? info == 0 : own_of(dtype)->eigh(n, a, values, vectors);
 }
 
-static int32_t lapack_svd(const kiln__lapack *l, kiln_dtype dtype, int32_t m, int32_t n, void *a,
-                          void *u, void *s, void *vh)
+static int32_t lapack_svd(const kiln__lapack *l, kiln_dtype dtype, int32_t m, int32_t n, bool full,
+                          void *a, void *u, void *s, void *vh)
 {
+    const char *job = full ? "A" : "S";
     const bool is_complex = kiln_dtype_kind(dtype) == 'c';
     const int which = kiln__blas_dtype(dtype);
-    const int32_t count = m < n ? m : n;
+    const int32_t count = m < n ? m : n, vh_step = full ? n : count;
     const int64_t small = count, large = m > n ? m : n;
     const int64_t reals = is_complex ? 5 * small * small + 7 * small + 2 * large * small : 0;
     int32_t info = 0, ask = -1, room = 0, *integer = NULL, few[8];
@@ -308,12 +313,12 @@ static int32_t lapack_svd(const kiln__lapack *l, kiln_dtype dtype, int32_t m, in
     for (int turn = 0; turn < 2; turn++) {
         void *at = turn == 0 ? (void *)query : (void *)work;
         if (is_complex)
-            l->gesdd_complex[which]("S", &m, &n, a, &m, s, u, &m, vh, &count, at,
+            l->gesdd_complex[which](job, &m, &n, a, &m, s, u, &m, vh, &vh_step, at,
                                     turn == 0 ? &ask : &room, turn == 0 ? (void *)real_query : real,
                                     turn == 0 ? few : integer, &info, 1);
         else
-            l->gesdd[which]("S", &m, &n, a, &m, s, u, &m, vh, &count, at, turn == 0 ? &ask : &room,
-                            turn == 0 ? few : integer, &info, 1);
+            l->gesdd[which](job, &m, &n, a, &m, s, u, &m, vh, &vh_step, at,
+                            turn == 0 ? &ask : &room, turn == 0 ? few : integer, &info, 1);
         if (turn == 0) {
             room = read_query(dtype, query);
             work = make_work(dtype, room, reals, 8 * small, &real, &integer);
@@ -326,8 +331,8 @@ static int32_t lapack_svd(const kiln__lapack *l, kiln_dtype dtype, int32_t m, in
 }
 
 /* By rotations: U stands in the place of the taller of a and its adjoint. */
-static bool own_svd(const routines *by, size_t item, int64_t m, int64_t n, void *a, void *u,
-                    void *s, void *vh)
+static bool own_svd(const routines *by, size_t item, int64_t m, int64_t n, bool full, void *a,
+                    void *u, void *s, void *vh)
 {
     const int64_t count = m < n ? m : n;
     bool converged;
@@ -336,16 +341,21 @@ static bool own_svd(const routines *by, size_t item, int64_t m, int64_t n, void 
         converged = by->svd(m, n, a, s, u);
         by->adjoint(n, n, u, vh);
         memcpy(u, a, (size_t)(m * n) * item);
+        for (int64_t k = n; k < m && full; k++)
+            by->complete(m, k, u);
     } else {
         by->adjoint(m, n, a, u);
         converged = by->svd(n, m, u, s, a);
-        by->adjoint(n, m, u, vh);
+        for (int64_t k = m; k < n && full; k++)
+            by->complete(n, k, u);
+        by->adjoint(n, full ? n : m, u, vh);
         memcpy(u, a, (size_t)(m * count) * item);
     }
     return converged;
 }
 
-bool kiln__dense_svd(kiln_dtype dtype, int64_t m, int64_t n, void *a, void *u, void *s, void *vh)
+bool kiln__dense_svd(kiln_dtype dtype, int64_t m, int64_t n, bool full, void *a, void *u, void *s,
+                     void *vh)
 {
     const int64_t small = m < n ? m : n;
     const kiln__lapack *lapack = lapack_for(small, m > n ? m : n);
@@ -354,9 +364,9 @@ bool kiln__dense_svd(kiln_dtype dtype, int64_t m, int64_t n, void *a, void *u, v
     if (!own_of(dtype)->is_finite(m * n, a)) /* some versions never end on a NaN */
         return false;
     if (lapack != NULL)
-        info = lapack_svd(lapack, dtype, (int32_t)m, (int32_t)n, a, u, s, vh);
+        info = lapack_svd(lapack, dtype, (int32_t)m, (int32_t)n, full, a, u, s, vh);
     return info >= 0 ? info == 0
-                     : own_svd(own_of(dtype), kiln_dtype_size(dtype), m, n, a, u, s, vh);
+                     : own_svd(own_of(dtype), kiln_dtype_size(dtype), m, n, full, a, u, s, vh);
 }
 
 void kiln__dense_mirror(kiln_dtype dtype, bool upper, int64_t n, void *a)

@@ -37,14 +37,16 @@ int64_t kiln__dense_cholesky(kiln_dtype dtype, int64_t n, void *a);
 int64_t kiln__dense_triangular(kiln_dtype dtype, bool upper, int64_t n, int64_t columns,
                                const void *a, void *b);
 
-/* a = Q R: min(m, n) columns of Q, as many rows of R; `a` is used up. `scales` is room for that many elements. */
-void kiln__dense_qr(kiln_dtype dtype, int64_t m, int64_t n, void *a, void *q, void *r,
-                    void *scales);
+/* a = Q R: `columns` of Q (min(m, n) or m), as many rows of R; `a` is used up. `scales` is room for min(m, n)
+ * elements. */
+void kiln__dense_qr(kiln_dtype dtype, int64_t m, int64_t n, int64_t columns, void *a, void *q,
+                    void *r, void *scales);
 
 /* Eigenvalues of a Hermitian matrix, rising, and its vectors; `a` is used up. False where they do not converge:
- * so with the singular values a = U S V^H, falling, of which min(m, n) are made. */
+ * so with the singular values a = U S V^H, falling, of which min(m, n) are made; `full`: U and V^H are square. */
 bool kiln__dense_eigh(kiln_dtype dtype, int64_t n, void *a, void *values, void *vectors);
-bool kiln__dense_svd(kiln_dtype dtype, int64_t m, int64_t n, void *a, void *u, void *s, void *vh);
+bool kiln__dense_svd(kiln_dtype dtype, int64_t m, int64_t n, bool full, void *a, void *u, void *s,
+                     void *vh);
 
 /* The same of any square complex matrix; `vectors` may be NULL. False without a LAPACK, too. */
 bool kiln__dense_eig(kiln_dtype dtype, int64_t n, void *a, void *values, void *vectors);

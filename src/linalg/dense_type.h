@@ -185,17 +185,18 @@ static void NAME(qr)(int64_t m, int64_t n, void *matrix, void *scales)
     }
 }
 
-/* The first min(m, n) columns of Q, from what qr() left in `matrix`. */
-static void NAME(qr_form)(int64_t m, int64_t n, const void *matrix, const void *scales, void *into)
+/* The first columns of Q, min(m, n) of them or m, from what qr() left in `matrix`. */
+static void NAME(qr_form)(int64_t m, int64_t n, int64_t columns, const void *matrix,
+                          const void *scales, void *into)
 {
     const int64_t count = m < n ? m : n;
     const T *a = matrix, *tau = scales;
     T *q = into;
 
-    for (int64_t k = 0; k < m * count; k++)
+    for (int64_t k = 0; k < m * columns; k++)
         q[k] = k % (m + 1) == 0;
     for (int64_t k = count - 1; k >= 0; k--)
-        for (int64_t j = k; j < count; j++)
+        for (int64_t j = k; j < columns; j++)
             NAME(reflect)(m - k, tau[k], a + k * m + k, q + j * m + k);
 }
 
@@ -291,9 +292,9 @@ static bool NAME(eigh)(int64_t n, void *matrix, void *values, void *vectors)
 }
 
 /* Make column `k` of u a unit vector that is orthogonal to those before it. */
-static void NAME(complete)(int64_t m, int64_t k, T *u)
+static void NAME(complete)(int64_t m, int64_t k, void *matrix)
 {
-    T *column = u + k * m;
+    T *u = matrix, *column = u + k * m;
 
     for (int64_t unit = 0; unit < m; unit++) {
         R length = 0;
@@ -388,14 +389,12 @@ static void NAME(mirror)(bool upper, int64_t n, void *matrix)
     }
 }
 
-/* R: what lies in and above the diagonal, min(m, n) x n. */
-static void NAME(triangle)(int64_t m, int64_t n, const void *matrix, void *into)
+/* R: what lies in and above the diagonal, of `rows`. */
+static void NAME(triangle)(int64_t m, int64_t n, int64_t rows, const void *matrix, void *into)
 {
-    const int64_t count = m < n ? m : n;
-
     for (int64_t j = 0; j < n; j++)
-        for (int64_t i = 0; i < count; i++)
-            ((T *)into)[j * count + i] = i <= j ? ((const T *)matrix)[j * m + i] : 0;
+        for (int64_t i = 0; i < rows; i++)
+            ((T *)into)[j * rows + i] = i <= j ? ((const T *)matrix)[j * m + i] : 0;
 }
 
 static bool NAME(is_finite)(int64_t count, const void *values)
@@ -420,6 +419,7 @@ static const routines NAME(routines) = {
     .triangle = NAME(triangle),
     .eigh = NAME(eigh),
     .svd = NAME(svd),
+    .complete = NAME(complete),
     .adjoint = NAME(adjoint),
     .mirror = NAME(mirror),
     .is_finite = NAME(is_finite),

@@ -15,16 +15,21 @@ static int64_t short_side(const kiln__solver *s)
 
 static void shape_qr(kiln__solver *s)
 {
-    kiln__solver_shape(s, 0, s->m, short_side(s), KILN__SOLVER_SAME);
-    kiln__solver_shape(s, 1, short_side(s), s->n, KILN__SOLVER_SAME);
+    const int64_t columns = s->o.full ? s->m : short_side(s);
+
+    kiln__solver_shape(s, 0, s->m, columns, KILN__SOLVER_SAME);
+    kiln__solver_shape(s, 1, columns, s->n, KILN__SOLVER_SAME);
 }
 
 static int64_t run_qr(const kiln__solver *s, int64_t nth, const kiln__solver_work *w)
 {
+    const int64_t columns = s->result[0].columns;
+
     kiln__solver_gather(s, &s->layout.a, nth, s->m, s->n, w->buffer[0]);
-    kiln__dense_qr(s->dtype, s->m, s->n, w->buffer[0], w->buffer[1], w->buffer[2], w->buffer[3]);
+    kiln__dense_qr(s->dtype, s->m, s->n, columns, w->buffer[0], w->buffer[1], w->buffer[2],
+                   w->buffer[3]);
     kiln__solver_scatter(s, 0, nth, s->m, w->buffer[1]);
-    kiln__solver_scatter(s, 1, nth, short_side(s), w->buffer[2]);
+    kiln__solver_scatter(s, 1, nth, columns, w->buffer[2]);
     return 0;
 }
 
@@ -73,9 +78,9 @@ static int64_t run_eig(const kiln__solver *s, int64_t nth, const kiln__solver_wo
 
 static void shape_svd(kiln__solver *s)
 {
-    kiln__solver_shape(s, 0, s->m, short_side(s), KILN__SOLVER_SAME);
+    kiln__solver_shape(s, 0, s->m, s->o.full ? s->m : short_side(s), KILN__SOLVER_SAME);
     kiln__solver_shape(s, 1, short_side(s), -1, KILN__SOLVER_REAL);
-    kiln__solver_shape(s, 2, short_side(s), s->n, KILN__SOLVER_SAME);
+    kiln__solver_shape(s, 2, s->o.full ? s->n : short_side(s), s->n, KILN__SOLVER_SAME);
 }
 
 static void shape_svdvals(kiln__solver *s)
@@ -86,8 +91,10 @@ static void shape_svdvals(kiln__solver *s)
 /* U into buffer 1, values into buffer 2, V^H into buffer 3. */
 static bool decompose(const kiln__solver *s, int64_t nth, const kiln__solver_work *w)
 {
+    const bool full = s->o.full && s->task->result_count > 1;
+
     kiln__solver_gather(s, &s->layout.a, nth, s->m, s->n, w->buffer[0]);
-    return kiln__dense_svd(s->dtype, s->m, s->n, w->buffer[0], w->buffer[1], w->buffer[2],
+    return kiln__dense_svd(s->dtype, s->m, s->n, full, w->buffer[0], w->buffer[1], w->buffer[2],
                            w->buffer[3]);
 }
 
@@ -97,7 +104,7 @@ static int64_t run_svd(const kiln__solver *s, int64_t nth, const kiln__solver_wo
         return 1;
     kiln__solver_scatter(s, 0, nth, s->m, w->buffer[1]);
     kiln__solver_scatter(s, 1, nth, short_side(s), w->buffer[2]);
-    kiln__solver_scatter(s, 2, nth, short_side(s), w->buffer[3]);
+    kiln__solver_scatter(s, 2, nth, s->result[2].rows, w->buffer[3]);
     return 0;
 }
 
@@ -198,20 +205,56 @@ kiln_status kiln_linalg_eigvalsh(const kiln_array *a, const kiln_linalg_options 
     return kiln__solver_call(&s, opts, &out, err);
 }
 
+/* In double precision where that is faster; the results have the dtype of `a` then, too. */
+static kiln_status call_svd(const kiln__solver_task *task, const kiln_array *a,
+                            const kiln_linalg_options *opts, kiln_array **const *outs,
+                            kiln_error *err)
+{
+    kiln_array *wide[KILN__SOLVER_RESULTS] = {NULL}, *made = NULL, **places[KILN__SOLVER_RESULTS];
+    kiln__solver s = {.task = task, .a = a};
+    kiln__steps w;
+    bool given = true;
+    kiln_status status = KILN_OK;
+
+    for (int k = 0; k < task->result_count; k++) {
+        given = given && outs[k] != NULL;
+        places[k] = &wide[k];
+    }
+    if (!given || !kiln__svd_is_widened(a)) /* solver.c explains what is missing */
+        return kiln__solver_call(&s, opts, outs, err);
+    KILN_CHECK(kiln__steps_begin(&w, task->name, a, false, NULL, outs[0], opts, err));
+    const bool is_complex = a->dtype == KILN_COMPLEX64;
+    KILN_TRY(kiln__steps_cast(&w, a, is_complex ? KILN_COMPLEX128 : KILN_FLOAT64, err));
+    s.a = kiln__steps_last(&w);
+    KILN_TRY(kiln__solver_call(&s, &w.o, places, err));
+    for (int k = 0; k < task->result_count; k++) {
+        const bool real = wide[k]->dtype == KILN_FLOAT64;
+        made = NULL;
+        KILN_TRY(kiln__array_copy_as(wide[k], real ? KILN_FLOAT32 : KILN_COMPLEX64, NULL, w.stream,
+                                     &made, err));
+        KILN_TRY(kiln__tensor_deliver(task->name, made, w.stream, outs[k], err));
+    }
+
+done:
+    for (int k = 0; k < task->result_count; k++)
+        kiln_array_release(wide[k]);
+    for (int k = 0; k < w.count; k++)
+        kiln_array_release(w.made[k]);
+    return status;
+}
+
 kiln_status kiln_linalg_svd(const kiln_array *a, const kiln_linalg_options *opts,
                             kiln_array **u_out, kiln_array **s_out, kiln_array **vh_out,
                             kiln_error *err)
 {
     kiln_array **const outs[] = {u_out, s_out, vh_out};
-    kiln__solver s = {.task = &kiln__svd_task, .a = a};
-    return kiln__solver_call(&s, opts, outs, err);
+    return call_svd(&kiln__svd_task, a, opts, outs, err);
 }
 
 kiln_status kiln_linalg_svdvals(const kiln_array *a, const kiln_linalg_options *opts,
                                 kiln_array **out, kiln_error *err)
 {
-    kiln__solver s = {.task = &kiln__svdvals_task, .a = a};
-    return kiln__solver_call(&s, opts, &out, err);
+    return call_svd(&kiln__svdvals_task, a, opts, &out, err);
 }
 
 /* In complex numbers, by a GPU's library where it has the routine, else by the host's LAPACK. */

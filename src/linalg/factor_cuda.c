@@ -18,22 +18,6 @@ static bool suits_batches(const kiln__solver_gpu *g, int64_t columns)
            g->s->layout.count <= INT32_MAX && columns <= INT32_MAX;
 }
 
-/* Whether there is nothing to compute. */
-static bool is_empty(const kiln__solver_gpu *g)
-{
-    return g->matrices == 0 || g->a_bytes == 0;
-}
-
-static int64_t item_of(const kiln__solver_gpu *g)
-{
-    return (int64_t)kiln_dtype_size(g->s->dtype);
-}
-
-static int32_t *info_of(const kiln__solver_gpu *g, int64_t nth)
-{
-    return (int32_t *)(void *)kiln__gpu_at(g->info, nth, sizeof(int32_t));
-}
-
 /* ---- LU -------------------------------------------------------------------------------------- */
 
 static kiln_status lu_batched(kiln__solver_gpu *g, kiln_error *err)
@@ -67,9 +51,9 @@ static kiln_status lu_each(kiln__solver_gpu *g, kiln_error *err)
     for (int64_t nth = 0; nth < g->matrices; nth++) {
         char *a = kiln__gpu_at(g->a, nth, g->a_bytes),
              *pivots = kiln__gpu_at(g->pivots, nth, n * 8);
-        const int result = g->lib->getrf(g->handle, g->params, n, n, g->type, a, n,
-                                         (int64_t *)(void *)pivots, g->type, g->work->address,
-                                         device_bytes, g->host_work, host_bytes, info_of(g, nth));
+        const int result = g->lib->getrf(
+            g->handle, g->params, n, n, g->type, a, n, (int64_t *)(void *)pivots, g->type,
+            g->work->address, device_bytes, g->host_work, host_bytes, kiln__gpu_info(g, nth));
         KILN_CHECK(kiln__gpu_check(g, "cusolverDnXgetrf", result, err));
     }
     return KILN_OK;
@@ -91,7 +75,7 @@ static kiln_status factorise_lu(kiln__solver_gpu *g, int64_t columns, kiln_error
     KILN_CHECK(kiln__gpu_take_matrices(g, KILN__GPU_COLUMNS, err));
     KILN_CHECK(kiln__gpu_new(g, g->a, g->batched ? KILN_INT32 : KILN_INT64, g->s->n, -1,
                              KILN__GPU_ROWS, &g->pivots, err));
-    if (is_empty(g))
+    if (kiln__gpu_is_empty(g))
         return KILN_OK;
     KILN_CHECK(kiln__gpu_use_cusolver(g, err));
     return g->batched ? lu_batched(g, err) : lu_each(g, err);
@@ -100,7 +84,7 @@ static kiln_status factorise_lu(kiln__solver_gpu *g, int64_t columns, kiln_error
 /* x = inverse(P L U) x, in columns. */
 static kiln_status substitute(kiln__solver_gpu *g, kiln_array *x, int64_t columns, kiln_error *err)
 {
-    const int64_t n = g->s->n, count = g->s->layout.count, bytes = n * columns * item_of(g);
+    const int64_t n = g->s->n, count = g->s->layout.count, bytes = n * columns * kiln__gpu_item(g);
     kiln_array *of_a = NULL, *of_x = NULL;
     int host_info = 0;
     kiln_status status = KILN_OK;
@@ -120,12 +104,12 @@ static kiln_status substitute(kiln__solver_gpu *g, kiln_array *x, int64_t column
     for (int64_t nth = 0; nth < count; nth++) {
         const int64_t at = kiln__gpu_matrix(g, nth);
         const void *pivots = kiln__gpu_at(g->pivots, at, n * 8);
-        KILN_TRY(
-            kiln__gpu_check(g, "cusolverDnXgetrs",
-                            g->lib->getrs(g->handle, g->params, 0, n, columns, g->type,
-                                          kiln__gpu_at(g->a, at, g->a_bytes), n, pivots, g->type,
-                                          kiln__gpu_at(x, nth, bytes), n, info_of(g, g->matrices)),
-                            err));
+        KILN_TRY(kiln__gpu_check(g, "cusolverDnXgetrs",
+                                 g->lib->getrs(g->handle, g->params, 0, n, columns, g->type,
+                                               kiln__gpu_at(g->a, at, g->a_bytes), n, pivots,
+                                               g->type, kiln__gpu_at(x, nth, bytes), n,
+                                               kiln__gpu_info(g, g->matrices)),
+                                 err));
     }
 
 done:
@@ -195,7 +179,7 @@ kiln_status kiln__cuda_lu_solve(kiln__solver_gpu *g, kiln_error *err)
     kiln__solver *s = g->s;
     KILN_CHECK(kiln__gpu_take_right_sides(g, err));
     KILN_CHECK(kiln__gpu_take_matrices(g, KILN__GPU_COLUMNS, err));
-    if (is_empty(g))
+    if (kiln__gpu_is_empty(g))
         return KILN_OK;
     KILN_CHECK(kiln__gpu_use_cusolver(g, err));
     KILN_CHECK(kiln__gpu_new(g, g->a, KILN_INT64, s->n, -1, KILN__GPU_ROWS, &g->pivots, err));
@@ -260,7 +244,7 @@ done:
 /* The first element of each diagonal that is 0, counted from 1, into s->info. */
 static kiln_status check_diagonals(kiln__solver_gpu *g, kiln_error *err)
 {
-    const int64_t n = g->s->n, item = item_of(g);
+    const int64_t n = g->s->n, item = kiln__gpu_item(g);
     const int64_t shape[] = {g->matrices, n}, strides[] = {g->a_bytes, (n + 1) * item};
     kiln_reduction_call_options options = KILN_REDUCTION_CALL_OPTIONS_INIT;
     kiln_elementwise_call_options plain = KILN_ELEMENTWISE_CALL_OPTIONS_INIT;
@@ -297,7 +281,7 @@ done:
 kiln_status kiln__cuda_triangular(kiln__solver_gpu *g, kiln_error *err)
 {
     kiln__solver *s = g->s;
-    const int64_t n = s->n, columns = right_columns(s), bytes = n * columns * item_of(g);
+    const int64_t n = s->n, columns = right_columns(s), bytes = n * columns * kiln__gpu_item(g);
     double one[2];
     if (kiln__small_suits(g))
         return solve_small(g, s->o.upper ? 4 : 3, err);
@@ -347,7 +331,7 @@ static kiln_status cholesky_each(kiln__solver_gpu *g, int part, kiln_error *err)
     for (int64_t nth = 0; nth < g->matrices; nth++) {
         const int result = g->lib->potrf(
             g->handle, g->params, part, n, g->type, kiln__gpu_at(g->a, nth, g->a_bytes), n, g->type,
-            g->work->address, device_bytes, g->host_work, host_bytes, info_of(g, nth));
+            g->work->address, device_bytes, g->host_work, host_bytes, kiln__gpu_info(g, nth));
         KILN_CHECK(kiln__gpu_check(g, "cusolverDnXpotrf", result, err));
     }
     return KILN_OK;
@@ -359,7 +343,7 @@ kiln_status kiln__cuda_cholesky(kiln__solver_gpu *g, kiln_error *err)
     const int part = s->o.upper ? KILN__SOLVER_UPPER : KILN__SOLVER_LOWER;
     KILN_CHECK(
         kiln__gpu_new(g, NULL, s->dtype, s->n, s->n, KILN__GPU_ROWS, &s->result[0].array, err));
-    if (is_empty(g))
+    if (kiln__gpu_is_empty(g))
         return KILN_OK;
     if (kiln__small_suits(g)) {
         const kiln__small_results results = {.y = s->result[0].array};
@@ -375,14 +359,13 @@ kiln_status kiln__cuda_cholesky(kiln__solver_gpu *g, kiln_error *err)
 
 /* ---- QR -------------------------------------------------------------------------------------- */
 
-/* Workspace for both routines. `elements_out`: of the second. */
-static kiln_status qr_room(kiln__solver_gpu *g, const kiln_array *scales, size_t *device_bytes,
-                           size_t *host_bytes, int *elements_out, kiln_error *err)
+/* Workspace for both routines, of which the second makes `columns` of `q`; `elements_out`: for that one. */
+static kiln_status qr_room(kiln__solver_gpu *g, const kiln_array *scales, const kiln_array *q,
+                           int64_t columns, size_t *device_bytes, size_t *host_bytes,
+                           int *elements_out, kiln_error *err)
 {
     const int64_t m = g->s->m, n = g->s->n;
     const int count = (int)(m < n ? m : n);
-
-    *elements_out = 0;
     KILN_CHECK(kiln__gpu_check(g, "cusolverDnXgeqrf_bufferSize",
                                g->lib->geqrf_room(g->handle, g->params, m, n, g->type, g->a->data,
                                                   m, g->type, scales->data, g->type, device_bytes,
@@ -390,81 +373,109 @@ static kiln_status qr_room(kiln__solver_gpu *g, const kiln_array *scales, size_t
                                err));
     KILN_CHECK(
         kiln__gpu_check(g, "cusolverDn<t>orgqr_bufferSize",
-                        g->lib->orgqr_room[g->which](g->handle, (int)m, count, count, g->a->data,
-                                                     (int)m, scales->data, elements_out),
+                        g->lib->orgqr_room[g->which](g->handle, (int)m, (int)columns, count,
+                                                     q->data, (int)m, scales->data, elements_out),
                         err));
-    const size_t second = (size_t)*elements_out * (size_t)item_of(g);
+    const size_t second = (size_t)*elements_out * (size_t)kiln__gpu_item(g);
     return kiln__gpu_room(g, *device_bytes > second ? *device_bytes : second, *host_bytes, err);
 }
 
-/* R from what geqrf left, then Q in its place, for each matrix; `q` is a view of g->a. */
-static kiln_status qr_each(kiln__solver_gpu *g, const kiln_array *scales, kiln_array *r,
-                           kiln_error *err)
+/* The first columns of matrices of `x`, or the first rows, as many as `extent`: a view. */
+static kiln_status first_of(const kiln_array *x, int axis, int64_t extent, kiln_array **out,
+                            kiln_error *err)
+{
+    int64_t shape[KILN_RANK_MAX];
+
+    memcpy(shape, x->shape, (size_t)x->rank * sizeof shape[0]);
+    shape[x->rank + axis] = extent;
+    return kiln__array_view(x, x->rank, shape, x->strides, x->data, out, err);
+}
+
+/* R from what geqrf left, then Q, for each matrix. Q is g->a itself, or an array of more columns. */
+static kiln_status qr_each(kiln__solver_gpu *g, const kiln_array *scales, kiln_array *q,
+                           kiln_array *r, kiln_error *err)
 {
     const int64_t m = g->s->m, n = g->s->n, count = m < n ? m : n;
+    const int64_t columns = g->s->result[0].columns, q_bytes = m * columns * kiln__gpu_item(g);
     size_t device_bytes = 0, host_bytes = 0;
-    int64_t shape[KILN_RANK_MAX];
-    kiln_array *top = NULL;
+    kiln_array *top = NULL, *left = NULL, *into = NULL;
     int elements = 0;
-    KILN_CHECK(qr_room(g, scales, &device_bytes, &host_bytes, &elements, err));
+    kiln_status status = KILN_OK;
+
+    KILN_TRY(qr_room(g, scales, q, columns, &device_bytes, &host_bytes, &elements, err));
     for (int64_t nth = 0; nth < g->matrices; nth++) {
         const int result = g->lib->geqrf(
             g->handle, g->params, m, n, g->type, kiln__gpu_at(g->a, nth, g->a_bytes), m, g->type,
-            kiln__gpu_at(scales, nth, count * item_of(g)), g->type, g->work->address, device_bytes,
-            g->host_work, host_bytes, info_of(g, nth));
-        KILN_CHECK(kiln__gpu_check(g, "cusolverDnXgeqrf", result, err));
+            kiln__gpu_at(scales, nth, count * kiln__gpu_item(g)), g->type, g->work->address,
+            device_bytes, g->host_work, host_bytes, kiln__gpu_info(g, nth));
+        KILN_TRY(kiln__gpu_check(g, "cusolverDnXgeqrf", result, err));
     }
-    memcpy(shape, g->a->shape, (size_t)g->a->rank * sizeof shape[0]);
-    shape[g->a->rank - 2] = count;
-    KILN_CHECK(kiln__array_view(g->a, g->a->rank, shape, g->a->strides, g->a->data, &top, err));
-    const kiln_status status =
-        kiln__piece_run(KILN__PIECE_UPPER, &(kiln__piece_arguments){.x = top, .m = count, .n = n},
-                        r, g->s->stream, err);
-    kiln_array_release(top);
-    KILN_CHECK(status);
+    KILN_TRY(first_of(g->a, -2, columns, &top, err));
+    KILN_TRY(kiln__piece_run(KILN__PIECE_UPPER,
+                             &(kiln__piece_arguments){.x = top, .m = columns, .n = n}, r,
+                             g->s->stream, err));
+    if (q != g->a) {
+        KILN_TRY(first_of(g->a, -1, count, &left, err));
+        KILN_TRY(first_of(q, -1, count, &into, err));
+        KILN_TRY(kiln__tensor_deliver(g->s->task->name, kiln_array_retain(left), g->s->stream,
+                                      &into, err));
+    }
     for (int64_t nth = 0; nth < g->matrices; nth++) {
-        const int result = g->lib->orgqr[g->which](g->handle, (int)m, (int)count, (int)count,
-                                                   kiln__gpu_at(g->a, nth, g->a_bytes), (int)m,
-                                                   kiln__gpu_at(scales, nth, count * item_of(g)),
-                                                   g->work->address, elements, info_of(g, nth));
-        KILN_CHECK(kiln__gpu_check(g, "cusolverDn<t>orgqr", result, err));
+        const int result =
+            g->lib->orgqr[g->which](g->handle, (int)m, (int)columns, (int)count,
+                                    kiln__gpu_at(q, nth, q == g->a ? g->a_bytes : q_bytes), (int)m,
+                                    kiln__gpu_at(scales, nth, count * kiln__gpu_item(g)),
+                                    g->work->address, elements, kiln__gpu_info(g, nth));
+        KILN_TRY(kiln__gpu_check(g, "cusolverDn<t>orgqr", result, err));
     }
-    return KILN_OK;
+
+done:
+    kiln_array_release(top);
+    kiln_array_release(left);
+    kiln_array_release(into);
+    return status;
 }
 
 kiln_status kiln__cuda_qr(kiln__solver_gpu *g, kiln_error *err)
 {
     kiln__solver *s = g->s;
-    const int64_t count = s->m < s->n ? s->m : s->n;
-    int64_t shape[KILN_RANK_MAX];
-    kiln_array *scales = NULL, *q = NULL;
+    const int64_t columns = s->result[0].columns, rows = s->result[1].rows;
+    kiln_array *scales = NULL, *q = NULL, *whole = NULL;
     kiln_status status = KILN_OK;
 
     if (s->m > INT32_MAX || s->n > INT32_MAX)
         return kiln__fail(err, KILN_ERR_UNSUPPORTED, "qr: cuSOLVER takes no %lld x %lld matrices",
                           (long long)s->m, (long long)s->n);
     KILN_TRY(
-        kiln__gpu_new(g, NULL, s->dtype, count, s->n, KILN__GPU_ROWS, &s->result[1].array, err));
+        kiln__gpu_new(g, NULL, s->dtype, rows, s->n, KILN__GPU_ROWS, &s->result[1].array, err));
     if (kiln__small_suits(g)) {
-        KILN_TRY(kiln__gpu_new(g, NULL, s->dtype, s->m, count, KILN__GPU_ROWS, &s->result[0].array,
-                               err));
+        KILN_TRY(kiln__gpu_new(g, NULL, s->dtype, s->m, columns, KILN__GPU_ROWS,
+                               &s->result[0].array, err));
         const kiln__small_results results = {.y = s->result[0].array, .z = s->result[1].array};
-        return kiln__small_run(g, KILN__SMALL_QR, 0, false, &results, err);
+        return kiln__small_run(g, KILN__SMALL_QR, s->o.full, false, &results, err);
     }
     KILN_TRY(kiln__gpu_take_matrices(g, KILN__GPU_COLUMNS, err));
-    KILN_TRY(kiln__gpu_new(g, NULL, s->dtype, count, -1, KILN__GPU_ROWS, &scales, err));
-    if (!is_empty(g)) {
+    KILN_TRY(kiln__gpu_new(g, NULL, s->dtype, s->m < s->n ? s->m : s->n, -1, KILN__GPU_ROWS,
+                           &scales, err));
+    if (columns > s->n)
+        KILN_TRY(kiln__gpu_new(g, g->a, s->dtype, s->m, columns, KILN__GPU_COLUMNS, &q, err));
+    else
+        q = kiln_array_retain(g->a);
+    if (kiln__gpu_is_empty(g) && q->size > 0) /* no columns to begin with: Q is the unit matrix */
+        KILN_TRY(kiln__piece_run(KILN__PIECE_IDENTITY,
+                                 &(kiln__piece_arguments){.m = s->m, .n = s->m}, q, s->stream,
+                                 err));
+    if (!kiln__gpu_is_empty(g)) {
         KILN_TRY(kiln__gpu_use_cusolver(g, err));
-        KILN_TRY(qr_each(g, scales, s->result[1].array, err));
+        KILN_TRY(qr_each(g, scales, q, s->result[1].array, err));
     }
-    memcpy(shape, g->a->shape, (size_t)g->a->rank * sizeof shape[0]);
-    shape[g->a->rank - 1] = count;
-    KILN_TRY(kiln__array_view(g->a, g->a->rank, shape, g->a->strides, g->a->data, &q, err));
-    KILN_TRY(kiln__array_copy_on(q, s->stream, &s->result[0].array, err));
+    KILN_TRY(first_of(q, -1, columns, &whole, err));
+    KILN_TRY(kiln__array_copy_on(whole, s->stream, &s->result[0].array, err));
 
 done:
     kiln_array_release(scales);
     kiln_array_release(q);
+    kiln_array_release(whole);
     return status;
 }
 
@@ -493,13 +504,13 @@ static kiln_status eigh_all(kiln__solver_gpu *g, int job, int part, kiln_array *
     KILN_CHECK(kiln__gpu_room(g, device_bytes, host_bytes, err));
     for (int64_t nth = 0; nth < calls; nth++) {
         char *a = kiln__gpu_at(g->a, nth, g->a_bytes), *w = kiln__gpu_at(values, nth, value_bytes);
-        result = batched
-                     ? lib->syev_batched(g->handle, g->params, job, part, n, g->type, a, n,
-                                         g->real_type, w, g->type, g->work->address, device_bytes,
-                                         g->host_work, host_bytes, info_of(g, nth), g->matrices)
-                     : lib->syevd(g->handle, g->params, job, part, n, g->type, a, n, g->real_type,
-                                  w, g->type, g->work->address, device_bytes, g->host_work,
-                                  host_bytes, info_of(g, nth));
+        result = batched ? lib->syev_batched(g->handle, g->params, job, part, n, g->type, a, n,
+                                             g->real_type, w, g->type, g->work->address,
+                                             device_bytes, g->host_work, host_bytes,
+                                             kiln__gpu_info(g, nth), g->matrices)
+                         : lib->syevd(g->handle, g->params, job, part, n, g->type, a, n,
+                                      g->real_type, w, g->type, g->work->address, device_bytes,
+                                      g->host_work, host_bytes, kiln__gpu_info(g, nth));
         KILN_CHECK(kiln__gpu_check(g, "cusolverDnXsyevd", result, err));
     }
     return KILN_OK;
@@ -518,7 +529,7 @@ kiln_status kiln__cuda_eigh(kiln__solver_gpu *g, kiln_error *err)
         return kiln__small_run(g, KILN__SMALL_JACOBI, vectors ? 1 : 0, false, &results, err);
     }
     KILN_CHECK(kiln__gpu_take_matrices(g, KILN__GPU_COLUMNS, err));
-    if (!is_empty(g)) {
+    if (!kiln__gpu_is_empty(g)) {
         KILN_CHECK(kiln__gpu_use_cusolver(g, err));
         /* Of what is not read, NaN are no matter. */
         kiln_array *whole = g->a;
@@ -547,7 +558,7 @@ kiln_status kiln__cuda_eig(kiln__solver_gpu *g, kiln_error *err)
 {
     kiln__solver *s = g->s;
     const bool vectors = s->task->result_count > 1;
-    const int64_t n = s->n, value_bytes = n * item_of(g);
+    const int64_t n = s->n, value_bytes = n * kiln__gpu_item(g);
     const int job = vectors ? KILN__SOLVER_VECTORS : 0;
     size_t device_bytes = 0, host_bytes = 0;
     KILN_CHECK(kiln__gpu_take_matrices(g, KILN__GPU_COLUMNS, err));
@@ -555,7 +566,7 @@ kiln_status kiln__cuda_eig(kiln__solver_gpu *g, kiln_error *err)
     if (vectors)
         KILN_CHECK(
             kiln__gpu_new(g, NULL, s->dtype, n, n, KILN__GPU_COLUMNS, &s->result[1].array, err));
-    if (is_empty(g))
+    if (kiln__gpu_is_empty(g))
         return KILN_OK;
     KILN_CHECK(kiln__gpu_use_cusolver(g, err));
     KILN_CHECK(kiln__gpu_refuse_nan(g, err));
@@ -572,84 +583,8 @@ kiln_status kiln__cuda_eig(kiln__solver_gpu *g, kiln_error *err)
             g->handle, g->params, 0, job, n, g->type, kiln__gpu_at(g->a, nth, g->a_bytes), n,
             g->type, kiln__gpu_at(s->result[0].array, nth, value_bytes), g->type, NULL, n, g->type,
             vectors ? kiln__gpu_at(s->result[1].array, nth, g->a_bytes) : NULL, n, g->type,
-            g->work->address, device_bytes, g->host_work, host_bytes, info_of(g, nth));
+            g->work->address, device_bytes, g->host_work, host_bytes, kiln__gpu_info(g, nth));
         KILN_CHECK(kiln__gpu_check(g, "cusolverDnXgeev", result, err));
     }
     return KILN_OK;
-}
-
-/* ---- singular values ------------------------------------------------------------------------- */
-
-/* The library takes tall matrices. A wide one is given as its transpose, whose factors are the transposes of
- * U and V^H in each other's place: the same memory, read by rows. */
-typedef struct svd_call {
-    int64_t rows, columns; /* of the tall one */
-    kiln_array *values, *left, *right;
-} svd_call;
-
-static kiln_status svd_each(kiln__solver_gpu *g, const svd_call *c, kiln_error *err)
-{
-    const kiln__cusolver *lib = g->lib;
-    const signed char job = c->left != NULL ? 'S' : 'N';
-    const int64_t p = c->rows, q = c->columns, item = item_of(g);
-    const int64_t value_bytes = q * (int64_t)kiln_dtype_size(g->s->real);
-    size_t device_bytes = 0, host_bytes = 0;
-    KILN_CHECK(kiln__gpu_check(g, "cusolverDnXgesvd_bufferSize",
-                               lib->gesvd_room(g->handle, g->params, job, job, p, q, g->type,
-                                               g->a->data, p, g->real_type, c->values->data,
-                                               g->type, c->left != NULL ? c->left->data : NULL, p,
-                                               g->type, c->right != NULL ? c->right->data : NULL, q,
-                                               g->type, &device_bytes, &host_bytes),
-                               err));
-    KILN_CHECK(kiln__gpu_room(g, device_bytes, host_bytes, err));
-    for (int64_t nth = 0; nth < g->matrices; nth++) {
-        void *u = c->left != NULL ? kiln__gpu_at(c->left, nth, p * q * item) : NULL;
-        void *vh = c->right != NULL ? kiln__gpu_at(c->right, nth, q * q * item) : NULL;
-        const int result = lib->gesvd(
-            g->handle, g->params, job, job, p, q, g->type, kiln__gpu_at(g->a, nth, g->a_bytes), p,
-            g->real_type, kiln__gpu_at(c->values, nth, value_bytes), g->type, u, p, g->type, vh, q,
-            g->type, g->work->address, device_bytes, g->host_work, host_bytes, info_of(g, nth));
-        KILN_CHECK(kiln__gpu_check(g, "cusolverDnXgesvd", result, err));
-    }
-    return KILN_OK;
-}
-
-/* Arrays for the results, whose matrices lie in `order`. */
-static kiln_status svd_results(kiln__solver_gpu *g, bool tall, bool vectors, kiln__gpu_order order,
-                               kiln_error *err)
-{
-    kiln__solver *s = g->s;
-    const int64_t count = tall ? s->n : s->m;
-    KILN_CHECK(kiln__gpu_new(g, NULL, s->real, count, -1, KILN__GPU_ROWS,
-                             &s->result[vectors ? 1 : 0].array, err));
-    if (!vectors)
-        return KILN_OK;
-    KILN_CHECK(kiln__gpu_new(g, NULL, s->dtype, s->m, count, order, &s->result[0].array, err));
-    return kiln__gpu_new(g, NULL, s->dtype, count, s->n, order, &s->result[2].array, err);
-}
-
-kiln_status kiln__cuda_svd(kiln__solver_gpu *g, kiln_error *err)
-{
-    kiln__solver *s = g->s;
-    const bool tall = s->m >= s->n, vectors = s->task->result_count > 1;
-    const kiln__gpu_order order = tall ? KILN__GPU_COLUMNS : KILN__GPU_ROWS;
-    if (kiln__small_suits(g)) {
-        KILN_CHECK(svd_results(g, tall, vectors, KILN__GPU_ROWS, err));
-        const kiln__small_results results = {.y = s->result[vectors ? 1 : 0].array,
-                                             .z = vectors ? s->result[tall ? 2 : 0].array : NULL,
-                                             .w = vectors ? s->result[tall ? 0 : 2].array : NULL};
-        return kiln__small_run(g, KILN__SMALL_JACOBI, vectors ? 3 : 2, !tall, &results, err);
-    }
-    KILN_CHECK(svd_results(g, tall, vectors, order, err));
-    KILN_CHECK(kiln__gpu_take_matrices(g, order, err));
-    if (is_empty(g))
-        return KILN_OK;
-    const svd_call c = {.rows = tall ? s->m : s->n,
-                        .columns = tall ? s->n : s->m,
-                        .values = s->result[vectors ? 1 : 0].array,
-                        .left = vectors ? s->result[tall ? 0 : 2].array : NULL,
-                        .right = vectors ? s->result[tall ? 2 : 0].array : NULL};
-    KILN_CHECK(kiln__gpu_use_cusolver(g, err));
-    KILN_CHECK(kiln__gpu_refuse_nan(g, err));
-    return svd_each(g, &c, err);
 }

@@ -48,13 +48,15 @@ void kiln__small_clear(kiln__small_kernel *first)
     }
 }
 
-/* Lanes of a group: a power of two. Factors by columns need a lane for each column, the others one for each row. */
+/* Lanes of a group: a power of two. Factors by columns need a lane for each column of them, the others one for each
+ * row. */
 static int lanes_of(const kiln__small_variant *s)
 {
-    const int wanted = s->m > s->n && s->kind != KILN__SMALL_JACOBI ? s->m : s->n;
+    const bool columns = s->kind == KILN__SMALL_JACOBI || (s->kind == KILN__SMALL_QR && !s->task);
+    const int wanted = s->m > s->n && !columns ? s->m : s->n;
     int lanes = 2;
 
-    while (lanes < (s->kind == KILN__SMALL_QR ? s->n : wanted))
+    while (lanes < wanted)
         lanes *= 2;
     return lanes;
 }

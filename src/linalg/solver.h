@@ -132,5 +132,7 @@ kiln_status kiln__cuda_cholesky(kiln__solver_gpu *g, kiln_error *err);
 kiln_status kiln__cuda_qr(kiln__solver_gpu *g, kiln_error *err);
 kiln_status kiln__cuda_eigh(kiln__solver_gpu *g, kiln_error *err);
 kiln_status kiln__cuda_svd(kiln__solver_gpu *g, kiln_error *err);
+/* Whether singular values of float32 or complex64 are to be found in double precision. (svd_cuda.c) */
+bool kiln__svd_is_widened(const kiln_array *a);
 
 #endif

@@ -108,4 +108,20 @@ static inline char *kiln__gpu_at(const kiln_array *x, int64_t nth, int64_t bytes
     return (char *)x->data + nth * bytes;
 }
 
+/* Whether there is nothing to compute; bytes of an element; where a library says what it made of a matrix. */
+static inline bool kiln__gpu_is_empty(const kiln__solver_gpu *g)
+{
+    return g->matrices == 0 || g->a_bytes == 0;
+}
+
+static inline int64_t kiln__gpu_item(const kiln__solver_gpu *g)
+{
+    return (int64_t)kiln_dtype_size(g->s->dtype);
+}
+
+static inline int32_t *kiln__gpu_info(const kiln__solver_gpu *g, int64_t nth)
+{
+    return (int32_t *)(void *)kiln__gpu_at(g->info, nth, sizeof(int32_t));
+}
+
 #endif

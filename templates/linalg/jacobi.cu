@@ -1,9 +1,9 @@
 //% insert linalg/small.cu
 //% plain EPSILON KILN__SMALL_BEGIN KILN__UNROLL LANES M N SHORT SWEEPS T TASK TURNED UPPER a a_step
-//% plain back c call copysign dot fabs finite first flip from i info its k kiln_small known lane
+//% plain back c call copysign d dot fabs finite first flip from i info its k kiln_small known lane
 //% plain lane_of largest least left length lives mine most most_of_lanes moved not_a_number nothing
-//% plain nth off one other own rank rotates row s scale scale_of shift size small_call sqrt sum
-//% plain sum_of_lanes sweep symmetric t tell turn v value vectors w weight x y z zeta
+//% plain nth off one other own rank rotates row rsqrt s scale scale_of shift size small_call sqrt
+//% plain sum sum_of_lanes sweep symmetric t tell turn twice v value vectors w weight x y z
 // Jacobi's rotations of pairs of columns until all are orthogonal (Hestenes): lane j has column j, and its partner
 // in step s of a sweep is lane j ^ s, so that a sweep meets each pair once.
 //
@@ -103,11 +103,14 @@ extern "C" __global__ void __launch_bounds__(128) kiln_small(const small_call ca
             }
             const T its = __shfl_xor_sync(0xffffffffu, size, s, LANES);
             const bool first = lane < (lane ^ s); // the left one of the two
-            const bool rotates = fabs(off) > T(EPSILON) * T(SHORT < 9 ? 3 : SHORT < 17 ? 4 : 6) * sqrt(size) * sqrt(its) &&
+            const bool rotates = fabs(off) > T(EPSILON) * T(SHORT < 9 ? 3 : SHORT < 17 ? 4 : 6) * sqrt(size * its) &&
                                  size > nothing && its > nothing; // not of rounding alone
-            const T zeta = first ? (its - size) / (off + off) : (size - its) / (off + off);
-            const T t = rotates ? copysign(T(1), zeta) / (fabs(zeta) + sqrt(T(1) + zeta * zeta)) : T(0);
-            const T c = T(1) / sqrt(T(1) + t * t), turn = first ? -(c * t) : c * t;
+            if (__ballot_sync(0xffffffffu, rotates) == 0)
+                continue;
+            // The tangent of the angle is twice / (d + sign(d) sqrt(d d + twice twice)), the smaller of two.
+            const T d = first ? its - size : size - its, twice = off + off;
+            const T t = rotates ? twice / (d + copysign(sqrt(d * d + twice * twice), d)) : T(0);
+            const T c = rsqrt(T(1) + t * t), turn = first ? -(c * t) : c * t;
             moved = moved || rotates;
             KILN__UNROLL for (int i = 0; i < M; i++) a[i] = c * a[i] + turn * other[i];
             size += first ? -(t * off) : t * off;

@@ -1,9 +1,11 @@
 //% insert linalg/small.cu
-//% plain KILN__SMALL_BEGIN KILN__UNROLL M N SHORT T a a_step back below beta call fabs from i k
-//% plain kiln_small lane lane_of length lives mine most most_of_lanes nth own q scale scale_of
-//% plain small_call sqrt step sum tau tell v y z
-// QR by Householder's reflections: lane j has column j of the matrix, then column j of Q. y is Q, of M x SHORT; z
-// is R, of SHORT x N.
+//% plain COUNT KILN__SMALL_BEGIN KILN__UNROLL M N SHORT T TASK a a_step back below beta call fabs
+//% plain from i k kiln_small lane lane_of length lives mine most most_of_lanes nth own q scale
+//% plain scale_of small_call sqrt step sum tau tell v y z
+// QR by Householder's reflections: lane j has column j of the matrix, then column j of Q. y is Q, of M x COUNT; z
+// is R, of COUNT x N. TASK 0: COUNT is the shorter side. 1: it is M.
+constexpr int COUNT = TASK == 0 ? SHORT : M;
+
 extern "C" __global__ void __launch_bounds__(128) kiln_small(const small_call call)
 {
     KILN__SMALL_BEGIN(call)
@@ -47,11 +49,11 @@ extern "C" __global__ void __launch_bounds__(128) kiln_small(const small_call ca
     }
     if (!lives)
         return;
-    if (lane < SHORT)
-        KILN__UNROLL for (int i = 0; i < M; i++) call.y[(nth * M + i) * SHORT + lane] = q[i];
+    if (lane < COUNT)
+        KILN__UNROLL for (int i = 0; i < M; i++) call.y[(nth * M + i) * COUNT + lane] = q[i];
     if (lane < N)
-        KILN__UNROLL for (int i = 0; i < SHORT; i++)
-            call.z[(nth * SHORT + i) * N + lane] = i <= lane ? a[i] * back : T(0);
+        KILN__UNROLL for (int i = 0; i < COUNT; i++)
+            call.z[(nth * COUNT + i) * N + lane] = i <= lane ? a[i] * back : T(0);
     if (lane == 0)
         tell(call, nth, 0);
 }

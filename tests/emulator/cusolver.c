@@ -77,6 +77,7 @@ typedef struct work {
     void *a, *b, *c, *d, *device_work;
     int64_t *pivots;
     int32_t *narrow_pivots, *info;
+    double *host_error;
     void **list, **other_list;
 } work;
 
@@ -377,7 +378,7 @@ static void run_orgqr(const work *w)
     const size_t bytes = (size_t)(w->m * w->n) * kiln_dtype_size(dtypes[w->which]);
     void *q = malloc(bytes);
 
-    own[w->which]->qr_form(w->m, w->n, w->a, w->b, q);
+    own[w->which]->qr_form(w->m, w->k, w->n, w->a, w->b, q);
     memcpy(w->a, q, bytes);
     free(q);
     *w->info = 0;
@@ -414,12 +415,13 @@ EMU_EXPORT int cusolverDnXgeqrf(void *handle, void *params, int64_t m, int64_t n
 static int orgqr(int which, void *handle, int m, int n, int k, void *a, int a_step,
                  const void *scales, void *room, int elements, int32_t *info)
 {
-    if (handle == NULL || n > m || k != n || a_step != m || room == NULL || elements < 7)
+    if (handle == NULL || n > m || k > n || a_step != m || room == NULL || elements < 7)
         return INVALID_VALUE;
     return enqueue("orgqr", (work){.run = run_orgqr,
                                    .which = which,
                                    .m = m,
                                    .n = n,
+                                   .k = k,
                                    .a = a,
                                    .b = (void *)scales,
                                    .info = info});
@@ -521,7 +523,7 @@ static void run_gesvd(const work *w)
     void *u = w->c != NULL ? w->c : malloc((size_t)(w->m * w->n) * item);
     void *vh = w->d != NULL ? w->d : malloc((size_t)(w->n * w->n) * item);
 
-    *w->info = kiln__dense_svd(dtype, w->m, w->n, w->a, u, w->b, vh) ? 0 : 1;
+    *w->info = kiln__dense_svd(dtype, w->m, w->n, w->job == 'A', w->a, u, w->b, vh) ? 0 : 1;
     if (w->c == NULL)
         free(u);
     if (w->d == NULL)
@@ -552,11 +554,12 @@ EMU_EXPORT int cusolverDnXgesvd(void *handle, void *params, signed char job_u, s
 {
     (void)params, (void)host_work, (void)host_bytes, (void)u_type, (void)vh_type, (void)compute;
     if (handle == NULL || a_step != m || m < n || u_step != m || vh_step != n ||
-        (job_u == 'S') != (u != NULL) || (job_vh == 'S') != (vh != NULL) ||
+        (job_u != 'N') != (u != NULL) || (job_vh != 'N') != (vh != NULL) ||
         which_of(values_type) != which_of(type) % 2 || !has_room(device_work, device_bytes))
         return INVALID_VALUE;
     return enqueue("gesvd", (work){.run = run_gesvd,
                                    .which = which_of(type),
+                                   .job = job_u,
                                    .m = m,
                                    .n = n,
                                    .a = a,
@@ -565,6 +568,63 @@ EMU_EXPORT int cusolverDnXgesvd(void *handle, void *params, signed char job_u, s
                                    .d = vh,
                                    .info = info,
                                    .device_work = device_work});
+}
+
+/* As gesvd, but V in the place of V^H, and singular values near 0 are not told from it: it says that it was
+ * wrong. */
+static void run_gesvdp(const work *w)
+{
+    const size_t item = kiln_dtype_size(dtypes[w->which]);
+    void *vh = malloc((size_t)(w->n * w->n) * item);
+    const double *values = w->b;
+    work plain = *w;
+
+    plain.d = vh;
+    run_gesvd(&plain);
+    if (w->d != NULL)
+        own[w->which]->adjoint(w->n, w->n, vh, w->d);
+    *w->host_error = w->n > 0 && values[w->n - 1] > 1e-12 * values[0] ? 0 : 1;
+    free(vh);
+}
+
+EMU_EXPORT int cusolverDnXgesvdp_bufferSize(void *handle, void *params, int job, int thin,
+                                            int64_t m, int64_t n, int type, const void *a,
+                                            int64_t a_step, int values_type, const void *values,
+                                            int u_type, const void *u, int64_t u_step, int v_type,
+                                            const void *v, int64_t v_step, int compute,
+                                            size_t *device_bytes, size_t *host_bytes)
+{
+    (void)handle, (void)params, (void)a, (void)a_step, (void)values, (void)u, (void)u_step;
+    (void)v, (void)v_step, (void)values_type, (void)job, (void)thin;
+    return m >= n && u_type == type && v_type == type && compute == type
+               ? ask(type, device_bytes, host_bytes)
+               : INVALID_VALUE;
+}
+
+EMU_EXPORT int cusolverDnXgesvdp(void *handle, void *params, int job, int thin, int64_t m,
+                                 int64_t n, int type, void *a, int64_t a_step, int values_type,
+                                 void *values, int u_type, void *u, int64_t u_step, int v_type,
+                                 void *v, int64_t v_step, int compute, void *device_work,
+                                 size_t device_bytes, void *host_work, size_t host_bytes,
+                                 int32_t *info, double *host_error)
+{
+    (void)params, (void)host_work, (void)host_bytes, (void)u_type, (void)v_type, (void)compute;
+    if (handle == NULL || a_step != m || m < n || u_step != m || v_step != n ||
+        (job != 0) != (u != NULL) || (job != 0) != (v != NULL) || which_of(type) % 2 == 0 ||
+        which_of(values_type) != 1 || !has_room(device_work, device_bytes))
+        return INVALID_VALUE;
+    return enqueue("gesvdp", (work){.run = run_gesvdp,
+                                    .which = which_of(type),
+                                    .job = thin != 0 ? 'S' : 'A',
+                                    .m = m,
+                                    .n = n,
+                                    .a = a,
+                                    .b = values,
+                                    .c = u,
+                                    .d = v,
+                                    .info = info,
+                                    .host_error = host_error,
+                                    .device_work = device_work});
 }
 
 /* ---- functions of which there are four ---- */
@@ -600,7 +660,7 @@ EMU_EXPORT int cusolverDnXgesvd(void *handle, void *params, signed char job_u, s
     {                                                                                              \
         (void)a, (void)a_step, (void)scales;                                                       \
         *elements = 7;                                                                             \
-        return handle != NULL && k == n && n <= m ? SUCCESS : INVALID_VALUE;                       \
+        return handle != NULL && k <= n && n <= m ? SUCCESS : INVALID_VALUE;                       \
     }                                                                                              \
     EMU_EXPORT int cusolverDn##qr_prefix##gqr(void *handle, int m, int n, int k, void *a,          \
                                               int a_step, const void *scales, void *room,          \
