@@ -304,8 +304,24 @@ static void test_solver__asks_the_library_for_stacks(void **state)
     assert_int_equal(calls_of(SOLVER, "getrf"), before + 3);
     kiln_array_release(y);
     y = NULL;
+    /* Singular values come from gesvdp, float32 in double precision, but of singular matrices from gesvd. */
+    kiln_array *narrow = make(t, KILN_FLOAT32, 3, (const int64_t[]){2, 41, 40}), *ones = NULL;
+    before = calls_of(SOLVER, "gesvd");
+    const unsigned polar = calls_of(SOLVER, "gesvdp");
+    OK(t, kiln_linalg_svdvals(narrow, NULL, &y, &t->err));
+    assert_true(kiln_array_dtype(y) == KILN_FLOAT32);
+    kiln_array_release(y);
+    y = NULL;
+    OK(t, kiln_array_ones(t->ctx, KILN_FLOAT64, 3, (const int64_t[]){3, 40, 41}, &ones, &t->err));
+    assert_int_equal(calls_of(SOLVER, "gesvdp"), polar + 2);
+    assert_int_equal(calls_of(SOLVER, "gesvd"), before);
+    OK(t, kiln_linalg_svdvals(ones, NULL, &y, &t->err));
+    assert_int_equal(calls_of(SOLVER, "gesvd"), before + 3);
+    kiln_array_release(narrow);
+    kiln_array_release(ones);
+    kiln_array_release(y);
+    y = ones = NULL;
     /* Small matrices are for kernels of kiln's own, singular ones too. */
-    kiln_array *ones = NULL;
     before = calls_of(SOLVER, "gesvd");
     OK(t, kiln_array_ones(t->ctx, KILN_FLOAT64, 3, (const int64_t[]){3, 4, 4}, &ones, &t->err));
     OK(t, kiln_linalg_pinv(ones, -1, NULL, &y, &t->err));

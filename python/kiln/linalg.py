@@ -12,6 +12,7 @@ SVDResult = namedtuple("SVDResult", "U S Vh")
 
 
 def _call(name, *arrays, number=0.0, upper=False, text=None, axes=None):
+    """`upper` stands for the one flag that a function has: upper, or full."""
     return _kiln.linalg(name, arrays, number, upper, text, axes)
 
 
@@ -130,9 +131,9 @@ def cholesky(x, /, *, upper=False):
 
 
 def qr(x, /, *, mode="reduced"):
-    if mode != "reduced":
-        raise ValueError("kiln has QR in its \"reduced\" mode")
-    return QRResult(*_call("qr", _floating(x)))
+    if mode not in ("reduced", "complete"):
+        raise ValueError("kiln has QR in its modes \"reduced\" and \"complete\"")
+    return QRResult(*_call("qr", _floating(x), upper=mode == "complete"))
 
 
 def eigh(x, /, *, upper=False):
@@ -143,10 +144,8 @@ def eigvalsh(x, /, *, upper=False):
     return _call("eigvalsh", _floating(x), upper=upper)
 
 
-def svd(x, /, *, full_matrices=False):
-    if full_matrices:
-        raise ValueError("kiln has singular vectors for full_matrices=False")
-    return SVDResult(*_call("svd", _floating(x)))
+def svd(x, /, *, full_matrices=True):
+    return SVDResult(*_call("svd", _floating(x), upper=bool(full_matrices)))
 
 
 def svdvals(x, /):

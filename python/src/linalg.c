@@ -166,7 +166,7 @@ PyObject *kilnpy_linalg(PyObject *self, PyObject *args)
                           &in.text, &axes))
         return NULL;
     f = find(name);
-    in.solver.upper = upper != 0;
+    in.solver.upper = in.solver.full = upper != 0; /* no function reads both */
     if (f == NULL || read_arrays(arrays, f, &in) != 0 || read_both_axes(axes, &in) != 0)
         goto done;
     Py_BEGIN_ALLOW_THREADS /* The caller holds the arrays. */
