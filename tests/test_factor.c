@@ -345,6 +345,186 @@ static void test_factor__lstsq_and_pinv_have_values_of_numpy(void **state)
         kiln_array_release(all[k]);
 }
 
+/* Many more rows than columns: what a call needs grows with the elements, not with the square of the rows. */
+static void test_factor__long_columns(void **state)
+{
+    enum { ROWS = 200000, COLUMNS = 2 };
+    test_env *t = *state;
+    double *data = calloc(ROWS * COLUMNS, sizeof *data);
+    kiln_array *a = NULL, *b = NULL, *x = NULL, *q = NULL, *r = NULL;
+
+    for (int k = 0; k < ROWS * COLUMNS; k++) /* b = 2 + 3 t */
+        data[k] = k % COLUMNS == 0 ? 1 : (double)(k / COLUMNS % 7) - 3;
+    OK(t, kiln_array_from_host(t->ctx, KILN_FLOAT64, 2, (const int64_t[]){ROWS, COLUMNS}, data,
+                               NULL, &a, &t->err));
+    for (int k = 0; k < ROWS; k++)
+        data[k] = 2 + 3 * ((double)(k % 7) - 3);
+    OK(t, kiln_array_from_host(t->ctx, KILN_FLOAT64, 1, (const int64_t[]){ROWS}, data, NULL, &b,
+                               &t->err));
+    OK(t, kiln_linalg_lstsq(a, b, -1, NULL, &x, &t->err));
+    double *got = elements(t, x);
+    assert_true(fabs(got[0] - 2) < 1e-10 && fabs(got[1] - 3) < 1e-10);
+    free(got);
+    OK(t, kiln_linalg_qr(a, NULL, &q, &r, &t->err));
+    got = elements(t, r);
+    assert_true(fabs(fabs(got[0]) - sqrt(ROWS)) < 1e-9 && got[2] == 0);
+    free(got);
+    free(data);
+    kiln_array *const all[] = {a, b, x, q, r};
+    for (size_t k = 0; k < COUNT(all); k++)
+        kiln_array_release(all[k]);
+}
+
+/* ---- random stacks --------------------------------------------------------------------------- */
+
+enum { WAYS = 4, RANK_MAX = 4 };
+
+/* An array of these values whose matrices lie without gaps, upside down, in every second column, or transposed;
+ * what lies between the elements is NaN. */
+static kiln_array *lay_out(test_env *t, kiln_dtype dtype, int rank, const int64_t *shape,
+                           const double complex *at, uint64_t way)
+{
+    static const char *const views[WAYS] = {"...", "..., ::-1, :", "..., ::2", "..."};
+    const int64_t m = shape[rank - 2], n = shape[rank - 1];
+    int64_t given[RANK_MAX], count = 1;
+    kiln_axes axes = {.count = rank};
+    kiln_array *exact = NULL, *cast = NULL, *turned = NULL, *x = NULL;
+
+    for (int k = 0; k < rank; k++) {
+        given[k] = shape[k];
+        axes.axis[k] = k;
+        count *= k < rank - 2 ? shape[k] : 1;
+    }
+    axes.axis[rank - 2] = rank - 1;
+    axes.axis[rank - 1] = rank - 2;
+    given[rank - 2] = way == 3 ? n : m;
+    given[rank - 1] = way == 3 ? m : way == 2 ? 2 * n : n;
+    const int64_t each = given[rank - 2] * given[rank - 1];
+    double complex *data = calloc((size_t)(count * each) + 1, sizeof *data);
+    assert_non_null(data);
+    for (int64_t k = 0; k < count * each; k++)
+        data[k] = NAN;
+    for (int64_t k = 0; k < count * m * n; k++) {
+        const int64_t i = k / n % m, j = k % n, first = k / (m * n) * each;
+        const int64_t to = way == 1   ? (m - 1 - i) * n + j
+                           : way == 2 ? i * 2 * n + 2 * j
+                           : way == 3 ? j * m + i
+                                      : i * n + j;
+        data[first + to] = at[k];
+    }
+    OK(t, kiln_array_from_host(t->ctx, KILN_COMPLEX128, rank, given, data, NULL, &exact, &t->err));
+    OK(t, kiln_array_cast(exact, dtype, &cast, &t->err));
+    OK(t, kiln_array_transpose(cast, &axes, &turned, &t->err));
+    OK(t, kiln_array_view(way == 3 ? turned : cast, views[way], &x, &t->err));
+    kiln_array_release(exact);
+    kiln_array_release(cast);
+    kiln_array_release(turned);
+    free(data);
+    return x;
+}
+
+/* Whole numbers, complex ones where the dtype is; `diagonal` is added there, and a is made Hermitian. */
+static double complex *draw(test_env *t, kiln_dtype dtype, int64_t count, int64_t m, int64_t n,
+                            double diagonal, bool hermitian)
+{
+    double complex *at = calloc((size_t)(count * m * n) + 1, sizeof *at);
+
+    assert_non_null(at);
+    for (int64_t k = 0; k < count * m * n; k++) {
+        const double imag = kiln_dtype_kind(dtype) == 'c' ? (double)test_random_below(t, 9) - 4 : 0;
+        at[k] = CMPLX((double)test_random_below(t, 17) - 8, imag);
+    }
+    for (int64_t k = 0; k < count * m * n; k++) {
+        const int64_t i = k / n % m, j = k % n;
+        if (i == j)
+            at[k] = hermitian ? creal(at[k]) + diagonal : at[k] + diagonal;
+        else if (hermitian && i < j)
+            at[k] = conj(at[k - i * n - j + j * n + i]);
+    }
+    return at;
+}
+
+/* One drawn call, and what its results must satisfy. */
+static void check_random(test_env *t, int function, kiln_dtype dtype, int rank,
+                         const int64_t *shape, int64_t count)
+{
+    const int64_t m = shape[rank - 2], n = shape[rank - 1],
+                  k = 1 + (int64_t)test_random_below(t, 3);
+    const double strong = 20 * (double)n;
+    double complex *a = draw(t, dtype, count, m, n, function < 2 ? strong : 0, function > 2);
+    double complex *b = draw(t, dtype, count, n, k, 0, false);
+    int64_t b_shape[RANK_MAX];
+    kiln_array *y[3] = {NULL}, *v = NULL;
+
+    memcpy(b_shape, shape, sizeof b_shape);
+    b_shape[rank - 1] = k;
+    kiln_array *x = lay_out(t, dtype, rank, shape, a, test_random_below(t, WAYS));
+    if (function == 0) {
+        v = lay_out(t, dtype, rank, b_shape, b, test_random_below(t, WAYS));
+        OK(t, kiln_linalg_solve(x, v, NULL, &y[0], &t->err));
+    } else if (function == 1)
+        OK(t, kiln_linalg_inv(x, NULL, &y[0], &t->err));
+    else if (function == 2)
+        OK(t, kiln_linalg_qr(x, NULL, &y[0], &y[1], &t->err));
+    else
+        OK(t, kiln_linalg_eigh(x, NULL, &y[0], &y[1], &t->err));
+    for (int64_t nth = 0; nth < count; nth++) {
+        const matrix left = {m, n, a + nth * m * n};
+        matrix one = read_matrix(t, y[function == 3 ? 1 : 0], nth), made = one;
+        if (function == 0) {
+            made = product(left, false, one);
+            expect_near(made, (matrix){n, k, b + nth * n * k}, dtype, 200, "a x");
+        } else if (function == 1) {
+            made = product(left, false, one);
+            for (int64_t i = 0; i < n; i++)
+                made.at[i * (n + 1)] -= 1;
+            CHECK(largest(made) <= 400 * (double)(n + 4) * epsilon_of(dtype), "a a^-1 - 1: %g",
+                  largest(made));
+        } else if (function == 2) {
+            matrix r = read_matrix(t, y[1], nth);
+            expect_orthonormal(one, dtype, "Q");
+            made = product(one, false, r);
+            expect_near(made, left, dtype, 100, "Q R");
+            free(r.at);
+        } else {
+            double *w = numbers(t, y[0], nth);
+            expect_orthonormal(one, dtype, "eigenvectors");
+            made = product(left, false, one);
+            for (int64_t i = 0; i < n * n; i++)
+                one.at[i] *= w[i % n];
+            expect_near(made, one, dtype, 40 * (double)n, "A V");
+            free(w);
+        }
+        free(made.at);
+        free(one.at);
+    }
+    assert_int_equal(kiln_array_size(y[0]), function == 0   ? count * n * k
+                                            : function == 1 ? count * n * n
+                                            : function == 2 ? count * m * (m < n ? m : n)
+                                                            : count * n);
+    kiln_array *const all[] = {x, v, y[0], y[1], y[2]};
+    for (size_t p = 0; p < COUNT(all); p++)
+        kiln_array_release(all[p]);
+    free(a);
+    free(b);
+}
+
+/* Stacks of up to two axes, with extents of 0 and 1 among them, of views with gaps and reversed axes. */
+static void test_factor__random_stacks_of_views(void **state)
+{
+    test_env *t = *state;
+
+    for (int turn = 0; turn < 120; turn++) {
+        const int function = turn % 4, rank = 2 + (int)test_random_below(t, 3);
+        int64_t shape[RANK_MAX], count = 1;
+        for (int k = 0; k < rank - 2; k++)
+            count *= shape[k] = (int64_t)test_random_below(t, 4);
+        shape[rank - 1] = test_random_below(t, 10) == 0 ? 34 : (int64_t)test_random_below(t, 8);
+        shape[rank - 2] = function == 2 ? (int64_t)test_random_below(t, 8) : shape[rank - 1];
+        check_random(t, function, dtypes[test_random_below(t, COUNT(dtypes))], rank, shape, count);
+    }
+}
+
 /* ---- empty matrices, failures ---------------------------------------------------------------- */
 
 /* NumPy: np.linalg.qr(np.ones((3, 0))) has shapes (3, 0) and (0, 0), and so on. */
@@ -432,6 +612,8 @@ int main(int argc, char **argv)
         TEST(test_factor__svd_of_less_than_full_rank),
         TEST(test_factor__lstsq_leaves_an_orthogonal_residual),
         TEST(test_factor__lstsq_and_pinv_have_values_of_numpy),
+        TEST(test_factor__long_columns),
+        TEST(test_factor__random_stacks_of_views),
         TEST(test_factor__takes_empty_matrices),
         TEST(test_factor__refuses_nan_and_bad_arguments),
         TEST(test_factor__survives_a_lack_of_memory),

@@ -223,15 +223,12 @@ static kiln_status call_svd(const kiln__solver_task *task, const kiln_array *a,
     if (!given || !kiln__svd_is_widened(a)) /* solver.c explains what is missing */
         return kiln__solver_call(&s, opts, outs, err);
     KILN_CHECK(kiln__steps_begin(&w, task->name, a, false, NULL, outs[0], opts, err));
-    const bool is_complex = a->dtype == KILN_COMPLEX64;
-    KILN_TRY(kiln__steps_cast(&w, a, is_complex ? KILN_COMPLEX128 : KILN_FLOAT64, err));
+    KILN_TRY(kiln__steps_cast(&w, a, KILN_FLOAT64, err));
     s.a = kiln__steps_last(&w);
     KILN_TRY(kiln__solver_call(&s, &w.o, places, err));
     for (int k = 0; k < task->result_count; k++) {
-        const bool real = wide[k]->dtype == KILN_FLOAT64;
         made = NULL;
-        KILN_TRY(kiln__array_copy_as(wide[k], real ? KILN_FLOAT32 : KILN_COMPLEX64, NULL, w.stream,
-                                     &made, err));
+        KILN_TRY(kiln__array_copy_as(wide[k], KILN_FLOAT32, NULL, w.stream, &made, err));
         KILN_TRY(kiln__tensor_deliver(task->name, made, w.stream, outs[k], err));
     }
 

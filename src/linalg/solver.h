@@ -15,7 +15,8 @@ enum { KILN__SOLVER_RESULTS = 3, KILN__SOLVER_BUFFERS = 4 };
 typedef struct kiln__solver kiln__solver;
 typedef struct kiln__solver_gpu kiln__solver_gpu;
 
-/* Memory of a thread for one matrix: buffers of max(m, n) * max(m, n, columns) elements each. */
+/* Memory of a thread for one matrix: buffers of max(m, n) * max(min(m, n), columns) elements each, or of
+ * max(m, n)^2 where square factors are asked for. */
 typedef struct kiln__solver_work {
     char *buffer[KILN__SOLVER_BUFFERS];
     int32_t *pivots; /* max(m, n) */
@@ -132,7 +133,7 @@ kiln_status kiln__cuda_cholesky(kiln__solver_gpu *g, kiln_error *err);
 kiln_status kiln__cuda_qr(kiln__solver_gpu *g, kiln_error *err);
 kiln_status kiln__cuda_eigh(kiln__solver_gpu *g, kiln_error *err);
 kiln_status kiln__cuda_svd(kiln__solver_gpu *g, kiln_error *err);
-/* Whether singular values of float32 or complex64 are to be found in double precision. (svd_cuda.c) */
+/* Whether singular values of float32 are to be found in float64. (svd_cuda.c) */
 bool kiln__svd_is_widened(const kiln_array *a);
 
 #endif

@@ -1,15 +1,13 @@
 /*
  * svd_cuda.c - singular values of stacks of matrices on a CUDA device.
  *
- *     factor.c > kiln__cuda_svd > [small: kernels of kiln's; double precision: gesvdp; else gesvd] > results
+ *     factor.c > kiln__cuda_svd > [small: kernels of kiln's; float64: gesvdp; else gesvd] > results
  *
  * cuSOLVER's gesvdp (a polar decomposition, then eigenvalues) takes a quarter of gesvd's time, but disturbs matrices
  * that are nearly singular, and says by how much: those are done again by gesvd. In float32 most large matrices are
  * nearly singular to it, so that factor.c has them done in double precision where the GPU is made for that.
  */
 #include "linalg/solver_gpu.h"
-
-#include "ops/ops.h"
 
 /* The library takes tall matrices. A wide one is given as its transpose, whose factors are the transposes of
  * U and V^H in each other's place: the same memory, read by rows. */
@@ -51,8 +49,7 @@ static kiln_status svdp_each(kiln__solver_gpu *g, const svd_call *c, bool *exact
                              kiln_error *err)
 {
     const kiln__cusolver *lib = g->lib;
-    const int job = c->left != NULL ? KILN__SOLVER_VECTORS : 0,
-              thin = c->left == NULL || !g->s->o.full;
+    enum { THIN = 1 };
     const int64_t p = c->rows, q = c->columns;
     size_t device_bytes = 0, host_bytes = 0;
     double *errors = NULL;
@@ -60,22 +57,22 @@ static kiln_status svdp_each(kiln__solver_gpu *g, const svd_call *c, bool *exact
 
     *exact_out = false;
     KILN_CHECK(kiln__make_zeroed(&errors, (size_t)g->matrices, sizeof *errors, err));
-    KILN_TRY(kiln__gpu_check(g, "cusolverDnXgesvdp_bufferSize",
-                             lib->gesvdp_room(g->handle, g->params, job, thin, p, q, g->type,
-                                              g->a->data, p, g->real_type, c->values->data, g->type,
-                                              c->left != NULL ? c->left->data : NULL, p, g->type,
-                                              c->right != NULL ? c->right->data : NULL, q, g->type,
-                                              &device_bytes, &host_bytes),
-                             err));
+    KILN_TRY(kiln__gpu_check(
+        g, "cusolverDnXgesvdp_bufferSize",
+        lib->gesvdp_room(g->handle, g->params, KILN__SOLVER_VECTORS, THIN, p, q, g->type,
+                         g->a->data, p, g->real_type, c->values->data, g->type, c->left->data, p,
+                         g->type, c->right->data, q, g->type, &device_bytes, &host_bytes),
+        err));
     KILN_TRY(kiln__gpu_room(g, device_bytes, host_bytes, err));
     for (int64_t nth = 0; nth < g->matrices; nth++) {
-        void *u = c->left != NULL ? kiln__gpu_at(c->left, nth, c->left_bytes) : NULL;
-        void *v = c->right != NULL ? kiln__gpu_at(c->right, nth, c->right_bytes) : NULL;
-        const int result = lib->gesvdp(
-            g->handle, g->params, job, thin, p, q, g->type, kiln__gpu_at(g->a, nth, g->a_bytes), p,
-            g->real_type, kiln__gpu_at(c->values, nth, c->value_bytes), g->type, u, p, g->type, v,
-            q, g->type, g->work->address, device_bytes, g->host_work, host_bytes,
-            kiln__gpu_info(g, nth), &errors[nth]);
+        void *u = kiln__gpu_at(c->left, nth, c->left_bytes);
+        void *v = kiln__gpu_at(c->right, nth, c->right_bytes);
+        const int result =
+            lib->gesvdp(g->handle, g->params, KILN__SOLVER_VECTORS, THIN, p, q, g->type,
+                        kiln__gpu_at(g->a, nth, g->a_bytes), p, g->real_type,
+                        kiln__gpu_at(c->values, nth, c->value_bytes), g->type, u, p, g->type, v, q,
+                        g->type, g->work->address, device_bytes, g->host_work, host_bytes,
+                        kiln__gpu_info(g, nth), &errors[nth]);
         KILN_TRY(kiln__gpu_check(g, "cusolverDnXgesvdp", result, err));
     }
     KILN_TRY(kiln__stream_synchronize(g->s->stream, err));
@@ -88,21 +85,6 @@ done:
         (void)kiln__stream_synchronize(g->s->stream, NULL);
     kiln__free(errors);
     return status;
-}
-
-/* Matrices of V instead of V^H, which lie in the other order, become V^H: they are but for the conjugate. */
-static kiln_status conjugate(kiln__solver_gpu *g, kiln_array **x, kiln_error *err)
-{
-    kiln_elementwise_call_options plain = KILN_ELEMENTWISE_CALL_OPTIONS_INIT;
-    kiln_array *y = NULL;
-
-    if (kiln_dtype_kind(g->s->dtype) != 'c')
-        return KILN_OK;
-    plain.stream = g->s->stream;
-    KILN_CHECK(kiln_array_op(KILN_OP_CONJUGATE, KILN_ARGS(*x), &plain, &y, err));
-    kiln_array_release(*x);
-    *x = y;
-    return KILN_OK;
 }
 
 /* Arrays for the results. Matrices of the left factor of the tall matrix lie in `order`, those of the right one in
@@ -126,31 +108,47 @@ static kiln_status make_results(kiln__solver_gpu *g, kiln__gpu_order order, kiln
                          &s->result[2].array, err);
 }
 
-/* By a library, one matrix after the other. */
-static kiln_status svd_by_library(kiln__solver_gpu *g, bool polar, bool *exact_out, kiln_error *err)
+/* By gesvd, one matrix after the other. */
+static kiln_status svd_by_gesvd(kiln__solver_gpu *g, svd_call *c, kiln__gpu_order order,
+                                kiln_error *err)
 {
     kiln__solver *s = g->s;
     const bool tall = s->m >= s->n, vectors = s->task->result_count > 1;
-    const kiln__gpu_order order = tall ? KILN__GPU_COLUMNS : KILN__GPU_ROWS;
-    const kiln__gpu_order other = tall ? KILN__GPU_ROWS : KILN__GPU_COLUMNS;
-    const int64_t p = tall ? s->m : s->n, q = tall ? s->n : s->m, item = kiln__gpu_item(g);
-    const int right = tall ? 2 : 0;
-    KILN_CHECK(make_results(g, order, polar ? other : order, err));
+    KILN_CHECK(make_results(g, order, order, err));
     KILN_CHECK(kiln__gpu_take_matrices(g, order, err));
-    const svd_call c = {.rows = p,
-                        .columns = q,
-                        .values = s->result[vectors ? 1 : 0].array,
-                        .left = vectors ? s->result[2 - right].array : NULL,
-                        .right = vectors ? s->result[right].array : NULL,
-                        .value_bytes = q * (int64_t)kiln_dtype_size(s->real),
-                        .left_bytes = p * (s->o.full ? p : q) * item,
-                        .right_bytes = q * q * item};
-    KILN_CHECK(kiln__gpu_use_cusolver(g, err));
     KILN_CHECK(kiln__gpu_refuse_nan(g, err));
-    if (!polar)
-        return svd_each(g, &c, err);
-    KILN_CHECK(svdp_each(g, &c, exact_out, err));
-    return vectors && *exact_out ? conjugate(g, &s->result[right].array, err) : KILN_OK;
+    c->values = s->result[vectors ? 1 : 0].array;
+    c->left = vectors ? s->result[tall ? 0 : 2].array : NULL;
+    c->right = vectors ? s->result[tall ? 2 : 0].array : NULL;
+    return svd_each(g, c, err);
+}
+
+/* By gesvdp, which writes vectors always: into arrays that nobody reads where only the values are wanted. */
+static kiln_status svd_by_gesvdp(kiln__solver_gpu *g, svd_call *c, kiln__gpu_order order,
+                                 bool *exact_out, kiln_error *err)
+{
+    const kiln__gpu_order other = order == KILN__GPU_ROWS ? KILN__GPU_COLUMNS : KILN__GPU_ROWS;
+    kiln__solver *s = g->s;
+    const bool tall = s->m >= s->n, vectors = s->task->result_count > 1;
+    kiln_array *left = NULL, *right = NULL;
+    kiln_status status = KILN_OK;
+
+    KILN_TRY(make_results(g, order, other, err));
+    KILN_TRY(kiln__gpu_take_matrices(g, order, err));
+    KILN_TRY(kiln__gpu_refuse_nan(g, err));
+    if (!vectors) {
+        KILN_TRY(kiln__gpu_new(g, g->a, s->dtype, c->rows, c->columns, order, &left, err));
+        KILN_TRY(kiln__gpu_new(g, g->a, s->dtype, c->columns, c->columns, order, &right, err));
+    }
+    c->values = s->result[vectors ? 1 : 0].array;
+    c->left = vectors ? s->result[tall ? 0 : 2].array : left;
+    c->right = vectors ? s->result[tall ? 2 : 0].array : right;
+    KILN_TRY(svdp_each(g, c, exact_out, err));
+
+done:
+    kiln_array_release(left);
+    kiln_array_release(right);
+    return status;
 }
 
 /* Of matrices without elements: square factors are unit matrices. */
@@ -183,10 +181,16 @@ kiln_status kiln__cuda_svd(kiln__solver_gpu *g, kiln_error *err)
                                              .w = vectors ? s->result[tall ? 0 : 2].array : NULL};
         return kiln__small_run(g, KILN__SMALL_JACOBI, vectors ? 3 : 2, !tall, &results, err);
     }
+    svd_call c = {.rows = tall ? s->m : s->n, .columns = tall ? s->n : s->m};
+    c.value_bytes = c.columns * (int64_t)kiln_dtype_size(s->real);
+    c.left_bytes = c.rows * (s->o.full && vectors ? c.rows : c.columns) * kiln__gpu_item(g);
+    c.right_bytes = c.columns * c.columns * kiln__gpu_item(g);
+    const kiln__gpu_order order = tall ? KILN__GPU_COLUMNS : KILN__GPU_ROWS;
     KILN_CHECK(kiln__gpu_use_cusolver(g, err));
-    if (s->real == KILN_FLOAT64 && g->lib->gesvdp != NULL && g->lib->gesvdp_room != NULL)
-        KILN_CHECK(svd_by_library(g, true, &exact, err));
-    return exact ? KILN_OK : svd_by_library(g, false, &exact, err);
+    if (s->dtype == KILN_FLOAT64 && (!s->o.full || !vectors) && g->lib->gesvdp != NULL &&
+        g->lib->gesvdp_room != NULL)
+        KILN_CHECK(svd_by_gesvdp(g, &c, order, &exact, err));
+    return exact ? KILN_OK : svd_by_gesvd(g, &c, order, err);
 }
 
 bool kiln__svd_is_widened(const kiln_array *a)
@@ -196,7 +200,7 @@ bool kiln__svd_is_widened(const kiln_array *a)
     const kiln__cusolver *lib = NULL;
     kiln__device *device;
 
-    if (a == NULL || (a->dtype != KILN_FLOAT32 && a->dtype != KILN_COMPLEX64) || a->rank < 2 ||
+    if (a == NULL || a->dtype != KILN_FLOAT32 || a->rank < 2 ||
         (a->shape[a->rank - 1] <= SIDE && a->shape[a->rank - 2] <= SIDE))
         return false;
     device = kiln__context_device(a->ctx);

@@ -609,9 +609,9 @@ EMU_EXPORT int cusolverDnXgesvdp(void *handle, void *params, int job, int thin, 
                                  int32_t *info, double *host_error)
 {
     (void)params, (void)host_work, (void)host_bytes, (void)u_type, (void)v_type, (void)compute;
-    if (handle == NULL || a_step != m || m < n || u_step != m || v_step != n ||
-        (job != 0) != (u != NULL) || (job != 0) != (v != NULL) || which_of(type) % 2 == 0 ||
-        which_of(values_type) != 1 || !has_room(device_work, device_bytes))
+    if (handle == NULL || a_step != m || m < n || u_step != m || v_step != n || job != 1 ||
+        u == NULL || v == NULL || which_of(type) % 2 == 0 || which_of(values_type) != 1 ||
+        !has_room(device_work, device_bytes))
         return INVALID_VALUE;
     return enqueue("gesvdp", (work){.run = run_gesvdp,
                                     .which = which_of(type),
