@@ -276,6 +276,21 @@ static void test_elementwise__four_byte_elements_in_every_layout(void **state)
     check_all(*state, "z = x * y + T(1)", dtypes, COUNT(dtypes), muladd);
 }
 
+/* An operand whose address is taken is bound to memory itself, also where it is one element for a whole
+ * row. */
+static void test_elementwise__an_address_is_that_of_a_broadcast_element(void **state)
+{
+    static const char snippet[] = "const T *at = &y; z = x * *at + T(1)";
+    test_env *t = *state;
+    kiln_elementwise *op = NULL;
+
+    OK(t, kiln_elementwise_create(t->ctx, "T x, T y", "T z", snippet, NULL, &op, &t->err));
+    for (size_t c = 0; c < COUNT(layout_cases); c++)
+        if (strcmp(layout_cases[c].name, "column broadcast") == 0)
+            check_case(t, op, snippet, &layout_cases[c], KILN_INT32, muladd);
+    kiln_elementwise_destroy(op);
+}
+
 static void test_elementwise__eight_byte_elements_in_every_layout(void **state)
 {
     static const kiln_dtype dtypes[] = {KILN_FLOAT64};
@@ -531,6 +546,7 @@ int main(int argc, char **argv)
         TEST(test_elementwise__one_byte_elements_in_every_layout),
         TEST(test_elementwise__two_byte_elements_in_every_layout),
         TEST(test_elementwise__four_byte_elements_in_every_layout),
+        TEST(test_elementwise__an_address_is_that_of_a_broadcast_element),
         TEST(test_elementwise__eight_byte_elements_in_every_layout),
         TEST(test_elementwise__sixteen_byte_elements_in_every_layout),
         TEST(test_elementwise__an_output_can_be_read_in_every_layout),

@@ -314,7 +314,6 @@ static const fault faults[] = {
     {"x or y", KILN_ERR_SYNTAX, "(a) | (b)", "  ^~"},
     {"not x", KILN_ERR_SYNTAX, "logical_not", "^~~"},
     {"x if n else y", KILN_ERR_SYNTAX, "where(", "  ^~"},
-    {"x[y]", KILN_ERR_UNSUPPORTED, "indexed by arrays", "  ^"},
     {"x[1.5]", KILN_ERR_ARGUMENT, "whole number", "  ^~~"},
     {"x[..., 0, ...]", KILN_ERR_SYNTAX, "one `...`", "          ^~~"},
     {"x[1", KILN_ERR_SYNTAX, "`]` is missing at the end", "   ^"},

@@ -249,6 +249,13 @@ static const kiln_raw_call_options one_thread = {
                           &t.array, &err))                                                         \
     A(kiln_random_fill, (&t.random, KILN_DRAW_RANDOM, NULL, 0, NULL, o.x, &err))                   \
     A(kiln_random_shuffle, (&t.random, o.x, &t.array, &err))                                       \
+    A(kiln_array_take, (o.x, o.x, 0, NULL, &t.array, &err))                                        \
+    A(kiln_array_take_along_axis, (o.x, o.x, 0, NULL, &t.array, &err))                             \
+    A(kiln_array_index, (o.x, &(kiln_subscript){.kind = KILN_SUBSCRIPT_ELLIPSIS}, 1, NULL,         \
+                         &t.array, &err))                                                          \
+    B(kiln_node_take, (o.node, o.node, 0, KILN_INDEX_CHECK, "f", 1))                               \
+    B(kiln_node_take_along_axis, (o.node, o.node, 0, KILN_INDEX_CHECK, "f", 1))                    \
+    B(kiln_node_index, (o.node, NULL, 0, KILN_INDEX_CHECK, "f", 1))                                \
     B(kiln_node_rearrange, (KILN_REARRANGE_HSTACK, &o.node, 1, NULL, 0, "f", 1))                   \
     A(kiln_array_rearrange, (KILN_REARRANGE_HSTACK, XY - 1, NULL, 0, &t.array, &err))              \
     A(kiln_array_sort, (o.x, NULL, &t.array, &err))                                                \
@@ -389,7 +396,7 @@ static const char *const free_of_objects[] = {
     "kiln_reduce_op_name", "kiln_scan_op_name", "kiln_status_name", "kiln_status_string",
     "kiln_error_clear", "kiln_error_print", "kiln_dtype_*", "kiln_cache_*", "kiln_*_options_init",
     "kiln_benchmark_to_string", "kiln_linalg_list", "kiln_draw_name", "kiln_random_init",
-    "kiln_rearrangement_name", "kiln_random_key", "kiln_random_split", "kiln_random_jump",
+    "kiln_rearrangement_name", "kiln_subscript_*", "kiln_random_key", "kiln_random_split", "kiln_random_jump",
     "kiln_scope_*",
 };
 

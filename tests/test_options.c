@@ -32,6 +32,7 @@ SAME_CALL(stream, kiln_filter_call_options);
 SAME_CALL(stream, kiln_graph_call_options);
 SAME_CALL(stream, kiln_matmul_options);
 SAME_CALL(stream, kiln_sort_options);
+SAME_CALL(stream, kiln_index_options);
 SAME_CALL(axes, kiln_sort_options);
 SAME_CALL(axes, kiln_scan_call_options);
 SAME_CALL(axes, kiln_row_call_options);
@@ -68,6 +69,7 @@ static void test_options__start_empty_within_their_size(void **state)
     CHECK_INIT(kiln_benchmark_options, kiln_benchmark_options_init, KILN_BENCHMARK_OPTIONS_INIT);
     CHECK_INIT(kiln_graph_options, kiln_graph_options_init, KILN_GRAPH_OPTIONS_INIT);
     CHECK_INIT(kiln_graph_call_options, kiln_graph_call_options_init, KILN_GRAPH_CALL_OPTIONS_INIT);
+    CHECK_INIT(kiln_index_options, kiln_index_options_init, KILN_INDEX_OPTIONS_INIT);
     CHECK_INIT(kiln_module_options, kiln_module_options_init, KILN_MODULE_OPTIONS_INIT);
     CHECK_INIT(kiln_raw_call_options, kiln_raw_call_options_init, KILN_RAW_CALL_OPTIONS_INIT);
     CHECK_INIT(kiln_linalg_options, kiln_linalg_options_init, KILN_LINALG_OPTIONS_INIT);
@@ -118,6 +120,7 @@ static void test_options__of_zeros_are_answered_with_the_macro_to_use(void **sta
     const kiln_matmul_options matmul_zero = {0};
     const kiln_linalg_options linalg_zero = {0};
     const kiln_sort_options sort_zero = {0};
+    const kiln_index_options index_zero = {0};
     test_env *t = *state;
     kiln_context *context = NULL;
     kiln_stream *stream = NULL;
@@ -138,6 +141,7 @@ static void test_options__of_zeros_are_answered_with_the_macro_to_use(void **sta
     ZEROS(kiln_event_create(t->ctx, &event_zero, &event, &t->err), "KILN_EVENT_OPTIONS_INIT");
     ZEROS(kiln_array_to_dlpack(x, &dlpack_zero, &tensor, &t->err), "KILN_DLPACK_OPTIONS_INIT");
     ZEROS(kiln_linalg_inv(x, &linalg_zero, &x, &t->err), "KILN_LINALG_OPTIONS_INIT");
+    ZEROS(kiln_array_take(x, x, 0, &index_zero, &x, &t->err), "KILN_INDEX_OPTIONS_INIT");
     ZEROS(kiln_array_sort(x, &sort_zero, &x, &t->err), "KILN_SORT_OPTIONS_INIT");
     ZEROS(kiln_matmul(x, x, &matmul_zero, &x, &t->err), "KILN_MATMUL_OPTIONS_INIT");
     ZEROS(kiln_benchmark(t->ctx, nothing, NULL, &benchmark_zero, &result, &t->err),

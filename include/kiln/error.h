@@ -90,6 +90,7 @@
     X(ERR_CANCELLED, -35, "the work was cancelled before it was done")                             \
     X(ERR_TIMEOUT, -36, "the time allowed for waiting is over; the work goes on")                  \
     X(ERR_SINGULAR, -37, "a matrix is singular or indefinite, or an iteration did not converge")   \
+    X(ERR_INDEX, -38, "an index array holds an index that is out of range")                        \
     X(ERR_INTERNAL, -33, "kiln broke a promise of its own; please report it")
 
 /** What a call returns: KILN_OK, or KILN_ERR_ and a name of the table. Test against KILN_OK; values

@@ -20,6 +20,7 @@
 #include "kiln/event.h"
 #include "kiln/expression.h"
 #include "kiln/graph.h"
+#include "kiln/indexing.h"
 #include "kiln/linalg.h"
 #include "kiln/memory.h"
 #include "kiln/module.h"

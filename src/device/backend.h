@@ -47,6 +47,7 @@ struct kiln__device {
     kiln_stream *stream;                   /* the device's own */
     kiln__pool *pool;
     kiln__host_pool *host_pool;
+    _Atomic(int64_t *) report; /* of the host pool; NULL: no kernel may report anything yet */
     struct kiln__entry_name *entry_names; /* what observers know entries by; see runs.c */
     struct kiln__runs *runs; /* work whose times somebody observes; NULL: none yet */
 };

@@ -69,7 +69,8 @@ kiln_status kiln__device_synchronize(kiln__device *device, kiln_error *err)
         return check_fails(device, err);
     kiln__work work;
     kiln__work_begin(&work, KILN_OBSERVED_WAIT, device, NULL);
-    return kiln__work_end(&work, device->backend->synchronize(device, err));
+    return kiln__report_check(device, kiln__work_end(&work, device->backend->synchronize(device, err)),
+                              err);
 }
 
 /* ---- the device's context ---- */
@@ -114,11 +115,13 @@ kiln_status kiln__copy_device_to_host(kiln__device *device, void *dst, const voi
     if (stream->recording != NULL)
         return kiln__stream_no_recording(stream, "reading a value into ordinary host memory", err);
     if (bytes == 0)
-        return device->backend->stream_synchronize(device, stream->native, err);
+        return kiln__report_check(
+            device, device->backend->stream_synchronize(device, stream->native, err), err);
     kiln__work work;
     kiln__work_begin_copy(&work, KILN_DIRECTION_TO_HOST, dst, bytes, stream);
-    return kiln__work_end(
+    const kiln_status status = kiln__work_end(
         &work, device->backend->copy_device_to_host(device, dst, src, bytes, stream->native, err));
+    return kiln__report_check(device, status, err);
 }
 
 kiln_status kiln__copy_device_to_device(kiln__device *device, void *dst, const void *src,

@@ -48,6 +48,11 @@ kiln_status kiln__device_check_memory(kiln__device *device, const void *address,
 /* Wait for everything on the device; reports a fault of an earlier kernel as ERR_FAULT. */
 kiln_status kiln__device_synchronize(kiln__device *device, kiln_error *err);
 
+/* Words that kernels report to what they find wrong with the values in arrays (host_pool.c, report.c): memory of the
+ * device and of the host, the same for all streams, until the device is closed. */
+enum { KILN__REPORT_WORDS = 26 };
+kiln_status kiln__device_report(kiln__device *device, int64_t **out, kiln_error *err);
+
 /* For libraries that are called directly: make the device's context current in this thread until
  * kiln__device_leave(), which puts back the one before. Nothing on cpu. (calls.c) */
 kiln_status kiln__device_enter(kiln__device *device, bool *pushed_out, kiln_error *err);

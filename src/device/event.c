@@ -127,7 +127,9 @@ kiln_status kiln__event_synchronize(kiln_event *event, kiln_error *err)
     KILN_CHECK(kiln__device_check(device, err));
     kiln__work work;
     kiln__work_begin(&work, KILN_OBSERVED_WAIT, device, NULL);
-    return kiln__work_end(&work, device->backend->event_synchronize(device, event->native, err));
+    const kiln_status status =
+        kiln__work_end(&work, device->backend->event_synchronize(device, event->native, err));
+    return kiln__report_check(device, status, err);
 }
 
 /* ERR_ARGUMENT for an event that cannot be one end of a measurement. */

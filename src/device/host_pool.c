@@ -402,3 +402,24 @@ size_t kiln__host_pool_trim(kiln__device *device)
 {
     return kiln__device_forked(device) ? 0 : trim(device->host_pool);
 }
+
+/* ---- what kernels report to; see report.c ---- */
+
+kiln_status kiln__device_report(kiln__device *device, int64_t **out, kiln_error *err)
+{
+    int64_t *report = atomic_load_explicit(&device->report, memory_order_acquire), *none = NULL;
+    void *memory = NULL;
+
+    *out = report;
+    if (report != NULL)
+        return KILN_OK;
+    KILN_CHECK(
+        kiln__host_alloc(device, KILN__REPORT_WORDS * sizeof *report, false, &memory, err));
+    memset(memory, 0, KILN__REPORT_WORDS * sizeof *report);
+    if (!atomic_compare_exchange_strong(&device->report, &none, (int64_t *)memory)) {
+        kiln__host_free(device, memory); /* another thread was first */
+        memory = none;
+    }
+    *out = memory;
+    return KILN_OK;
+}

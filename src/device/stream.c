@@ -181,7 +181,9 @@ kiln_status kiln__stream_synchronize(kiln_stream *stream, kiln_error *err)
     kiln__work_begin(&work, KILN_OBSERVED_WAIT, device, NULL);
     if (work.watched)
         work.what.stream = stream->native;
-    return kiln__work_end(&work, device->backend->stream_synchronize(device, stream->native, err));
+    const kiln_status status =
+        kiln__work_end(&work, device->backend->stream_synchronize(device, stream->native, err));
+    return kiln__report_check(device, status, err);
 }
 
 kiln_status kiln__stream_query(kiln_stream *stream, bool *done_out, kiln_error *err)

@@ -49,9 +49,14 @@ typedef enum kiln__low_kind {
     KILN__LOW_RESHAPED, /* a C-order view of a STORE, or of a JOIN */
     KILN__LOW_JOIN,     /* what its operands, each a STORE, are stored into */
     KILN__LOW_REDUCE,
+    KILN__LOW_GATHER,  /* elements of the first operand, which is in memory, by the others; `op`: a
+                          kiln_index_mode; `map`: of the axes of the first operand */
     KILN__LOW_SNIPPET, /* a result of a user's kernel that is done where it is used */
     KILN__LOW_CUSTOM   /* a result of a user's kernel, or of an opaque operation */
 } kiln__low_kind;
+
+/* `from` in the map of a gather: the first indices run along the axis, KILN__BY_INDEX - 1: the second. */
+enum { KILN__BY_INDEX = -2 };
 
 /* What a low is: known when it is made, but for the output it becomes. What passes find about it is in
  * lists of their own, below. */
@@ -374,7 +379,12 @@ uint32_t kiln__low_op(kiln__build *b, uint32_t node, kiln_op op, const uint32_t 
 static inline bool kiln__low_computed(const kiln__low *n)
 {
     return n->kind == KILN__LOW_EXPR || n->kind == KILN__LOW_CAST || n->kind == KILN__LOW_SNIPPET ||
-           n->kind == KILN__LOW_STORE;
+           n->kind == KILN__LOW_STORE || n->kind == KILN__LOW_GATHER;
+}
+/* Whether an operand is read by its memory's address, wherever that says. */
+static inline bool kiln__low_is_table(const kiln__low *n, uint32_t operand)
+{
+    return n->kind == KILN__LOW_GATHER && operand == 0;
 }
 static inline bool kiln__same_shape(int rank, const int64_t *shape, int other_rank,
                                     const int64_t *other)
@@ -426,6 +436,9 @@ int kiln__lower_axis(kiln__build *b, uint32_t node, int64_t axis, int rank);
 /* ---- joins.c --- */
 /* A recorded rearrangement of its operands. */
 uint32_t kiln__lower_rearranged(kiln__build *b, uint32_t node);
+
+/* ---- gather.c --- */
+uint32_t kiln__lower_gather(kiln__build *b, uint32_t node);
 
 /* ---- reshape.c --- */
 /* A low of as many elements under another shape. */

@@ -59,9 +59,11 @@ static void put_params(const kiln__ir *ir, const kiln__step *s, bool outputs, ki
     kiln__buf_puts(out, outputs ? "   writes " : "   reads  ");
     if (first == last)
         kiln__buf_puts(out, "nothing");
-    for (size_t p = first; p < last; p++) {
+    for (size_t p = first, told = 0; p < last; p++) {
         const kiln__step_param *param = &s->params[p];
-        if (p > first)
+        if (param->again || param->kind == KILN__VALUE_REPORT)
+            continue;
+        if (told++ > 0)
             kiln__buf_puts(out, ", ");
         put_value(ir, param, out);
         if (param->kind == KILN__VALUE_SCALAR || param->kind == KILN__VALUE_NUMBER)

@@ -41,7 +41,7 @@ static int own_weight(const kiln__low *n)
         return n->loop.calls ? KILN__WEIGHT_CALL : 1;
     if (n->kind == KILN__LOW_SNIPPET)
         return kiln__snippet_loops(n->custom->def) ? KILN__WEIGHT_AGAIN + 1 : KILN__WEIGHT_CALL;
-    return n->kind == KILN__LOW_CAST;
+    return n->kind == KILN__LOW_CAST || n->kind == KILN__LOW_GATHER;
 }
 
 /* The bit of an argument of the call; the 64th stands for all that follow it. */
@@ -60,14 +60,14 @@ void kiln__find_facts(kiln__build *b, const kiln__store *stores)
         f->weight = own_weight(n);
         f->calls = f->weight >= KILN__WEIGHT_CALL;
         f->loads = n->kind == KILN__LOW_LEAF || n->kind == KILN__LOW_IOTA ||
-                   n->kind == KILN__LOW_RESHAPED || n->kind == KILN__LOW_JOIN ||
+                   n->kind == KILN__LOW_GATHER || n->kind == KILN__LOW_RESHAPED || n->kind == KILN__LOW_JOIN ||
                    n->kind == KILN__LOW_CUSTOM;
         f->reduces = n->kind == KILN__LOW_REDUCE;
         f->arguments = n->kind != KILN__LOW_IOTA && n->kind != KILN__LOW_REDUCE &&
                        n->kind != KILN__LOW_RESHAPED && n->kind != KILN__LOW_JOIN &&
                        n->kind != KILN__LOW_CUSTOM &&
-                       n->kind != KILN__LOW_STORE;
-        f->positions = n->kind == KILN__LOW_IOTA;
+                       n->kind != KILN__LOW_STORE && n->kind != KILN__LOW_GATHER;
+        f->positions = n->kind == KILN__LOW_IOTA || n->kind == KILN__LOW_GATHER;
         f->inputs = input_bit(n);
         for (uint32_t k = 0; k < n->operand_count; k++) {
             const kiln__fact *o = &b->facts[n->operand[k]];
@@ -75,6 +75,8 @@ void kiln__find_facts(kiln__build *b, const kiln__store *stores)
             if (!through)
                 continue;
             f->inputs |= o->inputs;
+            if (kiln__low_is_table(n, k))
+                continue;
             f->loads = f->loads || o->loads;
             f->reduces = f->reduces || o->reduces;
             f->arguments = f->arguments && o->arguments;

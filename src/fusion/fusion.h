@@ -22,11 +22,11 @@
  * and below them, each file using only those above it in its group:
  *
  *     build.c     memory and failures; sets.c: marks, sets and maps
- *     lows.c      making lows; maps.c: views as maps of axes; joins.c: rearrangements; numbers.c: plain numbers, and what is
- *                 computed from them alone; reshape.c, views.c: recorded views; products.c: epilogues of matrix
+ *     lows.c      making lows; maps.c: views as maps of axes; joins.c: rearrangements; gather.c: elements
+ *                 that index arrays name; numbers.c: plain numbers, and what is computed from them alone; reshape.c, views.c: recorded views; products.c: epilogues of matrix
  *                 products; why_dtype.c: which operand a dtype comes from; snippet.c: which of the user's kernels can be inlined
  *     names.c     what stands for a low in a text; values.c: where values are, parameters;
- *                 text_snippet.c, text.c: expressions; text_loop.c, text_reduce.c, text_rows.c: the
+ *                 text_snippet.c, text_gather.c, text.c: expressions; text_loop.c, text_reduce.c, text_rows.c: the
  *                 definitions of each kind of kernel
  *     explain.c   programs for people: text and DOT
  *
@@ -43,6 +43,7 @@
 #define KILN_FUSION_FUSION_H
 
 #include "codegen/codegen.h"
+#include "kiln/indexing.h"
 #include "kiln/linalg.h"
 #include "kiln/reduction.h"
 #include "ops/ops.h"
@@ -59,6 +60,7 @@ typedef enum kiln__node_kind {
     KILN__NODE_IOTA,   /* position along an axis of the operand's shape */
     KILN__NODE_ARANGE, /* data: count */
     KILN__NODE_DRAW,   /* op: kiln_draw; key, draw, parameters; data: shape, or last operand's */
+    KILN__NODE_GATHER, /* operands: array, indices; data: see KILN__GATHER_MODE */
     KILN__NODE_REARRANGED, /* op: kiln_rearrangement; data: its numbers */
     KILN__NODE_CUSTOM,     /* one output of a kernel of the user's */
     KILN__NODE_OPAQUE /* one result of an operation that no generated kernel does; data: its own */
@@ -74,6 +76,14 @@ typedef enum kiln__view_kind {
     KILN__VIEW_RESHAPE,   /* data: shape */
     KILN__VIEW_MASKED     /* the first operand, whose shape is that of the second, a mask */
 } kiln__view_kind;
+
+/* Data of a gather: a kiln_index_mode, where the axes of the indices stand, then the axis of each. */
+enum { KILN__GATHER_MODE, KILN__GATHER_KIND, KILN__GATHER_AXES };
+enum {
+    KILN__GATHER_TOGETHER, /* where the indexed axes are, if these are neighbours, else first */
+    KILN__GATHER_APART,    /* first */
+    KILN__GATHER_ALONG     /* take_along_axis(): they are the array's */
+};
 
 /* An array that an opaque operation takes or gives, as far as planning knows it. */
 typedef struct kiln__opaque_value {
@@ -205,8 +215,11 @@ typedef enum kiln__value_kind {
     KILN__VALUE_ARG,    /* an array argument: input or output, by its place in the call */
     KILN__VALUE_TEMP,   /* program->temps */
     KILN__VALUE_SCALAR, /* a number argument, by its place in the call */
-    KILN__VALUE_NUMBER  /* a plain number of the graph, for custom kernels */
+    KILN__VALUE_NUMBER, /* a plain number of the graph, for custom kernels */
+    KILN__VALUE_REPORT  /* what kernels report to: KILN__REPORT_SHAPE int64 */
 } kiln__value_kind;
+
+enum { KILN__REPORT_SHAPE = 26 };
 
 /* What a kernel's parameter is bound to: a view of a value. */
 typedef struct kiln__step_param {
@@ -216,6 +229,8 @@ typedef struct kiln__step_param {
     kiln__number number;
     kiln_dtype dtype;
     bool whole; /* the value's own shape and strides */
+    bool raw;   /* snippets reach it by indices */
+    bool again; /* a raw parameter tells of the same value */
     int rank;
     int64_t *shape, *strides; /* strides in bytes */
     int64_t offset;           /* bytes from the value's first element */

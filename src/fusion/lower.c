@@ -516,6 +516,8 @@ static uint32_t lower_node(kiln__build *b, uint32_t node)
         return iota(b, node, b->ir->data[n->data]);
     case KILN__NODE_DRAW:
         return lower_draw(b, node);
+    case KILN__NODE_GATHER:
+        return kiln__lower_gather(b, node);
     case KILN__NODE_REARRANGED:
         return kiln__lower_rearranged(b, node);
     case KILN__NODE_CUSTOM:

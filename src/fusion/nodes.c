@@ -276,6 +276,9 @@ const char *kiln__ir_what(const kiln__ir *ir, uint32_t id, char text[96])
         return "arange";
     case KILN__NODE_DRAW:
         return kiln_draw_name((kiln_draw)n->op);
+    case KILN__NODE_GATHER:
+        return ir->data[n->data + KILN__GATHER_KIND] == KILN__GATHER_ALONG ? "take_along_axis"
+                                                                           : "take";
     case KILN__NODE_REARRANGED:
         return kiln_rearrangement_name((kiln_rearrangement)n->op);
     case KILN__NODE_CUSTOM:

@@ -131,7 +131,7 @@ static void place_read(order *o, uint32_t id, bool reduction)
         place(o, id);
     else
         for (uint32_t k = 0; k < n->operand_count; k++)
-            place_read(o, n->operand[k], reduction);
+            place_read(o, n->operand[k], reduction && !kiln__low_is_table(n, k));
 }
 
 /* Place the reductions first that an unstored expression is computed from, since the kernel of one of

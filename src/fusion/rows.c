@@ -128,6 +128,8 @@ static void operand_map(const kiln__low *n, const kiln__low *o, const kiln__axis
     kiln__axis_map own[KILN_RANK_MAX];
     if (n->kind == KILN__LOW_VIEW)
         memcpy(own, n->map, (size_t)o->rank * sizeof own[0]);
+    else if (n->kind == KILN__LOW_GATHER) /* no row program computes one */
+        memset(own, 0xff, (size_t)o->rank * sizeof own[0]);
     else
         kiln__broadcast_map(o, n->rank, n->shape, own);
     kiln__compose(map, own, o->rank, out);
@@ -178,7 +180,7 @@ static bool look(row_program *f, sight *s, bool root)
         s->uses = 1u << member;
         return false;
     }
-    s->bad = n->kind == KILN__LOW_IOTA;
+    s->bad = n->kind == KILN__LOW_IOTA || n->kind == KILN__LOW_GATHER;
     return is_inside(f, s->id, root);
 }
 
@@ -728,7 +730,7 @@ static void find_beneath(row_program *f)
         const kiln__low *n = &b->lows[id];
         const bool inside =
             n->kind == KILN__LOW_VIEW || (kiln__low_computed(n) && !b->stores[id].stored);
-        f->positions[id] = n->kind == KILN__LOW_IOTA;
+        f->positions[id] = n->kind == KILN__LOW_IOTA || n->kind == KILN__LOW_GATHER;
         f->others[id] = !inside && is_other(n);
         for (uint32_t k = 0; inside && k < n->operand_count; k++) {
             f->positions[id] = f->positions[id] || f->positions[n->operand[k]];

@@ -282,6 +282,8 @@ static int ready_operands(schedule *s, uint32_t id, int context)
         if (context == CONTEXT_SAME &&
             (n->kind == KILN__LOW_VIEW || !kiln__same_shape(n->rank, n->shape, o->rank, o->shape)))
             inner = CONTEXT_OTHER;
+        if (kiln__low_is_table(n, k))
+            inner = CONTEXT_OTHER;
         level = larger(level, ready(s, n->operand[k], inner));
     }
     return level;
@@ -397,6 +399,7 @@ static finish look_at(schedule *s, uint32_t id, const kiln__plan_kernel *kernel,
     case KILN__LOW_LEAF:
         return FINISH_READ;
     case KILN__LOW_IOTA:
+    case KILN__LOW_GATHER:
         return FINISH_NOT;
     case KILN__LOW_VIEW:
         one = finishes(s, n->operand[0], kernel, false);

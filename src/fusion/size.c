@@ -80,6 +80,7 @@ static void measure_below(walk *w, uint32_t id, bool root)
         return;
     }
     note_block(w->sum, id);
+    w->sum->leaves += n->kind == KILN__LOW_GATHER ? 2 : 0; /* the report, and the array twice */
     w->sum->nodes += n->kind == KILN__LOW_SNIPPET ? 1 + (int)n->custom->def->words.count : 1;
     for (uint32_t k = 0; k < n->operand_count; k++)
         measure_below(w, n->operand[k], false);

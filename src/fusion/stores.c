@@ -31,7 +31,9 @@ void kiln__store_outputs(kiln__build *b)
         if (n->kind == KILN__LOW_SNIPPET && kiln__snippet_loops(n->custom->def) &&
             b->snippets[id]->uses > 1)
             b->stores[id].stored = true;
-        for (uint32_t k = 0; n->kind == KILN__LOW_CUSTOM && k < n->operand_count; k++) {
+        for (uint32_t k = 0; k < n->operand_count; k++) {
+            if (n->kind != KILN__LOW_CUSTOM && !kiln__low_is_table(n, k))
+                continue;
             kiln__low *o = &b->lows[kiln__behind(b, n->operand[k])];
             b->stores[o->id].stored = b->stores[o->id].stored || kiln__low_computed(o);
         }

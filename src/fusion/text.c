@@ -99,12 +99,16 @@ static const char *computed_text(kiln__writer *w, uint32_t low, const kiln__axis
         n->operand_count < KILN__OP_ARITY_MAX ? KILN__OP_ARITY_MAX : n->operand_count;
     const char **operands = kiln__build_note(b, arity * sizeof *operands);
 
-    for (uint32_t k = 0; k < n->operand_count; k++) {
+    for (uint32_t k = n->kind == KILN__LOW_GATHER; k < n->operand_count; k++) {
         const kiln__low *o = &b->lows[n->operand[k]];
         kiln__axis_map *through = kiln__build_note(b, (size_t)o->rank * sizeof *through + 1);
         kiln__broadcast_map(o, n->rank, n->shape, through);
         kiln__compose(map, through, o->rank, through);
         operands[k] = kiln__operand_text(w, n->operand[k], through, false);
+    }
+    if (n->kind == KILN__LOW_GATHER) {
+        const char *element = kiln__gather_text(w, low, map, operands);
+        return w->dry ? "" : statement(w, n->dtype, element);
     }
     if (w->dry || n->kind == KILN__LOW_STORE)
         return w->dry ? "" : operands[0];

@@ -13,6 +13,7 @@ void kiln__result_order(kiln__writer *w, int *order)
     for (size_t p = 0; p < s->param_count; p++) {
         kiln__operand *o = &operands[p];
         o->is_array = s->params[p].kind != KILN__VALUE_SCALAR;
+        o->raw = s->params[p].raw;
         o->itemsize = (uint8_t)kiln_dtype_size(s->params[p].dtype);
         o->rank = s->params[p].rank;
         o->shape = s->params[p].shape;

@@ -153,15 +153,15 @@ static bool is_whole(const kiln__step_param *p, int rank, const int64_t *shape,
     return true;
 }
 
-static kiln__step_param *add_param(kiln__writer *w, kiln__buf *signature, kiln_dtype dtype,
-                                   const char *name)
+static kiln__step_param *add_param(kiln__writer *w, kiln__buf *signature, const char *word,
+                                   kiln_dtype dtype, const char *name)
 {
     kiln__step *s = w->step;
     if (s->param_count == KILN_PARAM_MAX)
         kiln__build_fail(w->b, 0, KILN_ERR_UNSUPPORTED,
                          "a kernel would have more than %d arguments: split the graph",
                          KILN_PARAM_MAX);
-    kiln__buf_printf(signature, "%s%s %s", signature->length > 0 ? ", " : "",
+    kiln__buf_printf(signature, "%s%s%s %s", signature->length > 0 ? ", " : "", word,
                      kiln_dtype_name(dtype), name);
     w->names[s->param_count] = name;
     kiln__step_param *p = &s->params[s->param_count++];
@@ -200,6 +200,13 @@ static void value_of(kiln__build *b, uint32_t low, kiln__step_param *p, const in
     }
 }
 
+/* What the user calls an argument. */
+static const char *value_name(const kiln__build *b, const kiln__step_param *p)
+{
+    return p->index < b->ir->input_count ? b->ir->inputs[p->index].name
+                                         : b->ir->outputs[p->index - b->ir->input_count].name;
+}
+
 const char *kiln__input_param(kiln__writer *w, uint32_t low, const kiln__axis_map *map)
 {
     kiln__build *b = w->b;
@@ -211,7 +218,7 @@ const char *kiln__input_param(kiln__writer *w, uint32_t low, const kiln__axis_ma
     memset(&view, 0, sizeof view);
     if (n->kind == KILN__LOW_SCALAR) {
         const char *name = choose_name(w, b->ir->inputs[n->arg].name, "in");
-        kiln__step_param *p = add_param(w, &b->scratch[KILN__BUF_IN], n->dtype, name);
+        kiln__step_param *p = add_param(w, &b->scratch[KILN__BUF_IN], "", n->dtype, name);
         p->kind = KILN__VALUE_SCALAR;
         p->index = n->arg;
         p->node = n->origin;
@@ -231,13 +238,9 @@ const char *kiln__input_param(kiln__writer *w, uint32_t low, const kiln__axis_ma
             view.strides[map[a].from] += map[a].step * strides[a];
     }
     snprintf(temporary, sizeof temporary, "kept%u", view.index + 1);
-    const bool argument = view.kind == KILN__VALUE_ARG;
-    const char *base = !argument ? temporary
-                       : view.index < b->ir->input_count
-                           ? b->ir->inputs[view.index].name
-                           : b->ir->outputs[view.index - b->ir->input_count].name;
+    const char *base = view.kind == KILN__VALUE_ARG ? value_name(b, &view) : temporary;
     const char *name = choose_name(w, base, "in");
-    kiln__step_param *p = add_param(w, &b->scratch[KILN__BUF_IN], n->dtype, name);
+    kiln__step_param *p = add_param(w, &b->scratch[KILN__BUF_IN], "", n->dtype, name);
     view.dtype = n->dtype;
     view.bytes = touched_bytes(view.rank, view.shape, view.strides, n->dtype);
     *p = view;
@@ -248,6 +251,99 @@ const char *kiln__input_param(kiln__writer *w, uint32_t low, const kiln__axis_ma
         p->whole = n->into == 0 && is_whole(p, n->rank, n->shape, b->values[low].value->strides);
     w->step->bytes_read += p->bytes;
     note_read(w, p);
+    return name;
+}
+
+const char *kiln__walking_param(kiln__writer *w, uint32_t low, const kiln__axis_map *map)
+{
+    const kiln__low *n = &w->b->lows[low];
+
+    if (n->kind == KILN__LOW_VIEW) {
+        const kiln__low *o = &w->b->lows[n->operand[0]];
+        kiln__axis_map *through = kiln__build_note(w->b, (size_t)o->rank * sizeof *through + 1);
+        kiln__compose(map, n->map, o->rank, through);
+        return kiln__walking_param(w, n->operand[0], through);
+    }
+    const char *name = kiln__input_param(w, low, map);
+    kiln__step_param *p = &w->step->params[w->step->param_count - 1];
+    p->again = true;
+    w->step->bytes_read -= p->bytes;
+    p->bytes = 0;
+    return name;
+}
+
+/* The strides of a low that is in memory, or of a view of one, in bytes, and where it begins. */
+static void strides_of(kiln__build *b, uint32_t low, kiln__step_param *p, int64_t *strides)
+{
+    const kiln__low *n = &b->lows[low];
+    const kiln__low *behind = &b->lows[kiln__behind(b, low)];
+    const int64_t *own = NULL;
+
+    value_of(b, behind->id, p, &own);
+    p->node = behind->origin;
+    memset(strides, 0, KILN_RANK_MAX * sizeof *strides);
+    for (int a = 0; a < behind->rank; a++) {
+        const kiln__axis_map m = n == behind ? (kiln__axis_map){a, 0, 1} : n->map[a];
+        p->offset += m.start * own[a];
+        if (m.from >= 0)
+            strides[m.from] += m.step * own[a];
+    }
+}
+
+const char *kiln__table_param(kiln__writer *w, const kiln__low *gather, const kiln__axis_map *map,
+                              bool walks)
+{
+    kiln__build *b = w->b;
+    const kiln__low *n = &b->lows[gather->operand[0]];
+    int64_t strides[KILN_RANK_MAX];
+    kiln__step_param view = {.raw = true, .dtype = n->dtype};
+
+    strides_of(b, n->id, &view, strides);
+    view.shape = kiln__build_alloc(b, ((size_t)n->rank + 1) * sizeof *view.shape);
+    view.strides = kiln__build_alloc(b, ((size_t)n->rank + 1) * sizeof *view.strides);
+    for (uint32_t k = 0; k <= gather->operand_count; k++)
+        for (int a = 0; a < n->rank; a++) {
+            const bool indexed = gather->map[a].from <= KILN__BY_INDEX;
+            if (indexed ? gather->map[a].from != KILN__BY_INDEX - (int)k
+                        : k < gather->operand_count)
+                continue;
+            if (!indexed && !walks) {
+                view.offset += map[a].start * strides[a];
+                continue;
+            }
+            view.shape[view.rank] = n->shape[a];
+            view.strides[view.rank++] = strides[a];
+        }
+    view.bytes = gather->size * (int64_t)kiln_dtype_size(n->dtype);
+    const kiln__low *behind = &b->lows[kiln__behind(b, n->id)];
+    char temporary[24];
+    snprintf(temporary, sizeof temporary, "kept%u", view.index + 1);
+    const char *name =
+        choose_name(w, view.kind == KILN__VALUE_ARG ? value_name(b, &view) : temporary, "in");
+    kiln__step_param *p = add_param(w, &b->scratch[KILN__BUF_IN], "raw ", n->dtype, name);
+    *p = view;
+    p->node = behind->origin;
+    w->step->bytes_read += p->bytes;
+    note_read(w, p);
+    return name;
+}
+
+const char *kiln__report_param(kiln__writer *w)
+{
+    kiln__step *s = w->step;
+    static int64_t shape[] = {KILN__REPORT_SHAPE}, strides[] = {sizeof(int64_t)};
+
+    for (size_t p = 0; p < s->param_count; p++)
+        if (s->params[p].kind == KILN__VALUE_REPORT)
+            return w->names[p];
+    const char *name = choose_name(w, "report", "report_to");
+    kiln__step_param *p =
+        add_param(w, &w->b->scratch[KILN__BUF_IN], "raw ", KILN_INT64, name);
+    p->kind = KILN__VALUE_REPORT;
+    p->raw = p->whole = true;
+    p->rank = 1;
+    p->shape = shape;
+    p->strides = strides;
     return name;
 }
 
@@ -265,7 +361,7 @@ const char *kiln__output_param(kiln__writer *w, uint32_t low, int rank, const in
             : temporary,
         "out");
     kiln__step_param *p =
-        add_param(w, &b->scratch[w->row_outputs ? KILN__BUF_MORE : KILN__BUF_OUT], n->dtype, name);
+        add_param(w, &b->scratch[w->row_outputs ? KILN__BUF_MORE : KILN__BUF_OUT], "", n->dtype, name);
     p->kind = b->values[low].value->kind;
     p->index = b->values[low].value->index;
     p->offset = b->values[low].value->offset;
@@ -289,7 +385,7 @@ void kiln__spare_param(kiln__writer *w, kiln_dtype dtype, int rank, int64_t *sha
     const kiln__low like = {.dtype = dtype, .rank = rank, .shape = shape};
     describe(w->b, &like, natural, temp);
     temp->first = temp->last = w->number;
-    kiln__step_param *p = add_param(w, &w->b->scratch[KILN__BUF_OUT], dtype, "");
+    kiln__step_param *p = add_param(w, &w->b->scratch[KILN__BUF_OUT], "", dtype, "");
     p->kind = KILN__VALUE_TEMP;
     p->index = (uint32_t)program->temp_count++;
     p->rank = rank;

@@ -89,6 +89,14 @@ typedef struct kiln__writer {
 void kiln__place(kiln__writer *w, uint32_t low, const int *order);
 /* The input parameter for a low seen through `map`; its name. */
 const char *kiln__input_param(kiln__writer *w, uint32_t low, const kiln__axis_map *map);
+/* The same of a low that may be a view. */
+const char *kiln__walking_param(kiln__writer *w, uint32_t low, const kiln__axis_map *map);
+/* A raw parameter for the array of a GATHER, seen through `map` but for the indexed axes, which come first. The
+ * others follow when some walk. */
+const char *kiln__table_param(kiln__writer *w, const kiln__low *gather, const kiln__axis_map *map,
+                              bool walks);
+/* What the kernel reports to. */
+const char *kiln__report_param(kiln__writer *w);
 /* The output parameter for a placed low; axes of its view are given by `strides`. */
 const char *kiln__output_param(kiln__writer *w, uint32_t low, int rank, const int64_t *shape,
                                const int64_t *strides);
@@ -123,6 +131,12 @@ bool kiln__is_linear(const kiln__writer *w, const int64_t *coef, int64_t *factor
 void kiln__order_axes(kiln__writer *w);
 void kiln__write_loop(kiln__writer *w);
 void kiln__write_custom(kiln__writer *w);
+
+/* ---- text_gather.c ---- */
+
+/* The element of a GATHER, given the texts of its indices (of operands from the second on). */
+const char *kiln__gather_text(kiln__writer *w, uint32_t low, const kiln__axis_map *map,
+                              const char *const *operands);
 
 /* ---- text_snippet.c ---- */
 

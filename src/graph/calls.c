@@ -428,7 +428,42 @@ static kiln_status call_opaque(kiln__parser *p, const kiln__parsed_call *c, cons
     return KILN_OK;
 }
 
+/* take(x, i, axis, mode=clip), take_along_axis(x, i, axis): NumPy's; without an axis elements count in
+ * C-order. */
+static kiln_status call_take(kiln__parser *p, kiln__parsed_call *c, const special *s,
+                             kiln__parsed *out)
+{
+    static const char *const modes[] = {
+        [KILN_INDEX_CHECK] = "raise", [KILN_INDEX_WRAP] = "wrap", [KILN_INDEX_CLIP] = "clip"};
+    const kiln__parsed *axis = c->count > 2 ? &c->arg[2] : &c->axis;
+    int mode = c->mode_bytes > 0 ? -1 : KILN_INDEX_CHECK, at = KILN_AXIS_FLAT;
+    int64_t given = 0;
+
+    (void)s;
+    KILN_CHECK(need_count(p, c, 2, 3));
+    KILN_CHECK(kiln__need_node(p, &c->arg[1]));
+    for (int k = 0; k < (int)KILN_COUNT_OF(modes); k++)
+        if (c->mode_bytes > 0 && kiln__same_word(p->text + c->mode, c->mode_bytes, modes[k]))
+            mode = k;
+    if (mode < 0)
+        return kiln__parse_fail(p, c->mode, c->mode_bytes, KILN_ERR_NAME,
+                                "this is no mode: raise, wrap and clip are");
+    if (axis->width != 0 && axis->kind != KILN__PARSED_NONE) {
+        KILN_CHECK(kiln__need_integer(p, axis, &given));
+        at = given < -KILN_RANK_MAX || given > KILN_RANK_MAX ? KILN_RANK_MAX : (int)given;
+    }
+    const kiln_node indices = kiln__graph_number(p->graph, c->arg[1].node);
+    kiln__set_node(out, (kiln__same_word(c->name, c->bytes, "take")
+                             ? kiln_node_take
+                             : kiln_node_take_along_axis)(c->arg[0].node, indices, at,
+                                                          (kiln_index_mode)mode,
+                                                          KILN__PLACE(c->at)));
+    return KILN_OK;
+}
+
 static const special specials[] = {
+    {"take", call_take, NULL, NULL},
+    {"take_along_axis", call_take, NULL, NULL},
     {"transpose", call_transpose, NULL, NULL},
     {"reshape", call_shape, NULL, kiln_node_reshape},
     {"broadcast_to", call_shape, NULL, kiln_node_broadcast_to},
@@ -509,39 +544,7 @@ kiln_status kiln__apply_call(kiln__parser *p, kiln__parsed_call *c, kiln__parsed
 
 /* ---- subscripts ------------------------------------------------------------------------------ */
 
-/* Apply one subscript at `axis`. */
-static kiln_node apply_one(kiln_node x, const kiln__subscript *s, int axis)
+void kiln__apply_subscripts(kiln__parsed *v, const kiln__subscript *list, size_t count, size_t at)
 {
-    switch (s->kind) {
-    case KILN__SUBSCRIPT_INDEX:
-        return kiln_node_select(x, axis, s->number[0], KILN__PLACE(s->at));
-    case KILN__SUBSCRIPT_SLICE:
-        return kiln_node_slice(x, axis, s->number[0], s->number[1], s->number[2],
-                               KILN__PLACE(s->at));
-    case KILN__SUBSCRIPT_NEW_AXIS:
-        return kiln_node_newaxis(x, axis, KILN__PLACE(s->at));
-    case KILN__SUBSCRIPT_ELLIPSIS:
-        break;
-    }
-    return x;
-}
-
-void kiln__apply_subscripts(kiln__parsed *v, const kiln__subscript *list, size_t count)
-{
-    size_t ellipsis = SIZE_MAX;
-    for (size_t k = 0; k < count; k++)
-        if (list[k].kind == KILN__SUBSCRIPT_ELLIPSIS)
-            ellipsis = k;
-    /* Axes behind the ellipsis are counted from the end, because the rank is not known yet. */
-    kiln_node x = v->node;
-    int behind = 0, before = 0;
-    for (size_t k = count; ellipsis != SIZE_MAX && k-- > ellipsis + 1;) {
-        x = apply_one(x, &list[k], -behind - 1);
-        behind += list[k].kind != KILN__SUBSCRIPT_INDEX;
-    }
-    for (size_t k = 0; k < count && k < ellipsis; k++) {
-        x = apply_one(x, &list[k], before);
-        before += list[k].kind != KILN__SUBSCRIPT_INDEX;
-    }
-    kiln__set_node(v, x);
+    kiln__set_node(v, kiln__index_nodes(v->node, list, count, KILN_INDEX_CHECK, KILN__PLACE(at)));
 }

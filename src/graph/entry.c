@@ -186,8 +186,20 @@ static kiln_status make_view(const kiln_graph *graph, const kiln__step_param *pa
     return KILN_OK;
 }
 
+/* The memory that the device's kernels report to, as an array. */
+static kiln_status make_report(const kiln_graph *graph, kiln_array **out, kiln_error *err)
+{
+    static const int64_t shape[] = {KILN__REPORT_SHAPE};
+    int64_t *words = NULL;
+
+    _Static_assert((int)KILN__REPORT_SHAPE == (int)KILN__REPORT_WORDS, "one report, one size");
+    KILN_CHECK(kiln__device_report(graph->device, &words, err));
+    return kiln_array_wrap(graph->ctx, KILN_INT64, 1, shape, NULL, words, NULL,
+                           KILN__REPORT_WORDS * sizeof *words, NULL, NULL, out, err);
+}
+
 static kiln_status bind_step(kiln_graph *graph, const kiln__step *step, kiln__bound_step *bound,
-                             kiln_error *err)
+                             kiln_array **report, kiln_error *err)
 {
     KILN_CHECK(kiln__make_zeroed(&bound->views, step->param_count + 1, sizeof *bound->views, err));
     bound->view_count = step->param_count;
@@ -197,6 +209,8 @@ static kiln_status bind_step(kiln_graph *graph, const kiln__step *step, kiln__bo
     bound->axes = bound->reduce ? &step->axes : NULL;
     bound->keepdims = step->keepdims;
     for (size_t p = 0; p < step->param_count; p++) {
+        if (step->params[p].kind == KILN__VALUE_REPORT && *report == NULL)
+            KILN_CHECK(make_report(graph, report, err));
         KILN_CHECK(make_view(graph, &step->params[p], &bound->views[p], err));
         bound->view_bytes += bound->views[p].bytes;
     }
@@ -281,7 +295,8 @@ static kiln_status entry_build(kiln_graph *graph, const kiln__graph_call *call, 
     KILN_TRY(kiln__make_zeroed(&entry->steps, entry->program->step_count + 1, sizeof *entry->steps,
                                err));
     for (size_t s = 0; s < entry->program->step_count; s++)
-        KILN_TRY(bind_step(graph, &entry->program->steps[s], &entry->steps[s], err));
+        KILN_TRY(bind_step(graph, &entry->program->steps[s], &entry->steps[s], &entry->report,
+                           err));
     *out = entry;
     entry = NULL;
 

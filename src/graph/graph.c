@@ -70,6 +70,7 @@ void kiln__entry_destroy(void *item)
         kiln__free(entry->steps[s].views);
     }
     kiln__free(entry->steps);
+    kiln_array_release(entry->report);
     kiln__program_destroy(entry->program);
     kiln__free(entry);
 }

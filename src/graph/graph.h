@@ -12,6 +12,7 @@
  * prefetch.c kernels of a call, compiled ahead
  * step.c     a step without arrays and without a device: what it would need
  * show.c     explain, DOT, source
+ * subscripts.c  x[...] as views and gathers; take.c: the same at once
  * opaque.c   operations that no kernel of a graph does: matrix products
  * eager.c    operations of arrays, without a graph
  *
@@ -60,6 +61,7 @@ typedef struct kiln__entry {
     uint64_t hash; /* first: entries are items of a memo */
     kiln__program *program;
     kiln__bound_step *steps;
+    kiln_array *report; /* what kernels report to; NULL where none does */
     size_t arg_count;
     kiln__entry_arg args[];
 } kiln__entry;

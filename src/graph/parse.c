@@ -143,7 +143,7 @@ static kiln_status parse_bound(kiln__parser *p, int64_t *out)
 /* `[start]:[stop][:[step]]`, from the first colon on. */
 static kiln_status parse_slice(kiln__parser *p, kiln__subscript *s)
 {
-    s->kind = KILN__SUBSCRIPT_SLICE;
+    s->kind = KILN_SUBSCRIPT_SLICE;
     s->number[1] = KILN_SLICE_OPEN;
     s->number[2] = 1;
     KILN_CHECK(kiln__next_token(p));
@@ -158,9 +158,9 @@ static kiln_status parse_slice(kiln__parser *p, kiln__subscript *s)
 static kiln_status parse_one(kiln__parser *p, kiln__subscript *s, kiln__parsed *mask)
 {
     kiln__parsed v;
-    s->at = p->token.at;
+    s->line = (int)p->token.at + 1;
     if (kiln__is_mark(p, "...")) {
-        s->kind = KILN__SUBSCRIPT_ELLIPSIS;
+        s->kind = KILN_SUBSCRIPT_ELLIPSIS;
         return kiln__next_token(p);
     }
     s->number[0] = KILN_SLICE_OPEN;
@@ -168,23 +168,24 @@ static kiln_status parse_one(kiln__parser *p, kiln__subscript *s, kiln__parsed *
         return parse_slice(p, s);
     KILN_CHECK(kiln__parse_expression(p, &v));
     if (v.kind == KILN__PARSED_NONE && !kiln__is_mark(p, ":")) {
-        s->kind = KILN__SUBSCRIPT_NEW_AXIS;
+        s->kind = KILN_SUBSCRIPT_NEW_AXIS;
         return KILN_OK;
     }
     if (kiln__is_mask(p, &v) && !kiln__is_mark(p, ":")) {
         *mask = v;
-        s->kind = KILN__SUBSCRIPT_INDEX; /* not looked at */
+        s->kind = KILN_SUBSCRIPT_INDEX; /* not looked at */
         return KILN_OK;
     }
-    if (v.kind == KILN__PARSED_NODE && !kiln__is_of_numbers(p, &v.node))
-        return kiln__parse_fail(p, v.at, v.width, KILN_ERR_UNSUPPORTED,
-                                "arrays cannot be indexed by arrays here; compress(mask, x) takes "
-                                "the elements where a mask is true");
+    if (v.kind == KILN__PARSED_NODE && !kiln__is_of_numbers(p, &v.node) && !kiln__is_mark(p, ":")) {
+        s->kind = KILN_SUBSCRIPT_ARRAY;
+        s->node = v.node;
+        return KILN_OK;
+    }
     if (v.kind != KILN__PARSED_NONE)
         KILN_CHECK(kiln__need_integer(p, &v, &s->number[0]));
     if (kiln__is_mark(p, ":"))
         return parse_slice(p, s);
-    s->kind = KILN__SUBSCRIPT_INDEX;
+    s->kind = KILN_SUBSCRIPT_INDEX;
     return KILN_OK;
 }
 
@@ -192,6 +193,7 @@ static kiln_status parse_subscript(kiln__parser *p, kiln__parsed *v)
 {
     kiln__subscript list[KILN__SUBSCRIPTS_MAX];
     kiln__parsed mask = {.width = 0};
+    const size_t at = v->at;
     size_t count = 0;
     bool ellipsis = false;
 
@@ -207,10 +209,10 @@ static kiln_status parse_subscript(kiln__parser *p, kiln__parsed *v)
         if (count == KILN__SUBSCRIPTS_MAX)
             return kiln__unexpected(p, "`]`");
         KILN_CHECK(parse_one(p, &list[count], &mask));
-        if (list[count].kind == KILN__SUBSCRIPT_ELLIPSIS && ellipsis)
-            return kiln__parse_fail(p, list[count].at, 3, KILN_ERR_SYNTAX,
+        if (list[count].kind == KILN_SUBSCRIPT_ELLIPSIS && ellipsis)
+            return kiln__parse_fail(p, (size_t)list[count].line - 1, 3, KILN_ERR_SYNTAX,
                                     "there may be one `...`");
-        ellipsis = ellipsis || list[count].kind == KILN__SUBSCRIPT_ELLIPSIS;
+        ellipsis = ellipsis || list[count].kind == KILN_SUBSCRIPT_ELLIPSIS;
         count++;
     } while (kiln__is_mark(p, ","));
     if (mask.width != 0 && count > 1)
@@ -221,7 +223,7 @@ static kiln_status parse_subscript(kiln__parser *p, kiln__parsed *v)
         kiln__choose(v->node, mask.node, mask.at, v);
         return KILN_OK;
     }
-    kiln__apply_subscripts(v, list, count);
+    kiln__apply_subscripts(v, list, count, at);
     return KILN_OK;
 }
 

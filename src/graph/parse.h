@@ -12,6 +12,7 @@
 #define KILN_GRAPH_PARSE_H
 
 #include "core/core.h"
+#include "graph/subscripts.h"
 #include "kiln/expression.h"
 
 typedef enum kiln__token_kind {
@@ -116,7 +117,7 @@ kiln_status kiln__apply(kiln__parser *p, kiln_op op, const kiln__parsed *operand
                         size_t width, kiln__parsed *out);
 
 /* ---- calls.c --------------------------------------------------------------------------------- */
-enum { KILN__ARGUMENTS_MAX = 34, KILN__SUBSCRIPTS_MAX = 64 };
+enum { KILN__ARGUMENTS_MAX = 34 };
 
 /* `name(...)` as it was read; of a method the array is the first argument. */
 typedef struct kiln__parsed_call {
@@ -130,21 +131,8 @@ typedef struct kiln__parsed_call {
 
 kiln_status kiln__apply_call(kiln__parser *p, kiln__parsed_call *c, kiln__parsed *out);
 
-typedef enum kiln__subscript_kind {
-    KILN__SUBSCRIPT_INDEX,
-    KILN__SUBSCRIPT_SLICE,
-    KILN__SUBSCRIPT_NEW_AXIS,
-    KILN__SUBSCRIPT_ELLIPSIS
-} kiln__subscript_kind;
-
-typedef struct kiln__subscript {
-    kiln__subscript_kind kind;
-    int64_t number[3]; /* index; or start, stop, step */
-    size_t at;
-} kiln__subscript;
-
 /* Apply the subscripts between brackets, of which at most one is an ellipsis. */
-void kiln__apply_subscripts(kiln__parsed *v, const kiln__subscript *list, size_t count);
+void kiln__apply_subscripts(kiln__parsed *v, const kiln__subscript *list, size_t count, size_t at);
 
 /* ---- arranging.c ----------------------------------------------------------------------------- */
 /* A function that rearranges arrays; `*known` is false where the name is none. */

@@ -9,6 +9,7 @@
  * where it was recorded, and is reported when it is used together with a node of a graph.
  */
 #include "graph/graph.h"
+#include "graph/subscripts.h"
 #include "kiln/sort.h"
 
 /* What was recorded, and the line of the program that did. */
@@ -693,4 +694,40 @@ kiln_node kiln_node_rearrange(kiln_rearrangement what, const kiln_node *operands
     for (size_t k = 0; k < operand_count; k++)
         taken[k] = kiln__graph_number(graph, operands[k]);
     return add(&node, taken, operand_count, numbers, number_count, &at);
+}
+
+/* ---- index arrays ------------------------------------------------------------------------------ */
+
+kiln_node kiln__node_fault(kiln_node x, kiln_status status, const char *what, const char *file,
+                           int line, const char *text)
+{
+    const place at = {what, file, line};
+    kiln_graph *graph = home(&x, 1);
+
+    return graph != NULL ? fault(graph, &at, status, "%s", text) : without_graph(&at);
+}
+
+kiln_node kiln__node_gather(kiln_node x, const kiln_node *indices, const int *axes, size_t count,
+                            kiln_index_mode mode, int kind, const char *file, int line)
+{
+    const place at = {kind == KILN__GATHER_ALONG ? "take_along_axis" : "take", file, line};
+    const kiln__node node = {.kind = KILN__NODE_GATHER};
+    kiln_node operands[1 + KILN_RANK_MAX];
+    int64_t data[KILN__GATHER_AXES + KILN_RANK_MAX] = {mode, kind};
+    kiln_graph *graph = home(&x, 1);
+
+    operands[0] = x;
+    for (size_t k = 0; k < count && graph == NULL; k++)
+        graph = home(&indices[k], 1);
+    if (graph == NULL)
+        return without_graph(&at);
+    if (mode < KILN_INDEX_CHECK || mode > KILN_INDEX_CLIP)
+        return fault(graph, &at, KILN_ERR_ARGUMENT, "there is no index mode %d", (int)mode);
+    if (count > KILN_RANK_MAX)
+        return fault(graph, &at, KILN_ERR_AXIS, "%zu axes are indexed", count);
+    for (size_t k = 0; k < count; k++) {
+        operands[1 + k] = indices[k];
+        data[KILN__GATHER_AXES + k] = axes[k];
+    }
+    return add(&node, operands, 1 + count, data, KILN__GATHER_AXES + count, &at);
 }

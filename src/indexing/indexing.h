@@ -2,16 +2,21 @@
  * indexing.h - the one door of src/indexing: elements that arrays of indices or masks choose.
  *
  *     array, mask > [kernels kept by the context] > the elements chosen, and how many they are
+ *     array, subscripts, values > [views, places, sorted] > the array, changed
  *
- * masks.c  where masks are true and arrays not zero; values into such places
+ * masks.c      where masks are true and arrays not zero; values into such places
+ * subscript.c  subscripts by what stands in the brackets
  *
- * Uses array, kernel and what they use.
+ * What takes elements by indices is in src/graph (take.c), because a graph does it.
+ *
+ * Uses ops, sorting, kernel and what they use.
  */
 #ifndef KILN_INDEXING_INDEXING_H
 #define KILN_INDEXING_INDEXING_H
 
 #include "array/array.h"
 #include "kernel/kernel.h"
+#include "kiln/indexing.h"
 #include "kiln/select.h"
 
 /* What functions of masks give. */

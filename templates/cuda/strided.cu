@@ -86,7 +86,7 @@ ${after_loop}
 //% end
 //% for p in walking
 //% if p.direct
-                        , ((${p.const}${p.type} *)((${p.const}char *)a.ptr_${p.name} + off_${p.name}[u]))[v]
+                        , ((${p.const}${p.type} *)((${p.const}char *)a.ptr_${p.name} + off_${p.name}[u]))[${p.lane}]
 //% else
                         , reg_${p.name}[u][${p.lane}]
 //% end

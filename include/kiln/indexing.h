@@ -1,0 +1,145 @@
+/**
+ * @file kiln/indexing.h
+ * @brief Elements that index arrays name: x[i], take, take_along_axis.
+ *
+ *     const int32_t numbers[] = {3, 0, -1};
+ *     kiln_array *i = NULL, *rows = NULL, *corner = NULL;
+ *     kiln_array_from_host(ctx, KILN_INT32, 1, (int64_t[]){3}, numbers, NULL, &i, &err);
+ *     kiln_array_take(x, i, 0, NULL, &rows, &err);            // x[i]
+ *     const kiln_subscript at[] = {kiln_subscript_array(i), kiln_subscript_slice(0, 2, 1)};
+ *     kiln_array_index(x, at, 2, NULL, &corner, &err);        // x[i, 0:2]
+ *     kiln_array_release(corner);
+ *     kiln_array_release(rows);
+ *     kiln_array_release(i);
+ *
+ * Results, dtypes and the order of axes are NumPy's. In graphs (kiln_node_index()) and expressions
+ * indices are one more way to reach an operand: what uses the elements reads them through the indices,
+ * and nothing is copied.
+ *
+ * Indices: arrays of any integer dtype. Negative ones count from the end.
+ * Errors:  an index out of range is known to the device alone. Its element is 0, nothing out of bounds
+ *          is touched, and the next call that waits for the device (kiln_context_synchronize(), a
+ *          copy to the host, ...) returns ERR_INDEX with the array, the axis and the index. Of several
+ *          findings one is told. kiln_index_mode has other ways.
+ * Threads, units, ownership: as kiln/array.h.
+ */
+#ifndef KILN_INDEXING_H
+#define KILN_INDEXING_H
+
+#include "kiln/array.h"
+#include "kiln/node.h"
+
+/** What becomes of an index out of range. Values are pinned. */
+typedef enum kiln_index_mode {
+    KILN_INDEX_CHECK = 0, /**< ERR_INDEX at the next synchronise. */
+    KILN_INDEX_WRAP = 1,  /**< It counts around: the index modulo the extent. */
+    KILN_INDEX_CLIP = 2   /**< The first element for negative ones, the last one for those beyond. */
+} kiln_index_mode;
+
+/** For an axis: the elements in C-order. */
+#define KILN_AXIS_FLAT INT32_MIN
+
+/** What stands between the commas of x[...]. */
+typedef enum kiln_subscript_kind {
+    KILN_SUBSCRIPT_INDEX = 1,    /**< A number: `start`. */
+    KILN_SUBSCRIPT_SLICE = 2,    /**< start:stop:step */
+    KILN_SUBSCRIPT_NEW_AXIS = 3, /**< None */
+    KILN_SUBSCRIPT_ELLIPSIS = 4, /**< ... */
+    KILN_SUBSCRIPT_ARRAY = 5     /**< Indices: `array`, or in a graph `node`. */
+} kiln_subscript_kind;
+
+/** One subscript; fields that its kind does not name are not read. */
+typedef struct kiln_subscript {
+    kiln_subscript_kind kind;
+    int64_t start, stop, step; /**< KILN_SLICE_OPEN leaves a bound out. */
+    const kiln_array *array;
+    kiln_node node;
+} kiln_subscript;
+
+/** Choices for functions that index. Zero in a field means its default. */
+typedef struct kiln_index_options {
+    size_t struct_size;   /**< sizeof(kiln_index_options) as the caller compiled it. */
+    kiln_stream *stream;  /**< NULL: the context's own. */
+    kiln_index_mode mode; /**< What becomes of indices out of range. */
+} kiln_index_options;
+
+#define KILN_INDEX_OPTIONS_INIT {sizeof(kiln_index_options), NULL, KILN_INDEX_CHECK}
+
+KILN_EXTERN_C_BEGIN
+
+/** As the macro, for languages without it; pass sizeof(*opts). */
+KILN_API void kiln_index_options_init(kiln_index_options *opts, size_t struct_size);
+
+/* ---- subscripts ---------------------------------------------------------------------------- */
+
+/** x[index]. */
+KILN_API kiln_subscript kiln_subscript_index(int64_t index);
+/** x[start:stop:step]. */
+KILN_API kiln_subscript kiln_subscript_slice(int64_t start, int64_t stop, int64_t step);
+/** x[None]. */
+KILN_API kiln_subscript kiln_subscript_new_axis(void);
+/** x[...]. */
+KILN_API kiln_subscript kiln_subscript_ellipsis(void);
+/** x[array]. The array is borrowed until the call that the subscript is given to has returned. */
+KILN_API kiln_subscript kiln_subscript_array(const kiln_array *array);
+/** x[node], in graphs. */
+KILN_API kiln_subscript kiln_subscript_node(kiln_node node);
+
+/* ---- at once ------------------------------------------------------------------------------- */
+
+/**
+ * NumPy's take: the parts of `array` along `axis` that `indices` name.
+ *
+ * @param axis  Negative from the end; KILN_AXIS_FLAT: elements in C-order.
+ * @param opts  May be NULL.
+ * @param out   *out NULL: receives a new array, NULL on failure. Else the array that is written.
+ * @return ERR_NULL, ERR_CONTEXT, ERR_AXIS, ERR_DTYPE for indices that are no integers, ERR_INDEX for
+ *         indices into an axis without elements, and those of kiln_graph_run().
+ */
+KILN_API KILN_NODISCARD kiln_status kiln_array_take(const kiln_array *array,
+                                                    const kiln_array *indices, int axis,
+                                                    const kiln_index_options *opts,
+                                                    kiln_array **out, kiln_error *err);
+
+/**
+ * NumPy's take_along_axis: out[a, b, c] = array[a, indices[a, b, c], c] for axis 1 of three.
+ *
+ * `indices` has as many axes as `array`, and broadcasts with it on all but `axis` (ERR_SHAPE).
+ */
+KILN_API KILN_NODISCARD kiln_status kiln_array_take_along_axis(const kiln_array *array,
+                                                               const kiln_array *indices, int axis,
+                                                               const kiln_index_options *opts,
+                                                               kiln_array **out, kiln_error *err);
+
+/**
+ * x[...] with any subscripts, by NumPy's rules for advanced indexing.
+ *
+ * Index arrays broadcast together; their axes stand where those that they index stood when these are
+ * neighbours, and come first otherwise. A number beside an index array counts as one. The
+ * result is a new array, even where no subscript is an array.
+ *
+ * @return as kiln_array_take(); ERR_SHAPE for index arrays that do not broadcast; ERR_AXIS for too many
+ *         subscripts, and for two of `...`.
+ */
+KILN_API KILN_NODISCARD kiln_status kiln_array_index(const kiln_array *array,
+                                                     const kiln_subscript *subscripts, size_t count,
+                                                     const kiln_index_options *opts,
+                                                     kiln_array **out, kiln_error *err);
+
+/* ---- in graphs ------------------------------------------------------------------------------ */
+
+/** kiln_array_take() in a graph. Shapes and dtypes are checked by a call. */
+KILN_API kiln_node kiln_node_take(kiln_node x, kiln_node indices, int axis, kiln_index_mode mode,
+                                  const char *file, int line);
+
+/** kiln_array_take_along_axis() in a graph. */
+KILN_API kiln_node kiln_node_take_along_axis(kiln_node x, kiln_node indices, int axis,
+                                             kiln_index_mode mode, const char *file, int line);
+
+/** kiln_array_index() in a graph; without an index array it is a view. */
+KILN_API kiln_node kiln_node_index(kiln_node x, const kiln_subscript *subscripts, size_t count,
+                                   kiln_index_mode mode, const char *file, int line);
+
+KILN_EXTERN_C_END
+
+#endif

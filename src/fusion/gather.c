@@ -1,0 +1,197 @@
+/*
+ * gather.c - elements that index arrays name: x[i], take() and take_along_axis().
+ *
+ *     lower > [gather > lows, maps]
+ *
+ * A gather is computed where it is used, as any operation: its kernel reads the indices, and through them
+ * the array. Its first operand is the array, which is in memory; the others are the indices, shaped
+ * so that they broadcast to the result. Its map has an entry for each axis of the array: the axis of
+ * the result that runs along it, or which indices do (KILN__BY_INDEX).
+ */
+#include "fusion/build.h"
+
+/* Axes of an array that indices are given for, and what they are. */
+typedef struct indexed {
+    uint32_t low[KILN_RANK_MAX];
+    int axis[KILN_RANK_MAX];
+    int count;
+    int rank; /* what the indices broadcast to */
+    int64_t shape[KILN_RANK_MAX];
+} indexed;
+
+/* The operand of a recorded node as an array in memory. */
+static uint32_t table_low(kiln__build *b, uint32_t node, uint32_t from)
+{
+    const uint32_t x = kiln__strong_low(b, from);
+    const kiln__low *behind = &b->lows[kiln__behind(b, x)];
+    const bool made_of_nothing = behind->kind == KILN__LOW_CONST ||
+                                 behind->kind == KILN__LOW_SCALAR || behind->kind == KILN__LOW_IOTA;
+
+    return made_of_nothing ? kiln__low_store(b, x, node) : x;
+}
+
+/* Indices as a low: an integer array, or a number. */
+static uint32_t index_low(kiln__build *b, uint32_t node, uint32_t from)
+{
+    const uint32_t low = kiln__strong_low(b, from);
+    const char kind = kiln_dtype_kind(b->lows[low].dtype);
+
+    if (kind != 'i' && kind != 'u')
+        kiln__build_fail(b, node, KILN_ERR_DTYPE, "indices are integers; these are %s",
+                         kiln_dtype_name(b->lows[low].dtype));
+    return low;
+}
+
+/* A known number is checked now. */
+static void check_number(kiln__build *b, uint32_t node, uint32_t low, int64_t extent, int64_t mode)
+{
+    const kiln__low *n = &b->lows[low];
+
+    if (n->kind != KILN__LOW_CONST || mode != KILN_INDEX_CHECK)
+        return;
+    const int64_t i = n->number.value.i;
+    if (i < -extent || i >= extent)
+        kiln__build_fail(b, node, KILN_ERR_AXIS, "index %lld is out of range for %lld elements",
+                         (long long)i, (long long)extent);
+}
+
+static void read_indices(kiln__build *b, uint32_t node, const kiln__low *table, indexed *g)
+{
+    const kiln__node *n = &b->ir->nodes[node];
+    const int64_t *data = b->ir->data + n->data;
+
+    for (uint32_t k = 1; k < n->operand_count; k++) {
+        const int axis = kiln__lower_axis(b, node, data[KILN__GATHER_AXES + k - 1], table->rank);
+        const uint32_t low = index_low(b, node, b->ir->edges[n->operands + k]);
+        int at = g->count;
+        for (int a = 0; a < g->count; a++)
+            if (g->axis[a] == axis)
+                kiln__build_fail(b, node, KILN_ERR_AXIS, "axis %d is given twice", axis);
+        for (; at > 0 && g->axis[at - 1] > axis; at--) { /* sorted by axes */
+            g->axis[at] = g->axis[at - 1];
+            g->low[at] = g->low[at - 1];
+        }
+        g->axis[at] = axis;
+        g->low[at] = low;
+        g->count++;
+        check_number(b, node, low, table->shape[axis], data[KILN__GATHER_MODE]);
+        const kiln__low *i = &b->lows[low];
+        if (!kiln__shape_broadcast(&g->rank, g->shape, i->rank, i->shape))
+            kiln__build_fail(b, node, KILN_ERR_SHAPE,
+                             "indices of shape %s do not broadcast with those before them",
+                             kiln__build_shape(b, i->rank, i->shape));
+    }
+}
+
+/* Indices with so many further axes of one element behind their own. */
+static uint32_t with_axes(kiln__build *b, uint32_t node, uint32_t low, int behind)
+{
+    const kiln__low *o = &b->lows[low];
+    int64_t shape[2 * KILN_RANK_MAX];
+    kiln__axis_map map[KILN_RANK_MAX];
+
+    if (o->rank == 0)
+        return low;
+    for (int a = 0; a < o->rank; a++) {
+        shape[a] = o->shape[a];
+        map[a] = (kiln__axis_map){a, 0, 1};
+    }
+    for (int a = 0; a < behind; a++)
+        shape[o->rank + a] = 1;
+    return kiln__low_view(b, low, o->rank + behind, shape, map, node);
+}
+
+/* Where nothing can be taken from. */
+static void check_extents(kiln__build *b, uint32_t node, const kiln__low *table,
+                          const kiln__low *made)
+{
+    for (int a = 0; a < table->rank; a++)
+        if (made->map[a].from <= KILN__BY_INDEX && table->shape[a] == 0 && made->size > 0)
+            kiln__build_fail(b, node, KILN_ERR_INDEX, "axis %d has no elements", a);
+}
+
+static uint32_t finish(kiln__build *b, uint32_t node, uint32_t table, const indexed *g,
+                       kiln__low *made)
+{
+    uint32_t operands[1 + KILN_RANK_MAX] = {table};
+
+    made->kind = KILN__LOW_GATHER;
+    made->origin = node;
+    made->dtype = b->lows[table].dtype;
+    made->op = (int)b->ir->data[b->ir->nodes[node].data + KILN__GATHER_MODE];
+    made->size = kiln__low_size(b, node, made->rank, made->shape, made->dtype);
+    check_extents(b, node, &b->lows[table], made);
+    memcpy(operands + 1, g->low, (size_t)g->count * sizeof *operands);
+    b->lowering.dtype[node] = b->lowering.dtype[b->ir->edges[b->ir->nodes[node].operands]];
+    return kiln__low_over(b, made, operands, 1 + (size_t)g->count);
+}
+
+/* The axes that the indices broadcast to stand where the first indexed axis was, when the indexed ones
+ * are neighbours, and else come first. */
+static uint32_t gather(kiln__build *b, uint32_t node, uint32_t table, indexed *g)
+{
+    const kiln__low o = b->lows[table];
+    const bool first =
+        b->ir->data[b->ir->nodes[node].data + KILN__GATHER_KIND] == KILN__GATHER_APART ||
+        g->axis[g->count - 1] - g->axis[0] != g->count - 1;
+    const int place = first ? 0 : g->axis[0], rank = o.rank - g->count + g->rank;
+    int64_t *shape = kiln__build_alloc(b, ((size_t)rank + 1) * sizeof *shape);
+    kiln__low made = {.rank = rank, .shape = shape};
+
+    if (rank > KILN_RANK_MAX)
+        kiln__build_fail(b, node, KILN_ERR_ARGUMENT,
+                         "the result would have %d axes; %d are allowed", rank, KILN_RANK_MAX);
+    made.map = kiln__build_alloc(b, ((size_t)o.rank + 1) * sizeof *made.map);
+    if (g->rank > 0)
+        memcpy(shape + place, g->shape, (size_t)g->rank * sizeof *shape);
+    for (int a = 0, k = 0, own = 0; a < o.rank; a++) {
+        if (k < g->count && g->axis[k] == a) {
+            made.map[a] = (kiln__axis_map){KILN__BY_INDEX - k++, 0, 1};
+            continue;
+        }
+        const int to = own < place ? own : own + g->rank;
+        own++;
+        shape[to] = o.shape[a];
+        made.map[a] = o.shape[a] == 1 ? (kiln__axis_map){-1, 0, 0} : (kiln__axis_map){to, 0, 1};
+    }
+    for (int k = 0; k < g->count; k++)
+        g->low[k] = with_axes(b, node, g->low[k], rank - place - g->rank);
+    return finish(b, node, table, g, &made);
+}
+
+/* take_along_axis(): the indices have all of the array's axes, and broadcast with it on the others. */
+static uint32_t gather_along(kiln__build *b, uint32_t node, uint32_t table, indexed *g)
+{
+    const kiln__low o = b->lows[table], i = b->lows[g->low[0]];
+    int64_t *shape = kiln__build_alloc(b, ((size_t)o.rank + 1) * sizeof *shape);
+    kiln__low made = {.rank = o.rank, .shape = shape};
+
+    made.map = kiln__build_alloc(b, ((size_t)o.rank + 1) * sizeof *made.map);
+    bool fits = i.rank == o.rank;
+    for (int a = 0; fits && a < o.rank; a++) {
+        const bool along = a == g->axis[0];
+        fits = along || o.shape[a] == i.shape[a] || o.shape[a] == 1 || i.shape[a] == 1;
+        shape[a] = along || o.shape[a] == 1 ? i.shape[a] : o.shape[a];
+        made.map[a] = along             ? (kiln__axis_map){KILN__BY_INDEX, 0, 1}
+                      : o.shape[a] == 1 ? (kiln__axis_map){-1, 0, 0}
+                                        : (kiln__axis_map){a, 0, 1};
+    }
+    if (!fits)
+        kiln__build_fail(b, node, KILN_ERR_SHAPE,
+                         "indices of shape %s do not fit an array of shape %s along axis %d",
+                         kiln__build_shape(b, i.rank, i.shape),
+                         kiln__build_shape(b, o.rank, o.shape), g->axis[0]);
+    return finish(b, node, table, g, &made);
+}
+
+uint32_t kiln__lower_gather(kiln__build *b, uint32_t node)
+{
+    const kiln__node *n = &b->ir->nodes[node];
+    const uint32_t table = table_low(b, node, b->ir->edges[n->operands]);
+    indexed g = {.count = 0};
+
+    read_indices(b, node, &b->lows[table], &g);
+    return b->ir->data[n->data + KILN__GATHER_KIND] == KILN__GATHER_ALONG
+               ? gather_along(b, node, table, &g)
+               : gather(b, node, table, &g);
+}

@@ -1,0 +1,107 @@
+/*
+ * text_gather.c - the element of an array that indices name, as a statement of a kernel.
+ *
+ *     text > [text_gather > values]
+ *
+ *     const float t1 = kiln_at(&x_in, kiln_at_check(i, x.shape()[0], x.strides()[0], ...));
+ *
+ * The array is two parameters. A raw one tells extents and strides, and where the array begins; the indexed axes
+ * come first. The other one walks with the loop along all axes that are not indexed, and stays at index
+ * 0 of those that are: its address and the indices give the element. When no axis walks, the raw
+ * one suffices.
+ */
+#include "fusion/write.h"
+
+/* How the array's own axes are seen from the loop, but for the indexed ones, which stay at index 0. */
+static const kiln__axis_map *walking_map(kiln__writer *w, const kiln__low *n,
+                                         const kiln__axis_map *map, bool *walks)
+{
+    const kiln__low *table = &w->b->lows[n->operand[0]];
+    kiln__axis_map *through = kiln__build_note(w->b, (size_t)table->rank * sizeof *through + 1);
+
+    kiln__compose(map, n->map, table->rank, through);
+    *walks = false;
+    for (int a = 0; a < table->rank; a++) {
+        if (n->map[a].from <= KILN__BY_INDEX)
+            through[a] = (kiln__axis_map){-1, 0, 0};
+        *walks = *walks || through[a].from >= 0;
+    }
+    return through;
+}
+
+/* The number of the element for a report: loops know it. */
+static const char *element_text(const kiln__writer *w)
+{
+    return w->kernel->kind == KILN__STEP_LOOP ? "i" : "-1";
+}
+
+/* What people call an array: views are called as what they show. */
+static const char *array_name(const kiln__ir *ir, uint32_t node, char text[96])
+{
+    while (ir->nodes[node].kind == KILN__NODE_VIEW)
+        node = ir->edges[ir->nodes[node].operands];
+    return kiln__ir_what(ir, node, text);
+}
+
+/* What the indices of operand 1 + k are called. */
+static const char *indices_name(const kiln__build *b, const kiln__low *n, uint32_t k, char text[96])
+{
+    const kiln__node *node = &b->ir->nodes[n->origin];
+    const uint32_t *edges = b->ir->edges + node->operands;
+
+    for (uint32_t e = 1; e < node->operand_count; e++)
+        if (kiln__behind(b, b->lowering.lowered[edges[e]]) == kiln__behind(b, n->operand[1 + k]))
+            return array_name(b->ir, edges[e], text);
+    return array_name(b->ir, edges[1], text);
+}
+
+static void put_place(kiln__writer *w, const kiln__low *n, uint32_t k, const char *table,
+                      const char *index, kiln__buf *text)
+{
+    static const char *const modes[] = {
+        [KILN_INDEX_CHECK] = "check", [KILN_INDEX_WRAP] = "wrap", [KILN_INDEX_CLIP] = "clip"};
+    const kiln__build *b = w->b;
+    char array[96], indices[96];
+    int axis = 0;
+
+    while (n->map[axis].from != KILN__BY_INDEX - (int)k)
+        axis++;
+    kiln__buf_printf(text, "kiln_at_%s(%s, %s.shape()[%u], %s.strides()[%u]", modes[n->op], index,
+                     table, k, table, k);
+    if (n->op == KILN_INDEX_CHECK) {
+        const uint32_t *edges = b->ir->edges + b->ir->nodes[n->origin].operands;
+        kiln__buf_printf(text, ", %s.kiln__data, %d, %s, \"%s\", \"%s\"", kiln__report_param(w),
+                         axis, element_text(w), array_name(b->ir, edges[0], array),
+                         indices_name(b, n, k, indices));
+    }
+    kiln__buf_putc(text, ')');
+}
+
+const char *kiln__gather_text(kiln__writer *w, uint32_t low, const kiln__axis_map *map,
+                              const char *const *operands)
+{
+    kiln__build *b = w->b;
+    const kiln__low *n = &b->lows[low];
+    const uint32_t count = n->operand_count - 1;
+    bool walks = false;
+
+    if (w->dry) {
+        b->values[kiln__behind(b, n->operand[0])].read = true;
+        return "";
+    }
+    const kiln__axis_map *walking = walking_map(w, n, map, &walks);
+    const char *table = kiln__table_param(w, n, walking, walks);
+    const char *base = walks ? kiln__walking_param(w, n->operand[0], walking) : NULL;
+    kiln__buf *text = &b->scratch[KILN__BUF_TEXT];
+    kiln__buf_printf(text, base != NULL ? "kiln_at(&%s, " : "kiln_at(%s.kiln__data, ",
+                     base != NULL ? base : table);
+    for (uint32_t k = 0; k + 1 < count; k++)
+        kiln__buf_puts(text, "kiln_at_both(");
+    for (uint32_t k = 0; k < count; k++) {
+        kiln__buf_puts(text, k > 0 ? ", " : "");
+        put_place(w, n, k, table, operands[1 + k], text);
+        kiln__buf_puts(text, k > 0 ? ")" : "");
+    }
+    kiln__buf_putc(text, ')');
+    return kiln__build_note_text(b, text);
+}

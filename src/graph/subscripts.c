@@ -1,0 +1,140 @@
+/*
+ * subscripts.c - x[...] as nodes: views for numbers, slices and None, and a gather for index arrays.
+ *
+ *     kiln_node_index, expressions > [subscripts] > record
+ *
+ * Views come first and leave the axes that index arrays are for as they are. The rank is not known yet, so
+ * axes behind `...` are counted from the end.
+ */
+#include "graph/subscripts.h"
+#include "graph/graph.h"
+
+/* Subscripts while they are applied. */
+typedef struct application {
+    kiln_node x;
+    bool has_arrays; /* numbers are index arrays, too */
+    const char *file;
+    kiln_node indices[KILN__SUBSCRIPTS_MAX];
+    int axes[KILN__SUBSCRIPTS_MAX];
+    size_t count;
+} application;
+
+static bool is_advanced(const kiln__subscript *s)
+{
+    return s->kind == KILN_SUBSCRIPT_ARRAY;
+}
+
+/* Apply one subscript at `axis`. Returns whether the axis is there afterwards. */
+static bool apply_one(application *a, const kiln__subscript *s, int axis)
+{
+    switch (s->kind) {
+    case KILN_SUBSCRIPT_INDEX:
+        if (!a->has_arrays) {
+            a->x = kiln_node_select(a->x, axis, s->number[0], a->file, s->line);
+            return false;
+        }
+        a->indices[a->count] = kiln_node_of_int(s->number[0]);
+        a->axes[a->count++] = axis;
+        break;
+    case KILN_SUBSCRIPT_SLICE:
+        a->x =
+            kiln_node_slice(a->x, axis, s->number[0], s->number[1], s->number[2], a->file, s->line);
+        break;
+    case KILN_SUBSCRIPT_NEW_AXIS:
+        a->x = kiln_node_newaxis(a->x, axis, a->file, s->line);
+        break;
+    case KILN_SUBSCRIPT_ARRAY:
+        a->indices[a->count] = s->node;
+        a->axes[a->count++] = axis;
+        break;
+    case KILN_SUBSCRIPT_ELLIPSIS:
+        break;
+    }
+    return true;
+}
+
+/* Whether something stands between two index arrays, be it an empty `...`. */
+static bool are_apart(const kiln__subscript *list, size_t count)
+{
+    size_t first = count, last = 0, arrays = 0;
+
+    for (size_t k = 0; k < count; k++) {
+        if (!is_advanced(&list[k]) && list[k].kind != KILN_SUBSCRIPT_INDEX)
+            continue;
+        first = first < k ? first : k;
+        last = k;
+        arrays++;
+    }
+    return last + 1 - first != arrays;
+}
+
+kiln_node kiln__index_nodes(kiln_node x, const kiln__subscript *list, size_t count,
+                            kiln_index_mode mode, const char *file, int line)
+{
+    application a = {.x = x, .file = file};
+    size_t ellipsis = SIZE_MAX;
+    int behind = 0, before = 0;
+
+    for (size_t k = 0; k < count; k++) {
+        a.has_arrays = a.has_arrays || is_advanced(&list[k]);
+        if (list[k].kind == KILN_SUBSCRIPT_ELLIPSIS)
+            ellipsis = k;
+    }
+    for (size_t k = count; ellipsis != SIZE_MAX && k-- > ellipsis + 1;)
+        behind += apply_one(&a, &list[k], -behind - 1);
+    for (size_t k = 0; k < count && k < ellipsis; k++)
+        before += apply_one(&a, &list[k], before);
+    if (!a.has_arrays)
+        return a.x;
+    return kiln__node_gather(a.x, a.indices, a.axes, a.count, mode,
+                             are_apart(list, count) ? KILN__GATHER_APART : KILN__GATHER_TOGETHER,
+                             file, line);
+}
+
+kiln_node kiln_node_index(kiln_node x, const kiln_subscript *subscripts, size_t count,
+                          kiln_index_mode mode, const char *file, int line)
+{
+    kiln__subscript list[KILN__SUBSCRIPTS_MAX];
+    size_t ellipses = 0;
+
+    for (size_t k = 0; subscripts != NULL && k < count && k < KILN__SUBSCRIPTS_MAX; k++) {
+        const kiln_subscript *s = &subscripts[k];
+        list[k] = (kiln__subscript){
+            .kind = s->kind, .number = {s->start, s->stop, s->step}, .node = s->node, .line = line};
+        ellipses += s->kind == KILN_SUBSCRIPT_ELLIPSIS;
+        if (s->kind < KILN_SUBSCRIPT_INDEX || s->kind > KILN_SUBSCRIPT_ARRAY)
+            return kiln__node_fault(x, KILN_ERR_ARGUMENT, "index", file, line,
+                                    "a subscript has an unknown kind");
+    }
+    if (count > KILN__SUBSCRIPTS_MAX || ellipses > 1)
+        return kiln__node_fault(x, KILN_ERR_AXIS, "index", file, line,
+                                ellipses > 1 ? "there may be one `...`" : "too many subscripts");
+    if (subscripts == NULL && count > 0)
+        return kiln__node_fault(x, KILN_ERR_NULL, "index", file, line,
+                                "the list of subscripts is NULL");
+    return kiln__index_nodes(x, list, count, mode, file, line);
+}
+
+kiln_node kiln_node_take(kiln_node x, kiln_node indices, int axis, kiln_index_mode mode,
+                         const char *file, int line)
+{
+    static const int64_t all = -1;
+    const bool flat = axis == KILN_AXIS_FLAT;
+    const int at = flat ? 0 : axis;
+
+    if (flat)
+        x = kiln_node_reshape(x, 1, &all, file, line);
+    return kiln__node_gather(x, &indices, &at, 1, mode, KILN__GATHER_TOGETHER, file, line);
+}
+
+kiln_node kiln_node_take_along_axis(kiln_node x, kiln_node indices, int axis, kiln_index_mode mode,
+                                    const char *file, int line)
+{
+    static const int64_t all = -1;
+    const bool flat = axis == KILN_AXIS_FLAT;
+    const int at = flat ? 0 : axis;
+
+    if (flat)
+        x = kiln_node_reshape(x, 1, &all, file, line);
+    return kiln__node_gather(x, &indices, &at, 1, mode, KILN__GATHER_ALONG, file, line);
+}

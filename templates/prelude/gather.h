@@ -1,0 +1,75 @@
+//% section gather_report on cuda
+// gather_report (CUDA): whoever claims the report first writes it.
+KILN_FN bool kiln__report_claim(long long *report)
+{
+    return atomicCAS((unsigned long long *)report, 0ull, 1ull) == 0ull;
+}
+
+//% section gather_report on cpu
+// gather_report (CPU): whoever claims the report first writes it.
+KILN_FN bool kiln__report_claim(long long *report)
+{
+    long long none = 0;
+    return __atomic_compare_exchange_n(report, &none, 1, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+}
+
+//% section gather needs gather_report when kiln_at_check kiln_at_wrap kiln_at_clip kiln_at_both kiln_at
+// gather: elements that indices name. kiln_at_*: the bytes from the element at index 0 to the one at
+// index i along an axis of n elements, `step` bytes apart; kiln_nowhere when there is none.
+#define kiln_nowhere (-0x7fffffffffffffffll - 1)
+// An index out of range, told as src/device/report.c reads it.
+KILN_HEAVY void kiln__report_index(const long long *words, long long value, bool is_unsigned,
+                                   long long n, int axis, long long element, const char *array,
+                                   const char *indices)
+{
+    long long *report = (long long *)words;
+    if (!kiln__report_claim(report))
+        return;
+    report[1] = value;
+    report[2] = is_unsigned;
+    report[3] = n;
+    report[4] = axis;
+    report[5] = element;
+    char *name = (char *)(report + 6);
+    for (int k = 0; k < 80 && array[k] != 0; k++)
+        name[k] = array[k];
+    for (int k = 0; k < 80 && indices[k] != 0; k++)
+        name[80 + k] = indices[k];
+}
+template <class I>
+KILN_FN long long kiln_at_check(I i, long long n, long long step, const long long *report, int axis,
+                                long long element, const char *array, const char *indices)
+{
+    constexpr bool is_unsigned = (I)-1 > (I)0;
+    const long long at = !is_unsigned && i < (I)0 ? (long long)i + n : (long long)i;
+    if ((unsigned long long)at < (unsigned long long)n)
+        return at * step;
+    kiln__report_index(report, (long long)i, is_unsigned, n, axis, element, array, indices);
+    return kiln_nowhere;
+}
+template <class I> KILN_FN long long kiln_at_wrap(I i, long long n, long long step)
+{
+    const unsigned long long extent = (unsigned long long)n;
+    if ((unsigned long long)i < extent)
+        return (long long)i * step;
+    if ((I)-1 > (I)0)
+        return (long long)((unsigned long long)i % extent) * step;
+    const long long at = (long long)i % n;
+    return (at < 0 ? at + n : at) * step;
+}
+template <class I> KILN_FN long long kiln_at_clip(I i, long long n, long long step)
+{
+    constexpr bool is_unsigned = (I)-1 > (I)0;
+    if (!is_unsigned && i < (I)0)
+        return 0;
+    return (unsigned long long)i < (unsigned long long)n ? (long long)i * step : (n - 1) * step;
+}
+// Along two axes.
+KILN_FN long long kiln_at_both(long long x, long long y)
+{
+    return x == kiln_nowhere || y == kiln_nowhere ? kiln_nowhere : x + y;
+}
+template <class T> KILN_FN T kiln_at(const T *base, long long at)
+{
+    return at == kiln_nowhere ? T() : *(const T *)((const char *)base + at);
+}
