@@ -225,57 +225,67 @@ static const kiln_raw_call_options one_thread = {
     A(kiln_event_open, (o.ctx, &t.handle, &t.event, &err))                                         \
     A(kiln_graph_parse, (o.ctx, "x + 1", names, 1, NULL, &t.graph, NULL, &err))                    \
     A(kiln_graph_create, (o.ctx, NULL, &t.graph, &err))                                            \
-    B(kiln_node_input, (o.open, "a", KILN_FLOAT32, 1, "f", 1))                                     \
-    B(kiln_node_output, (o.open, "y", o.node, "f", 1))                                             \
-    B(kiln_node_op1, (KILN_OP_SQRT, o.node, "f", 1))                                               \
-    B(kiln_node_op2, (KILN_OP_ADD, o.node, o.node, "f", 1))                                        \
-    B(kiln_node_op3, (KILN_OP_WHERE, o.node, o.node, o.node, "f", 1))                              \
-    B(kiln_node_cast, (o.node, KILN_FLOAT64, "f", 1))                                              \
+    A(kiln_array_broadcast, (XX, &t.array, &err)) A(kiln_graph_compile, (o.graph, &err))           \
     B(kiln_node_reduce, (KILN_REDUCE_SUM, o.node, NULL, false, KILN_DTYPE_NONE, "f", 1))           \
-    B(kiln_node_matmul, (o.node, o.node, "f", 1)) B(kiln_node_einsum, ("i->", &o.node, 1, "f", 1)) \
-    B(kiln_node_linalg1, ("inv", o.node, 0, "f", 1))                                               \
-    B(kiln_node_linalg2, ("solve", o.node, o.node, 0, "f", 1))                                     \
-    B(kiln_node_elementwise, (o.loop, &o.node, 1, 0, "f", 1))                                      \
+    A(kiln_array_as_strided, (o.x, 1, shape, (const int64_t[]){0}, 0, &t.array, &err))             \
+    A(kiln_array_quantile, (o.x, NULL, 0, KILN_QUANTILE_LINEAR, NULL, &t.array, &err))             \
+    A(kiln_array_rearrange, (KILN_REARRANGE_HSTACK, XY - 1, NULL, 0, &t.array, &err))              \
+    B(kiln_node_rearrange, (KILN_REARRANGE_HSTACK, &o.node, 1, NULL, 0, "f", 1))                   \
+    A(kiln_array_reduce, (KILN_REDUCE_SUM, o.x, NULL, false, &t.array, &err))                      \
+    A(kiln_array_put_along_axis, (o.x, o.x, kiln_arg_int(1), 0, NULL, &err))                       \
+    A(kiln_array_reduce_with, (KILN_REDUCE_SUM, o.x, NULL, &t.array, &err))                        \
+    A(kiln_array_scatter, (o.x, NULL, 0, kiln_arg_int(1), 0, NULL, &err))                          \
+    A(kiln_array_tensordot, (o.x, o.x, NULL, NULL, NULL, &t.array, &err))                          \
+    B(kiln_node_sorting, ("sort", &o.node, 1, NULL, NULL, 0, 0, "f", 1))                           \
+    A(kiln_array_searchsorted, (o.x, o.x, false, NULL, &t.array, &err))                            \
     B(kiln_node_reduction, (o.sum, &o.node, 1, NULL, false, 0, "f", 1))                            \
+    A(kiln_array_take_along_axis, (o.x, o.x, 0, NULL, &t.array, &err))                             \
+    B(kiln_node_op3, (KILN_OP_WHERE, o.node, o.node, o.node, "f", 1))                              \
+    A(kiln_array_sliding_window, (o.x, NULL, shape, &t.array, &err))                               \
+    A(kiln_array_histogram_edges, (o.x, 1, NULL, &t.array, &err))                                  \
+    B(kiln_node_take_along_axis, (o.node, o.node, 0, 0, "f", 1))                                   \
+    A(kiln_array_put, (o.x, o.x, kiln_arg_int(1), NULL, &err))                                     \
+    A(kiln_array_argpartition, (o.x, 0, NULL, &t.array, &err))                                     \
+    B(kiln_node_linalg2, ("solve", o.node, o.node, 0, "f", 1))                                     \
+    B(kiln_node_input, (o.open, "a", KILN_FLOAT32, 1, "f", 1))                                     \
+    A(kiln_array_index, (o.x, NULL, 0, NULL, &t.array, &err))                                      \
+    A(kiln_array_digitize, (o.x, o.x, false, &t.array, &err))                                      \
+    B(kiln_node_elementwise, (o.loop, &o.node, 1, 0, "f", 1))                                      \
+    A(kiln_array_topk, (o.x, 1, NULL, &t.array, NULL, &err))                                       \
+    A(kiln_array_take, (o.x, o.x, 0, NULL, &t.array, &err))                                        \
+    A(kiln_array_partition, (o.x, 0, NULL, &t.array, &err))                                        \
+    B(kiln_node_op2, (KILN_OP_ADD, o.node, o.node, "f", 1))                                        \
+    A(kiln_array_vecmat, (o.x, o.x, NULL, &t.array, &err))                                         \
+    A(kiln_array_matvec, (o.x, o.x, NULL, &t.array, &err))                                         \
+    A(kiln_array_split, (o.x, 0, NULL, 1, &t.array, &err))                                         \
+    A(kiln_array_outer, (o.x, o.x, NULL, &t.array, &err))                                          \
+    A(kiln_array_inner, (o.x, o.x, NULL, &t.array, &err))                                          \
+    B(kiln_node_broadcast_to, (o.node, 1, shape, "f", 1))                                          \
+    A(kiln_array_kron, (o.x, o.x, NULL, &t.array, &err)) B(kiln_node_arange, (o.open, 9, "f", 1))  \
+    A(kiln_array_dot, (o.x, o.x, NULL, &t.array, &err))                                            \
+    A(kiln_array_histogram, (o.x, o.x, &t.array, &err))                                            \
+    A(kiln_array_argsort, (o.x, NULL, &t.array, &err))                                             \
+    B(kiln_node_output, (o.open, "y", o.node, "f", 1))                                             \
+    B(kiln_node_take, (o.node, o.node, 0, 0, "f", 1))                                              \
+    A(kiln_array_median, (o.x, NULL, &t.array, &err))                                              \
+    B(kiln_node_cast, (o.node, KILN_FLOAT64, "f", 1))                                              \
+    B(kiln_node_index, (o.node, NULL, 0, 0, "f", 1))                                               \
+    A(kiln_array_bincount, (o.x, 0, &t.array, &err))                                               \
+    B(kiln_node_slice, (o.node, 0, 0, 5, 1, "f", 1))                                               \
+    B(kiln_node_linalg1, ("inv", o.node, 0, "f", 1))                                               \
+    B(kiln_node_op1, (KILN_OP_SQRT, o.node, "f", 1))                                               \
+    A(kiln_array_sort, (o.x, NULL, &t.array, &err))                                                \
+    B(kiln_node_matmul, (o.node, o.node, "f", 1)) B(kiln_node_einsum, ("i->", &o.node, 1, "f", 1)) \
     B(kiln_node_transpose, (o.node, NULL, "f", 1)) B(kiln_node_newaxis, (o.node, 0, "f", 1))       \
     B(kiln_node_flip, (o.node, 0, "f", 1)) B(kiln_node_select, (o.node, 0, 1, "f", 1))             \
-    B(kiln_node_slice, (o.node, 0, 0, 5, 1, "f", 1))                                               \
-    B(kiln_node_broadcast_to, (o.node, 1, shape, "f", 1))                                          \
     B(kiln_node_reshape, (o.node, 1, shape, "f", 1)) B(kiln_node_iota, (o.node, 0, "f", 1))        \
-    B(kiln_node_arange, (o.open, 9, "f", 1))                                                       \
     B(kiln_random_node, (o.open, KILN_DRAW_RANDOM, o.node, o.node, NULL, 0, KILN_FLOAT32, NULL, 1, \
                          shape, "f", 1))                                                           \
     A(kiln_random_array, (&t.random, o.ctx, KILN_DRAW_RANDOM, NULL, 0, KILN_FLOAT32, 1, shape,     \
                           &t.array, &err))                                                         \
     A(kiln_random_fill, (&t.random, KILN_DRAW_RANDOM, NULL, 0, NULL, o.x, &err))                   \
     A(kiln_random_shuffle, (&t.random, o.x, &t.array, &err))                                       \
-    A(kiln_array_take, (o.x, o.x, 0, NULL, &t.array, &err))                                        \
-    A(kiln_array_take_along_axis, (o.x, o.x, 0, NULL, &t.array, &err))                             \
-    A(kiln_array_index, (o.x, &(kiln_subscript){.kind = KILN_SUBSCRIPT_ELLIPSIS}, 1, NULL,         \
-                         &t.array, &err))                                                          \
-    B(kiln_node_take, (o.node, o.node, 0, KILN_INDEX_CHECK, "f", 1))                               \
-    B(kiln_node_take_along_axis, (o.node, o.node, 0, KILN_INDEX_CHECK, "f", 1))                    \
-    B(kiln_node_index, (o.node, NULL, 0, KILN_INDEX_CHECK, "f", 1))                                \
-    B(kiln_node_rearrange, (KILN_REARRANGE_HSTACK, &o.node, 1, NULL, 0, "f", 1))                   \
-    A(kiln_array_rearrange, (KILN_REARRANGE_HSTACK, XY - 1, NULL, 0, &t.array, &err))              \
-    A(kiln_array_sort, (o.x, NULL, &t.array, &err))                                                \
     A(kiln_array_lexsort, (XX, &t.array, &err)) A(kiln_array_isin, (o.x, o.x, &t.array, &err))     \
-    A(kiln_array_bincount, (o.x, 0, &t.array, &err))                                               \
-    A(kiln_array_histogram, (o.x, o.x, &t.array, &err))                                            \
-    A(kiln_array_histogram_edges, (o.x, 1, NULL, &t.array, &err))                                  \
-    A(kiln_array_digitize, (o.x, o.x, false, &t.array, &err))                                      \
-    A(kiln_array_topk, (o.x, 1, NULL, &t.array, NULL, &err))                                       \
-    A(kiln_array_partition, (o.x, 0, NULL, &t.array, &err))                                        \
-    A(kiln_array_argpartition, (o.x, 0, NULL, &t.array, &err))                                     \
-    A(kiln_array_median, (o.x, NULL, &t.array, &err))                                              \
-    A(kiln_array_quantile, (o.x, NULL, 0, KILN_QUANTILE_LINEAR, NULL, &t.array, &err))             \
-    A(kiln_array_searchsorted, (o.x, o.x, false, NULL, &t.array, &err))                            \
-    B(kiln_node_sorting, ("sort", &o.node, 1, NULL, NULL, 0, 0, "f", 1))                           \
-    A(kiln_array_argsort, (o.x, NULL, &t.array, &err))                                             \
-    A(kiln_array_as_strided, (o.x, 1, shape, (const int64_t[]){0}, 0, &t.array, &err))             \
-    A(kiln_array_sliding_window, (o.x, NULL, shape, &t.array, &err))                               \
-    A(kiln_array_split, (o.x, 0, NULL, 1, &t.array, &err))                                         \
-    A(kiln_array_broadcast, (XX, &t.array, &err)) A(kiln_graph_compile, (o.graph, &err))           \
     A(kiln_graph_run, (o.graph, XY, NULL, &err))                                                   \
     A(kiln_graph_prepare, (o.graph, XY, NULL, &t.launch, &err))                                    \
     A(kiln_graph_kernel_count, (o.graph, XY, &t.count, &err))                                      \
@@ -292,16 +302,7 @@ static const kiln_raw_call_options one_thread = {
     A(kiln_reduction_prepare, (o.sum, XY, NULL, &t.launch, &err))                                  \
     A(kiln_reduction_source, (o.sum, XY, NULL, &t.text, &err))                                     \
     A(kiln_reduction_prefetch, (o.sum, XY, NULL, &t.ahead, &err))                                  \
-    A(kiln_array_reduce, (KILN_REDUCE_SUM, o.x, NULL, false, &t.array, &err))                      \
-    A(kiln_array_reduce_with, (KILN_REDUCE_SUM, o.x, NULL, &t.array, &err))                        \
     A(kiln_matmul, (o.x, o.x, NULL, &t.array, &err))                                               \
-    A(kiln_array_dot, (o.x, o.x, NULL, &t.array, &err))                                            \
-    A(kiln_array_inner, (o.x, o.x, NULL, &t.array, &err))                                          \
-    A(kiln_array_outer, (o.x, o.x, NULL, &t.array, &err))                                          \
-    A(kiln_array_kron, (o.x, o.x, NULL, &t.array, &err))                                           \
-    A(kiln_array_matvec, (o.x, o.x, NULL, &t.array, &err))                                         \
-    A(kiln_array_vecmat, (o.x, o.x, NULL, &t.array, &err))                                         \
-    A(kiln_array_tensordot, (o.x, o.x, NULL, NULL, NULL, &t.array, &err))                          \
     A(kiln_array_einsum, ("i->", XX, NULL, &t.array, &err))                                        \
     A(kiln_array_einsum_path, ("i->", XX, &t.text, &err))                                          \
     A(kiln_linalg_multi_dot, (XX_TWICE, NULL, &t.array, &err))                                     \
@@ -396,8 +397,8 @@ static const char *const free_of_objects[] = {
     "kiln_reduce_op_name", "kiln_scan_op_name", "kiln_status_name", "kiln_status_string",
     "kiln_error_clear", "kiln_error_print", "kiln_dtype_*", "kiln_cache_*", "kiln_*_options_init",
     "kiln_benchmark_to_string", "kiln_linalg_list", "kiln_draw_name", "kiln_random_init",
-    "kiln_rearrangement_name", "kiln_subscript_*", "kiln_random_key", "kiln_random_split", "kiln_random_jump",
-    "kiln_scope_*",
+    "kiln_rearrangement_name", "kiln_random_key", "kiln_random_split", "kiln_random_jump",
+    "kiln_scope_*", "kiln_subscript_*",
 };
 
 static char npy_path[64], other_path[64];

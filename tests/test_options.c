@@ -69,6 +69,7 @@ static void test_options__start_empty_within_their_size(void **state)
     CHECK_INIT(kiln_benchmark_options, kiln_benchmark_options_init, KILN_BENCHMARK_OPTIONS_INIT);
     CHECK_INIT(kiln_graph_options, kiln_graph_options_init, KILN_GRAPH_OPTIONS_INIT);
     CHECK_INIT(kiln_graph_call_options, kiln_graph_call_options_init, KILN_GRAPH_CALL_OPTIONS_INIT);
+    CHECK_INIT(kiln_scatter_options, kiln_scatter_options_init, KILN_SCATTER_OPTIONS_INIT);
     CHECK_INIT(kiln_index_options, kiln_index_options_init, KILN_INDEX_OPTIONS_INIT);
     CHECK_INIT(kiln_module_options, kiln_module_options_init, KILN_MODULE_OPTIONS_INIT);
     CHECK_INIT(kiln_raw_call_options, kiln_raw_call_options_init, KILN_RAW_CALL_OPTIONS_INIT);
@@ -121,6 +122,7 @@ static void test_options__of_zeros_are_answered_with_the_macro_to_use(void **sta
     const kiln_linalg_options linalg_zero = {0};
     const kiln_sort_options sort_zero = {0};
     const kiln_index_options index_zero = {0};
+    const kiln_scatter_options scatter_zero = {0};
     test_env *t = *state;
     kiln_context *context = NULL;
     kiln_stream *stream = NULL;
@@ -141,6 +143,8 @@ static void test_options__of_zeros_are_answered_with_the_macro_to_use(void **sta
     ZEROS(kiln_event_create(t->ctx, &event_zero, &event, &t->err), "KILN_EVENT_OPTIONS_INIT");
     ZEROS(kiln_array_to_dlpack(x, &dlpack_zero, &tensor, &t->err), "KILN_DLPACK_OPTIONS_INIT");
     ZEROS(kiln_linalg_inv(x, &linalg_zero, &x, &t->err), "KILN_LINALG_OPTIONS_INIT");
+    ZEROS(kiln_array_put(x, x, kiln_arg_int(1), &scatter_zero, &t->err),
+          "KILN_SCATTER_OPTIONS_INIT");
     ZEROS(kiln_array_take(x, x, 0, &index_zero, &x, &t->err), "KILN_INDEX_OPTIONS_INIT");
     ZEROS(kiln_array_sort(x, &sort_zero, &x, &t->err), "KILN_SORT_OPTIONS_INIT");
     ZEROS(kiln_matmul(x, x, &matmul_zero, &x, &t->err), "KILN_MATMUL_OPTIONS_INIT");

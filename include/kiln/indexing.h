@@ -1,6 +1,6 @@
 /**
  * @file kiln/indexing.h
- * @brief Elements that index arrays name: x[i], take, take_along_axis.
+ * @brief Elements that index arrays name: x[i], take, take_along_axis; x[i] = v, sums at indices.
  *
  *     const int32_t numbers[] = {3, 0, -1};
  *     kiln_array *i = NULL, *rows = NULL, *corner = NULL;
@@ -26,6 +26,7 @@
 #ifndef KILN_INDEXING_H
 #define KILN_INDEXING_H
 
+#include "kiln/arg.h"
 #include "kiln/array.h"
 #include "kiln/node.h"
 
@@ -65,7 +66,32 @@ typedef struct kiln_index_options {
 
 #define KILN_INDEX_OPTIONS_INIT {sizeof(kiln_index_options), NULL, KILN_INDEX_CHECK}
 
+/** How values change the elements that indices name. Values are pinned. */
+typedef enum kiln_scatter {
+    KILN_SCATTER_SET = 0,      /**< x[i] = v: of several values for an element the last in C-order. */
+    KILN_SCATTER_ADD = 1,      /**< Each value is added. */
+    KILN_SCATTER_MULTIPLY = 2, /**< Each value is multiplied by. */
+    KILN_SCATTER_MINIMUM = 3,  /**< The least of the element and its values; NaN is less than all. */
+    KILN_SCATTER_MAXIMUM = 4,  /**< The greatest; NaN is greater than all. */
+    KILN_SCATTER_REDUCE = 5    /**< The option `reduce`. */
+} kiln_scatter;
+
+/** Choices for functions that scatter. Zero in a field means its default. */
+typedef struct kiln_scatter_options {
+    size_t struct_size;   /**< sizeof(kiln_scatter_options) as the caller compiled it. */
+    kiln_index_mode mode; /**< What becomes of indices out of range. */
+    bool fast;            /**< Any order will do: results may differ from run to run. */
+    const char *reduce;   /**< KILN_SCATTER_REDUCE: an expression of `a` and `b` of the array's type,
+                               as "a > b ? a : b". It has to be associative: values are combined
+                               with each other first, in C-order, and then with the element. */
+} kiln_scatter_options;
+
+#define KILN_SCATTER_OPTIONS_INIT {sizeof(kiln_scatter_options), KILN_INDEX_CHECK, false, NULL}
+
 KILN_EXTERN_C_BEGIN
+
+/** As the macro, for languages without it; pass sizeof(*opts). */
+KILN_API void kiln_scatter_options_init(kiln_scatter_options *opts, size_t struct_size);
 
 /** As the macro, for languages without it; pass sizeof(*opts). */
 KILN_API void kiln_index_options_init(kiln_index_options *opts, size_t struct_size);
@@ -125,6 +151,42 @@ KILN_API KILN_NODISCARD kiln_status kiln_array_index(const kiln_array *array,
                                                      const kiln_subscript *subscripts, size_t count,
                                                      const kiln_index_options *opts,
                                                      kiln_array **out, kiln_error *err);
+
+/* ---- in place ------------------------------------------------------------------------------ */
+
+/**
+ * x[...] = v, x[...] += v and their like in place, where several values may name one element.
+ *
+ * Results are the same bits in each run and on every device unless `fast` is set: sums and products of floating
+ * point are added up in an order that follows from the indices alone. Integers, and all that is
+ * fast, change each element by an atomic operation. An index out of range leaves its value out.
+ * Enqueued on the context's stream.
+ *
+ * @param values  An array that broadcasts to the shape of x[...], cast as kiln_array_cast() does, or a
+ *                number.
+ * @param opts    May be NULL.
+ * @return as kiln_array_index(); ERR_OUTPUT for an array that cannot be written; ERR_SHAPE for values
+ *         that do not broadcast.
+ */
+KILN_API KILN_NODISCARD kiln_status kiln_array_scatter(kiln_array *array,
+                                                       const kiln_subscript *subscripts,
+                                                       size_t count, kiln_arg values,
+                                                       kiln_scatter what,
+                                                       const kiln_scatter_options *opts,
+                                                       kiln_error *err);
+
+/** NumPy's put, of elements that count in C-order; values broadcast to the shape of the indices. */
+KILN_API KILN_NODISCARD kiln_status kiln_array_put(kiln_array *array, const kiln_array *indices,
+                                                   kiln_arg values,
+                                                   const kiln_scatter_options *opts,
+                                                   kiln_error *err);
+
+/** NumPy's put_along_axis: array[a, indices[a, b, c], c] = values[a, b, c] for axis 1 of three. */
+KILN_API KILN_NODISCARD kiln_status kiln_array_put_along_axis(kiln_array *array,
+                                                              const kiln_array *indices,
+                                                              kiln_arg values, int axis,
+                                                              const kiln_scatter_options *opts,
+                                                              kiln_error *err);
 
 /* ---- in graphs ------------------------------------------------------------------------------ */
 

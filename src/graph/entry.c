@@ -13,6 +13,7 @@
  * memory of its value.
  */
 #include "graph/graph.h"
+#include "indexing/indexing.h"
 
 /* ---- recognising layouts ------------------------------------------------------------------------- */
 
@@ -186,17 +187,7 @@ static kiln_status make_view(const kiln_graph *graph, const kiln__step_param *pa
     return KILN_OK;
 }
 
-/* The memory that the device's kernels report to, as an array. */
-static kiln_status make_report(const kiln_graph *graph, kiln_array **out, kiln_error *err)
-{
-    static const int64_t shape[] = {KILN__REPORT_SHAPE};
-    int64_t *words = NULL;
-
-    _Static_assert((int)KILN__REPORT_SHAPE == (int)KILN__REPORT_WORDS, "one report, one size");
-    KILN_CHECK(kiln__device_report(graph->device, &words, err));
-    return kiln_array_wrap(graph->ctx, KILN_INT64, 1, shape, NULL, words, NULL,
-                           KILN__REPORT_WORDS * sizeof *words, NULL, NULL, out, err);
-}
+_Static_assert((int)KILN__REPORT_SHAPE == (int)KILN__REPORT_WORDS, "one report, one size");
 
 static kiln_status bind_step(kiln_graph *graph, const kiln__step *step, kiln__bound_step *bound,
                              kiln_array **report, kiln_error *err)
@@ -210,7 +201,7 @@ static kiln_status bind_step(kiln_graph *graph, const kiln__step *step, kiln__bo
     bound->keepdims = step->keepdims;
     for (size_t p = 0; p < step->param_count; p++) {
         if (step->params[p].kind == KILN__VALUE_REPORT && *report == NULL)
-            KILN_CHECK(make_report(graph, report, err));
+            KILN_CHECK(kiln__report_array(graph->ctx, report, err));
         KILN_CHECK(make_view(graph, &step->params[p], &bound->views[p], err));
         bound->view_bytes += bound->views[p].bytes;
     }

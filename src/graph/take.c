@@ -126,10 +126,14 @@ kiln_status kiln_array_index(const kiln_array *array, const kiln_subscript *subs
                              size_t count, const kiln_index_options *opts, kiln_array **out,
                              kiln_error *err)
 {
-    gather g = {.name = "index", .array = array, .subscripts = subscripts, .count = count};
+    static const kiln_subscript none[1];
+    gather g = {.name = "index",
+                .array = array,
+                .subscripts = count > 0 ? subscripts : none,
+                .count = count};
 
     KILN_CHECK_NULL(out, err);
-    if (subscripts == NULL)
+    if (count > 0)
         KILN_CHECK_NULL(subscripts, err);
     if (count > SUBSCRIPTS_MAX)
         return kiln__fail(err, KILN_ERR_AXIS, "index: %zu subscripts", count);

@@ -6,6 +6,8 @@
  *
  * masks.c      where masks are true and arrays not zero; values into such places
  * subscript.c  subscripts by what stands in the brackets
+ * report.c     what kernels report indices out of range to
+ * scatter.c    x[i] = v and sums at indices, in place
  *
  * What takes elements by indices is in src/graph (take.c), because a graph does it.
  *
@@ -18,6 +20,10 @@
 #include "kernel/kernel.h"
 #include "kiln/indexing.h"
 #include "kiln/select.h"
+#include "sorting/sorting.h"
+
+/* An array over the memory that kernels of the context's device report to. (report.c) */
+kiln_status kiln__report_array(kiln_context *ctx, kiln_array **out, kiln_error *err);
 
 /* What functions of masks give. */
 typedef enum kiln__chooser {

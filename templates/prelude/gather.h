@@ -73,3 +73,25 @@ template <class T> KILN_FN T kiln_at(const T *base, long long at)
 {
     return at == kiln_nowhere ? T() : *(const T *)((const char *)base + at);
 }
+
+//% section change needs gather when kiln_change
+// change: the element `at` bytes behind the first one, combined with a value.
+template <class T, class F>
+KILN_FN void kiln_change(const T *first, long long at, T v, F join)
+{
+    T *p = (T *)((char *)first + at);
+    *p = join(*p, v);
+}
+
+//% section change_atomic needs gather atomics when kiln_change_atomic
+template <class T, class F>
+KILN_FN void kiln_change_atomic(const T *first, long long at, T v, F join)
+{
+    kiln__atomic_update((T *)((char *)first + at), [=](T old) -> T { return join(old, v); });
+}
+
+//% section change_add needs gather atomicAdd when kiln_change_add
+template <class T> KILN_FN void kiln_change_add(const T *first, long long at, T v)
+{
+    atomicAdd((T *)((char *)first + at), v);
+}

@@ -1,0 +1,385 @@
+/*
+ * test_scatter.c - x[i] = v, sums, products, minima and maxima at indices, against plain loops.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "test_env.h"
+
+enum { PLACES = 97, VALUES = 5000 };
+
+/* Indices of so many places, negative ones among them, and values that are whole numbers. */
+typedef struct data {
+    int32_t index[VALUES];
+    float value[VALUES];
+    kiln_array *i, *v;
+} data;
+
+static void data_make(test_env *t, data *d, int64_t count, int64_t places, kiln_dtype dtype)
+{
+    kiln_array *v = NULL;
+
+    for (int64_t k = 0; k < count; k++) {
+        d->index[k] = (int32_t)test_random_below(t, (uint64_t)(2 * places)) - (int32_t)places;
+        d->value[k] = (float)((int)test_random_below(t, 7) - (dtype == KILN_UINT8 ? 0 : 3));
+    }
+    OK(t, kiln_array_from_host(t->ctx, KILN_INT32, 1, &count, d->index, NULL, &d->i, &t->err));
+    OK(t, kiln_array_from_host(t->ctx, KILN_FLOAT32, 1, &count, d->value, NULL, &v, &t->err));
+    OK(t, kiln_array_cast(v, dtype, &d->v, &t->err));
+    kiln_array_release(v);
+}
+
+static void data_free(data *d)
+{
+    kiln_array_release(d->i);
+    kiln_array_release(d->v);
+}
+
+static float *to_floats(test_env *t, const kiln_array *x)
+{
+    const size_t bytes = (size_t)kiln_array_size(x) * sizeof(float);
+    float *out = malloc(bytes + 1);
+    kiln_array *y = NULL;
+
+    OK(t, kiln_array_cast(x, KILN_FLOAT32, &y, &t->err));
+    OK(t, kiln_array_to_host(y, out, bytes, NULL, &t->err));
+    kiln_array_release(y);
+    return out;
+}
+
+static double combine(kiln_scatter what, double a, double b)
+{
+    switch (what) {
+    case KILN_SCATTER_ADD:
+        return a + b;
+    case KILN_SCATTER_MULTIPLY:
+        return a * b;
+    case KILN_SCATTER_MINIMUM:
+        return b < a ? b : a;
+    case KILN_SCATTER_MAXIMUM:
+    case KILN_SCATTER_REDUCE:
+        return b > a ? b : a;
+    default:
+        return b;
+    }
+}
+
+/* Whole numbers, so that sums of any order are equal; products stay small in so few places. */
+static void check(test_env *t, kiln_dtype dtype, kiln_scatter what, bool fast)
+{
+    const int64_t places = what == KILN_SCATTER_MULTIPLY ? 4000 : PLACES;
+    const int64_t count = what == KILN_SCATTER_MULTIPLY ? 2000 : VALUES;
+    kiln_scatter_options opts = KILN_SCATTER_OPTIONS_INIT;
+    kiln_array *x = NULL;
+    static double want[4000];
+    static data d;
+
+    opts.fast = fast;
+    opts.reduce = "b > a ? b : a";
+    data_make(t, &d, count, places, dtype);
+    OK(t, kiln_array_ones(t->ctx, dtype, 1, &places, &x, &t->err));
+    const kiln_subscript at = kiln_subscript_array(d.i);
+    OK(t, kiln_array_scatter(x, &at, 1, kiln_arg_array(d.v), what, &opts, &t->err));
+    for (int64_t k = 0; k < places; k++)
+        want[k] = 1;
+    for (int64_t k = 0; k < count; k++) {
+        const int64_t p = d.index[k] < 0 ? d.index[k] + places : d.index[k];
+        want[p] = combine(what, want[p], d.value[k]);
+    }
+    float *got = to_floats(t, x);
+    for (int64_t k = 0; k < places; k++) {
+        const double expected = dtype == KILN_UINT8 ? (double)((int)want[k] & 255) : want[k];
+        CHECK(got[k] == expected, "%s, combination %d: place %d is %g, not %g",
+              kiln_dtype_name(dtype), (int)what, (int)k, got[k], expected);
+    }
+    free(got);
+    kiln_array_release(x);
+    data_free(&d);
+}
+
+static void test_scatter__each_dtype_combines_all_values(void **state)
+{
+    static const kiln_dtype dtypes[] = {KILN_FLOAT32, KILN_INT32, KILN_UINT8, KILN_COMPLEX64};
+    test_env *t = *state;
+
+    for (size_t k = 0; k < COUNT(dtypes); k++) {
+        check(t, dtypes[k], KILN_SCATTER_SET, false);
+        check(t, dtypes[k], KILN_SCATTER_ADD, false);
+    }
+    check(t, KILN_FLOAT64, KILN_SCATTER_MULTIPLY, false);
+    check(t, KILN_FLOAT64, KILN_SCATTER_MINIMUM, false);
+    check(t, KILN_FLOAT32, KILN_SCATTER_MAXIMUM, false);
+    check(t, KILN_INT64, KILN_SCATTER_MAXIMUM, false);
+    check(t, KILN_FLOAT32, KILN_SCATTER_REDUCE, false);
+}
+
+static void test_scatter__in_any_order_when_asked(void **state)
+{
+    test_env *t = *state;
+
+    check(t, KILN_FLOAT32, KILN_SCATTER_ADD, true);
+    check(t, KILN_COMPLEX64, KILN_SCATTER_ADD, true);
+    check(t, KILN_FLOAT64, KILN_SCATTER_MAXIMUM, true);
+    check(t, KILN_INT32, KILN_SCATTER_REDUCE, true);
+}
+
+/* Sums of numbers that are rounded: the same bits every time, and near the exact ones. */
+static void test_scatter__sums_are_reproducible(void **state)
+{
+    test_env *t = *state;
+    const int64_t count = VALUES, places = 7;
+    float first[7], got[7];
+    double want[7] = {0};
+    static float values[VALUES];
+    static int64_t index[VALUES];
+    kiln_array *i = NULL, *v = NULL;
+
+    for (int k = 0; k < VALUES; k++) {
+        values[k] = (float)test_random_below(t, 1000003) * 1.7e-6f - 0.3f;
+        index[k] = k < 3000 ? 5 : (int64_t)test_random_below(t, 7); /* a run over many chunks */
+        want[index[k]] += values[k];
+    }
+    OK(t, kiln_array_from_host(t->ctx, KILN_INT64, 1, &count, index, NULL, &i, &t->err));
+    OK(t, kiln_array_from_host(t->ctx, KILN_FLOAT32, 1, &count, values, NULL, &v, &t->err));
+    for (int run = 0; run < 3; run++) {
+        kiln_array *x = NULL;
+        OK(t, kiln_array_zeros(t->ctx, KILN_FLOAT32, 1, &places, &x, &t->err));
+        const kiln_subscript at = kiln_subscript_array(i);
+        OK(t, kiln_array_scatter(x, &at, 1, kiln_arg_array(v), KILN_SCATTER_ADD, NULL, &t->err));
+        OK(t, kiln_array_to_host(x, run == 0 ? first : got, sizeof got, NULL, &t->err));
+        if (run > 0)
+            assert_memory_equal(first, got, sizeof got);
+        kiln_array_release(x);
+    }
+    for (int k = 0; k < 7; k++)
+        CHECK(fabs(first[k] - want[k]) < 1e-3, "place %d is %g, not %g", k, first[k], want[k]);
+    kiln_array_release(i);
+    kiln_array_release(v);
+}
+
+/* ---- several axes ---- */
+
+/* x[i, 1:4, j] += v for x of (5, 6, 4), of any memory order: broadcast indices come first. */
+static void check_axes(test_env *t, kiln_scatter what, bool turned, bool fast)
+{
+    const int64_t shape[] = {5, 6, 4}, two[] = {3, 1}, one = 2, out[] = {3, 2, 3};
+    static const int32_t i[] = {4, 0, -1};
+    static const uint8_t j[] = {3, 0};
+    kiln_scatter_options opts = KILN_SCATTER_OPTIONS_INIT;
+    kiln_array *x = NULL, *y = NULL, *ia = NULL, *ja = NULL, *v = NULL;
+    float values[18], want[120];
+
+    opts.fast = fast;
+    for (int k = 0; k < 18; k++)
+        values[k] = (float)(k + 1);
+    OK(t, kiln_array_ones(t->ctx, KILN_FLOAT32, 3, turned ? (const int64_t[]){4, 6, 5} : shape, &y,
+                          &t->err));
+    if (turned)
+        OK(t, kiln_array_transpose(y, NULL, &x, &t->err));
+    else
+        x = kiln_array_retain(y);
+    OK(t, kiln_array_from_host(t->ctx, KILN_INT32, 2, two, i, NULL, &ia, &t->err));
+    OK(t, kiln_array_from_host(t->ctx, KILN_UINT8, 1, &one, j, NULL, &ja, &t->err));
+    OK(t, kiln_array_from_host(t->ctx, KILN_FLOAT32, 3, out, values, NULL, &v, &t->err));
+    const kiln_subscript at[] = {kiln_subscript_array(ia), kiln_subscript_slice(1, 4, 1),
+                                 kiln_subscript_array(ja)};
+    OK(t, kiln_array_scatter(x, at, 3, kiln_arg_array(v), what, &opts, &t->err));
+    for (int k = 0; k < 120; k++)
+        want[k] = 1;
+    for (int a = 0; a < 3; a++)
+        for (int b = 0; b < 2; b++)
+            for (int c = 0; c < 3; c++) {
+                float *e = &want[(((i[a] + 5) % 5) * 6 + 1 + c) * 4 + j[b]];
+                *e = (float)combine(what, *e, values[(a * 2 + b) * 3 + c]);
+            }
+    float *got = to_floats(t, x);
+    for (int k = 0; k < 120; k++)
+        CHECK(got[k] == want[k], "element %d is %g, not %g", k, got[k], want[k]);
+    free(got);
+    kiln_array_release(x);
+    kiln_array_release(y);
+    kiln_array_release(ia);
+    kiln_array_release(ja);
+    kiln_array_release(v);
+}
+
+static void test_scatter__several_axes_and_slices(void **state)
+{
+    test_env *t = *state;
+
+    check_axes(t, KILN_SCATTER_ADD, false, false);
+    check_axes(t, KILN_SCATTER_ADD, true, true);
+    check_axes(t, KILN_SCATTER_SET, true, false);
+}
+
+/* Rows of values: one place for each row. */
+static void test_scatter__rows_are_added(void **state)
+{
+    test_env *t = *state;
+    const int64_t shape[] = {9, 7}, values[] = {700, 7}, count = 700;
+    static float v[4900], want[63];
+    static int16_t i[700];
+    kiln_array *x = NULL, *ia = NULL, *va = NULL;
+
+    memset(want, 0, sizeof want);
+    for (int k = 0; k < 700; k++)
+        i[k] = (int16_t)test_random_below(t, k < 300 ? 1 : 9);
+    for (int k = 0; k < 4900; k++) {
+        v[k] = (float)((int)test_random_below(t, 9) - 4);
+        want[i[k / 7] * 7 + k % 7] += v[k];
+    }
+    OK(t, kiln_array_zeros(t->ctx, KILN_FLOAT32, 2, shape, &x, &t->err));
+    OK(t, kiln_array_from_host(t->ctx, KILN_INT16, 1, &count, i, NULL, &ia, &t->err));
+    OK(t, kiln_array_from_host(t->ctx, KILN_FLOAT32, 2, values, v, NULL, &va, &t->err));
+    const kiln_subscript at = kiln_subscript_array(ia);
+    OK(t, kiln_array_scatter(x, &at, 1, kiln_arg_array(va), KILN_SCATTER_ADD, NULL, &t->err));
+    float *got = to_floats(t, x);
+    for (int k = 0; k < 63; k++)
+        CHECK(got[k] == want[k], "element %d is %g, not %g", k, got[k], want[k]);
+    free(got);
+    kiln_array_release(x);
+    kiln_array_release(ia);
+    kiln_array_release(va);
+}
+
+/* ---- put and put_along_axis ---- */
+
+static void test_scatter__put_is_numpys(void **state)
+{
+    test_env *t = *state;
+    const int64_t shape[] = {3, 4}, three = 3, along[] = {3, 1};
+    static const int32_t i[] = {5, -1, 5}, best[] = {2, 0, 3};
+    static const float v[] = {7, 8, 9};
+    float want[12] = {0};
+    kiln_array *x = NULL, *y = NULL, *ia = NULL, *va = NULL, *ba = NULL;
+
+    OK(t, kiln_array_zeros(t->ctx, KILN_FLOAT32, 2, (const int64_t[]){4, 3}, &y, &t->err));
+    OK(t, kiln_array_transpose(y, NULL, &x, &t->err));
+    OK(t, kiln_array_from_host(t->ctx, KILN_INT32, 1, &three, i, NULL, &ia, &t->err));
+    OK(t, kiln_array_from_host(t->ctx, KILN_FLOAT32, 1, &three, v, NULL, &va, &t->err));
+    OK(t, kiln_array_from_host(t->ctx, KILN_INT32, 2, along, best, NULL, &ba, &t->err));
+    assert_int_equal(kiln_array_shape(x)[0], shape[0]);
+    OK(t, kiln_array_put(x, ia, kiln_arg_array(va), NULL, &t->err));
+    want[5] = 9;
+    want[11] = 8;
+    OK(t, kiln_array_put_along_axis(x, ba, kiln_arg_float(-1), 1, NULL, &t->err));
+    for (int k = 0; k < 3; k++)
+        want[4 * k + best[k]] = -1;
+    float *got = to_floats(t, x);
+    assert_memory_equal(got, want, sizeof want);
+    free(got);
+    kiln_array_release(x);
+    kiln_array_release(y);
+    kiln_array_release(ia);
+    kiln_array_release(va);
+    kiln_array_release(ba);
+}
+
+/* x[i] = x: values in the array's own memory are read first. */
+static void test_scatter__values_may_be_of_the_array(void **state)
+{
+    test_env *t = *state;
+    const int64_t count = 1000;
+    static int32_t turned[1000], got[1000];
+    kiln_array *x = test_ramp(t, 1, &count), *i = NULL;
+
+    for (int k = 0; k < 1000; k++)
+        turned[k] = 999 - k;
+    OK(t, kiln_array_from_host(t->ctx, KILN_INT32, 1, &count, turned, NULL, &i, &t->err));
+    const kiln_subscript at = kiln_subscript_array(i), own = kiln_subscript_array(x);
+    OK(t, kiln_array_scatter(x, &at, 1, kiln_arg_array(x), KILN_SCATTER_SET, NULL, &t->err));
+    OK(t, kiln_array_to_host(x, got, sizeof got, NULL, &t->err));
+    assert_memory_equal(got, turned, sizeof got);
+    OK(t, kiln_array_scatter(x, &own, 1, kiln_arg_array(i), KILN_SCATTER_ADD, NULL, &t->err));
+    OK(t, kiln_array_to_host(x, got, sizeof got, NULL, &t->err));
+    for (int k = 0; k < 1000; k++)
+        assert_int_equal(got[k], turned[k] + k);
+    kiln_array_release(x);
+    kiln_array_release(i);
+}
+
+/* ---- what is refused ---- */
+
+static void test_scatter__indices_out_of_range_are_left_out(void **state)
+{
+    test_env *t = *state;
+    const int64_t four = 4, three = 3;
+    static const int32_t i[] = {1, 4, -4};
+    int32_t got[4];
+
+    for (int fast = 0; fast < 2; fast++) {
+        kiln_scatter_options opts = KILN_SCATTER_OPTIONS_INIT;
+        kiln_array *x = test_ramp(t, 1, &four), *ia = NULL;
+        opts.fast = fast != 0;
+        OK(t, kiln_array_from_host(t->ctx, KILN_INT32, 1, &three, i, NULL, &ia, &t->err));
+        const kiln_subscript at = kiln_subscript_array(ia);
+        OK(t, kiln_array_scatter(x, &at, 1, kiln_arg_int(9), KILN_SCATTER_SET, &opts, &t->err));
+        FAILS(t, KILN_ERR_INDEX, kiln_context_synchronize(t->ctx, &t->err), "index 4",
+              "index array 1", "4 elements", "element 1");
+        OK(t, kiln_array_to_host(x, got, sizeof got, NULL, &t->err));
+        assert_memory_equal(got, ((const int32_t[]){9, 9, 2, 3}), sizeof got);
+        opts.mode = KILN_INDEX_CLIP;
+        OK(t, kiln_array_scatter(x, &at, 1, kiln_arg_int(5), KILN_SCATTER_SET, &opts, &t->err));
+        OK(t, kiln_array_to_host(x, got, sizeof got, NULL, &t->err));
+        assert_memory_equal(got, ((const int32_t[]){5, 5, 2, 5}), sizeof got);
+        kiln_array_release(x);
+        kiln_array_release(ia);
+    }
+}
+
+static void test_scatter__mistakes_are_refused(void **state)
+{
+    test_env *t = *state;
+    const int64_t shape[] = {4, 3}, four = 4, three = 3;
+    kiln_array *x = test_ramp(t, 2, shape), *i = test_ramp(t, 1, &four);
+    kiln_array *j = test_ramp(t, 1, &three), *f = NULL, *wide = NULL;
+    kiln_scatter_options opts = KILN_SCATTER_OPTIONS_INIT;
+
+    OK(t, kiln_array_ones(t->ctx, KILN_FLOAT32, 1, &four, &f, &t->err));
+    OK(t, kiln_array_broadcast_to(j, 2, shape, &wide, &t->err));
+    const kiln_subscript at = kiln_subscript_array(i), real = kiln_subscript_array(f);
+    const kiln_subscript both[] = {at, kiln_subscript_array(j)};
+    const kiln_subscript many[] = {at, kiln_subscript_slice(0, 1, 1), at};
+    const kiln_arg one = kiln_arg_int(1);
+    FAILS(t, KILN_ERR_DTYPE, kiln_array_scatter(x, &real, 1, one, KILN_SCATTER_SET, NULL, &t->err),
+          "float32", "integers");
+    FAILS(t, KILN_ERR_SHAPE, kiln_array_scatter(x, both, 2, one, KILN_SCATTER_SET, NULL, &t->err),
+          "index array 2", "broadcast");
+    FAILS(t, KILN_ERR_AXIS, kiln_array_scatter(x, many, 3, one, KILN_SCATTER_SET, NULL, &t->err),
+          "axis 2");
+    FAILS(t, KILN_ERR_SHAPE,
+          kiln_array_scatter(x, &at, 1, kiln_arg_array(i), KILN_SCATTER_SET, NULL, &t->err), "4");
+    FAILS(t, KILN_ERR_OUTPUT,
+          kiln_array_scatter(wide, &at, 1, one, KILN_SCATTER_SET, NULL, &t->err), "broadcast");
+    FAILS(t, KILN_ERR_NULL, kiln_array_scatter(x, &at, 1, one, KILN_SCATTER_REDUCE, NULL, &t->err),
+          "reduce");
+    FAILS(t, KILN_ERR_ARGUMENT, kiln_array_scatter(x, &at, 1, one, (kiln_scatter)9, NULL, &t->err),
+          "combination 9");
+    opts.mode = (kiln_index_mode)5;
+    FAILS(t, KILN_ERR_ARGUMENT,
+          kiln_array_scatter(x, &at, 1, one, KILN_SCATTER_SET, &opts, &t->err), "mode 5");
+    FAILS(t, KILN_ERR_AXIS, kiln_array_put_along_axis(x, x, one, 2, NULL, &t->err), "axis 2");
+    FAILS(t, KILN_ERR_SHAPE, kiln_array_put_along_axis(x, i, one, 1, NULL, &t->err), "1 axes");
+    kiln_array_release(x);
+    kiln_array_release(i);
+    kiln_array_release(j);
+    kiln_array_release(f);
+    kiln_array_release(wide);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_scatter__each_dtype_combines_all_values),
+        TEST(test_scatter__in_any_order_when_asked),
+        TEST(test_scatter__sums_are_reproducible),
+        TEST(test_scatter__several_axes_and_slices),
+        TEST(test_scatter__rows_are_added),
+        TEST(test_scatter__put_is_numpys),
+        TEST(test_scatter__values_may_be_of_the_array),
+        TEST(test_scatter__indices_out_of_range_are_left_out),
+        TEST(test_scatter__mistakes_are_refused),
+    };
+    return test_env_main(argc, argv, "test_scatter", tests, COUNT(tests));
+}
