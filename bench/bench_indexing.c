@@ -1,5 +1,5 @@
 /*
- * bench_indexing.c - elements by random indices: taken, fused into a sum, added up.
+ * bench_indexing.c - elements by random indices: taken, fused into a sum, added to.
  *
  *     bench_indexing [--runs N] [--log2 N]
  *
@@ -136,6 +136,35 @@ static void takes(work *w)
     }
 }
 
+/* As many float32 as a take has, added into so many places. */
+static void add(work *w, int log2, bool fast)
+{
+    const int64_t count = w->bytes / 4, places = INT64_C(1) << log2;
+    kiln_array *x = zeros(w, 1, places, 1), *i = indices(w, count, places);
+    kiln_array *v = zeros(w, 1, count, 1);
+    const kiln_subscript at = kiln_subscript_array(i);
+    kiln_scatter_options opts = KILN_SCATTER_OPTIONS_INIT;
+    double ms[RUNS_MAX];
+
+    opts.fast = fast;
+    for (int k = -2; k < w->runs; k++) {
+        double took = 0;
+        REQUIRE(kiln_event_record(w->begin, NULL, &bench_err));
+        REQUIRE(kiln_array_scatter(x, &at, 1, kiln_arg_array(v), KILN_SCATTER_ADD, &opts,
+                                   &bench_err));
+        REQUIRE(kiln_event_record(w->end, NULL, &bench_err));
+        REQUIRE(kiln_event_elapsed_ms(w->begin, w->end, &took, &bench_err));
+        if (k >= 0)
+            ms[k] = took;
+    }
+    const double median = bench_median(ms, (size_t)w->runs);
+    printf("add into 2^%-2d%-22s %9.4f ms %7.0f GB/s\n", log2, fast ? "" : ", reproducible", median,
+           (double)count * 8 / median * 1e-6);
+    kiln_array_release(x);
+    kiln_array_release(i);
+    kiln_array_release(v);
+}
+
 int main(int argc, char **argv)
 {
     const char *runs = bench_option(argc, argv, "runs"), *log2 = bench_option(argc, argv, "log2");
@@ -157,6 +186,9 @@ int main(int argc, char **argv)
     row(&w, "exp(x[i]) + y, out of 2^18", "exp(x[i]) + y", 1 << 18, 0, w.bytes / 4,
         w.bytes / 4 * 16);
     row(&w, "sum(x[i]), out of 2^18", "sum(x[i])", 1 << 18, 0, w.bytes / 4, w.bytes / 4 * 8);
+    for (int fast = 1; fast >= 0; fast--)
+        for (int places = 10; places <= 24; places += places < 16 ? 6 : 4)
+            add(&w, places, fast != 0);
     kiln_event_destroy(w.begin);
     kiln_event_destroy(w.end);
     kiln_context_release(w.ctx);
