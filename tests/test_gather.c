@@ -581,6 +581,11 @@ static void test_gather__an_index_out_of_range_is_told(void **state)
     FAILS(t, KILN_ERR_INDEX, kiln_context_synchronize(t->ctx, &t->err), "18446744073709551615",
           "axis 1", "3 elements");
     kiln_array_release(z);
+    z = NULL;
+    const kiln_subscript beside[] = {kiln_subscript_index(0), kiln_subscript_array(bad)};
+    OK(t, kiln_array_index(x, beside, 2, NULL, &z, &t->err));
+    FAILS(t, KILN_ERR_INDEX, kiln_context_synchronize(t->ctx, &t->err), "`indices`", "axis 1");
+    kiln_array_release(z);
     kiln_array_release(bad);
     kiln_array_release(line);
     kiln_array_release(x);

@@ -6,8 +6,9 @@ from ._operators import add_operators
 newaxis = None
 
 
-def subscript(key):
-    """What stands between brackets, as kiln reads it."""
+def subscript(key, arrays=None):
+    """What stands between brackets, as kiln reads it. Index arrays are added to `arrays`, if that is a list,
+    and stand there as i0, i1, ..."""
     items = key if isinstance(key, tuple) else (key,)
     texts = []
     for item in items:
@@ -21,9 +22,12 @@ def subscript(key):
             texts.append(":".join(parts if item.step is not None else parts[:2]))
         elif hasattr(item, "__index__") and not isinstance(item, bool) and not getattr(item, "ndim", 0):
             texts.append(str(item.__index__()))
+        elif arrays is not None and (isinstance(item, list) or getattr(item, "ndim", 0)):
+            texts.append(f"i{len(arrays)}")
+            arrays.append(item)
         else:
-            raise IndexError(f"kiln's arrays are indexed by integers, slices, ... and None, not by a "
-                             f"{type(item).__name__}")
+            raise IndexError(f"kiln's arrays are indexed by integers, integer arrays, slices, ... and None, "
+                             f"not by a {type(item).__name__}")
     return ", ".join(texts) if texts else "..."
 
 
@@ -74,14 +78,23 @@ class ndarray(_kiln.Array):
         mask = mask_of(key)
         if mask is not None:
             return _kiln.chosen("compress", self, asarray(mask, device=self.device))[0]
-        return _kiln.view(self, subscript(key))
+        indices = []
+        text = subscript(key, indices)
+        if not indices:
+            return _kiln.view(self, text)
+        indices = [asarray(i, device=self.device) for i in indices]
+        for i in indices:
+            if i.dtype.kind not in "iu":
+                raise IndexError(f"index arrays are of integers, not of {i.dtype}")
+        names = ("x", *(f"i{k}" for k in range(len(indices))))
+        return _functions._graph(f"x[{text}]", names)(self, *indices)
 
     def __setitem__(self, key, value):
         mask = mask_of(key)
         if mask is not None:
             self._place(asarray(mask, device=self.device), value)
             return
-        target = self[key]
+        target = _kiln.view(self, subscript(key))
         if isinstance(value, (bool, int, float)):
             _kiln.assign(target, value)
         else:

@@ -60,6 +60,7 @@ CLASSES = {
               {"__doc__": "A number does not fit the dtype that it must take.",
                "__module__": "kiln"}),
     -29: AxisError,
+    -38: AxisError,
     -18: CompileError,
     -37: LinAlgError,
     -3: OutOfMemory,

@@ -76,7 +76,14 @@ class Views(unittest.TestCase):
         for key in (0, -1, slice(1, 3), (slice(None), 2), (Ellipsis, 1), (None, 1), (1, 2, 3), (),
                     (slice(None, None, -2), slice(4, 1, -1), slice(1, None, 2))):
             self.assertEqual(a[key].tolist(), x[key].tolist())
-        for bad in ([0, 1], 1.5, "x"):
+        i, j = np.array([[3, 0], [-1, 1]]), np.array([2, 4], dtype="u1")
+        for key in (i, [0, 1], (i, j), (slice(1, 3), j), (Ellipsis, kiln.asarray(j), 0), (None, i, 1)):
+            native = tuple(np.asarray(k) if isinstance(k, kiln.ndarray) else k for k in key) \
+                if isinstance(key, tuple) else key
+            self.assertEqual(a[key].tolist(), x[native].tolist())
+        with self.assertRaises(IndexError):
+            a[[0, 1]] = 1
+        for bad in (1.5, "x", [0.5]):
             with self.assertRaises(IndexError):
                 a[bad]
         with self.assertRaises(IndexError):

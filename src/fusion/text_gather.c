@@ -43,6 +43,15 @@ static const char *array_name(const kiln__ir *ir, uint32_t node, char text[96])
     return kiln__ir_what(ir, node, text);
 }
 
+/* Whether two lows are views of one value. */
+static bool are_of_one(const kiln__build *b, uint32_t x, uint32_t y)
+{
+    const kiln__low *one = &b->lows[kiln__behind(b, x)], *other = &b->lows[kiln__behind(b, y)];
+
+    return one == other ||
+           (one->kind == KILN__LOW_LEAF && other->kind == KILN__LOW_LEAF && one->arg == other->arg);
+}
+
 /* What the indices of operand 1 + k are called. */
 static const char *indices_name(const kiln__build *b, const kiln__low *n, uint32_t k, char text[96])
 {
@@ -50,7 +59,7 @@ static const char *indices_name(const kiln__build *b, const kiln__low *n, uint32
     const uint32_t *edges = b->ir->edges + node->operands;
 
     for (uint32_t e = 1; e < node->operand_count; e++)
-        if (kiln__behind(b, b->lowering.lowered[edges[e]]) == kiln__behind(b, n->operand[1 + k]))
+        if (are_of_one(b, b->lowering.lowered[edges[e]], n->operand[1 + k]))
             return array_name(b->ir, edges[e], text);
     return array_name(b->ir, edges[1], text);
 }
