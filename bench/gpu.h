@@ -24,6 +24,12 @@
     X(event_record, "cuEventRecord", (void *event, void *stream))                                  \
     X(event_synchronize, "cuEventSynchronize", (void *event))                                      \
     X(event_elapsed, "cuEventElapsedTime", (float *ms, void *start, void *end))                    \
+    X(stream_wait_event, "cuStreamWaitEvent", (void *stream, void *event, unsigned flags))         \
+    X(host_alloc, "cuMemHostAlloc", (void **memory, size_t bytes, unsigned flags))                 \
+    X(copy_to_device, "cuMemcpyHtoDAsync_v2",                                                      \
+      (unsigned long long to, const void *from, size_t bytes, void *stream))                       \
+    X(copy_to_host, "cuMemcpyDtoHAsync_v2",                                                        \
+      (void *to, unsigned long long from, size_t bytes, void *stream))                             \
     X(module_load, "cuModuleLoadData", (void **module, const void *image))                         \
     X(module_unload, "cuModuleUnload", (void *module))                                             \
     X(module_function, "cuModuleGetFunction", (void **function, void *module, const char *name))   \

@@ -10,10 +10,18 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "fake_driver.h"
 
-enum { GPU_COUNT = 4, DEPTH = 16, FAULT = 700, CAPTURE_UNSUPPORTED = 900, CAPTURE_INVALIDATED = 901 };
+enum {
+    GPU_COUNT = 4,
+    DEPTH = 16,
+    FAULT = 700,
+    CAPTURE_UNSUPPORTED = 900,
+    CAPTURE_INVALIDATED = 901
+};
 
 struct kiln__cu_context_st {
     int gpu;
@@ -367,45 +375,32 @@ int fake_device_total_mem(size_t *bytes, int device)
 
 int fake_device_get_attribute(int *value, int attribute, int device)
 {
+    const struct {
+        int attribute, value;
+    } told[] = {{1, 1024},
+                {2, 1024},
+                {3, 1024}, /* threads of a block, along each axis, */
+                {4, 64},
+                {5, 2147483647},
+                {6, 65535}, /* and blocks along each axis */
+                {7, 65535},
+                {97, 232448},
+                {95, 1},
+                {120, 1},
+                {134, 0}, /* the NUMA node of the host that is nearest */
+                {16, fake_control.multiprocessors},
+                {20, device == 102 ? 2 : 0},
+                {75, device == 101 ? 6 : fake_control.capability / 10},
+                {76, device == 101 ? 1 : fake_control.capability % 10}};
     LOCKED();
-    switch (attribute) {
-    case 1: /* threads of a block, along each axis, blocks along each axis */
-    case 2:
-    case 3:
-        *value = 1024;
-        return 0;
-    case 4:
-        *value = 64;
-        return 0;
-    case 5:
-        *value = 2147483647;
-        return 0;
-    case 6:
-    case 7:
-        *value = 65535;
-        return 0;
-    case 97:
-        *value = 232448;
-        return 0;
-    case 95:
-    case 120:
-        *value = 1;
-        return 0;
-    case 16:
-        *value = fake_control.multiprocessors;
-        return 0;
-    case 20:
-        *value = device == 102 ? 2 : 0;
-        return 0;
-    case 75:
-        *value = device == 101 ? 6 : fake_control.capability / 10;
-        return 0;
-    case 76:
-        *value = device == 101 ? 1 : fake_control.capability % 10;
-        return 0;
-    default:
-        return fake_invalid_value();
+
+    for (size_t k = 0; k < sizeof told / sizeof *told; k++) {
+        if (told[k].attribute == attribute) {
+            *value = told[k].value;
+            return 0;
+        }
     }
+    return fake_invalid_value();
 }
 
 int fake_primary_retain(kiln__cu_context *context, int device)
@@ -716,6 +711,7 @@ int fake_mem_host_alloc(void **address, size_t bytes, unsigned flags)
 {
     (void)flags;
     ENTER();
+    (void)syscall(SYS_get_mempolicy, &fake_control.memory_policy, NULL, 0UL, NULL, 0UL);
     *address = memory_new(bytes, true);
     fake_control.host_blocks++;
     return 0;

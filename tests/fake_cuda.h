@@ -52,6 +52,7 @@ typedef struct fake_cuda {
     unsigned char params[512]; /* of the last launch, at their offsets */
     char function[128];        /* the last one that was found */
     size_t image_bytes;        /* of a PTX text that was loaded */
+    int memory_policy;         /* of the thread that asked for page-locked memory last */
 } fake_cuda;
 
 /* Between the files of the fake; the first is what a test asks for. */

@@ -8,6 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -75,11 +77,41 @@ static void test_cuda_memory__the_drivers_pool_gives_every_block(void **state)
     assert_int_equal(cuda->blocks, 0);
 }
 
+/* 1 is the policy that prefers a node, and 3 the one that spreads pages. */
+static void test_cuda_memory__page_locked_memory_is_near_the_device(void **state)
+{
+    (void)state;
+    kiln__device *device = must_open("cuda:0");
+    unsigned long first_node = 1;
+    int policy = -1;
+    void *near = NULL, *spread = NULL;
+
+    if (syscall(SYS_set_mempolicy, 0, NULL, 0UL) != 0) {
+        kiln__device_close(device);
+        skip(); /* the system lets nobody choose */
+    }
+    assert_int_equal(kiln__host_alloc(device, 1000, false, &near, NULL), KILN_OK);
+    assert_int_equal(cuda->memory_policy, 1);
+    assert_int_equal(syscall(SYS_get_mempolicy, &policy, NULL, 0UL, NULL, 0UL), 0);
+    assert_int_equal(policy, 0);
+    /* A thread that has a policy keeps it. */
+    assert_int_equal(syscall(SYS_set_mempolicy, 3, &first_node, 64UL), 0);
+    assert_int_equal(kiln__host_alloc(device, 100000, false, &spread, NULL), KILN_OK);
+    assert_int_equal(cuda->memory_policy, 3);
+    assert_int_equal(syscall(SYS_get_mempolicy, &policy, NULL, 0UL, NULL, 0UL), 0);
+    assert_int_equal(policy, 3);
+    assert_int_equal(syscall(SYS_set_mempolicy, 0, NULL, 0UL), 0);
+    kiln__host_free(device, near);
+    kiln__host_free(device, spread);
+    kiln__device_close(device);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_cuda_memory__a_pointer_is_told_by_what_it_points_to),
         cmocka_unit_test(test_cuda_memory__the_drivers_pool_gives_every_block),
+        cmocka_unit_test(test_cuda_memory__page_locked_memory_is_near_the_device),
     };
 
     cuda = load_fake_cuda();

@@ -285,6 +285,11 @@ bool kiln__reshape_strides(int rank, const int64_t *shape, const int64_t *stride
 /* ---- the world outside (os.c) ---- */
 double kiln__now_us(void); /* monotonic */
 uint64_t kiln__thread_id(void); /* the system's number of the calling thread */
+/* Have the system take the calling thread's new memory from this NUMA node where it has room, until
+ * kiln__node_restore(). False, and nothing is to be restored, where the thread has a policy of its own
+ * (numactl), or the system allows none. */
+bool kiln__node_prefer(int node);
+void kiln__node_restore(void);
 /* Whole file into heap memory, NUL-terminated; at most max_bytes. Returns 0 or an errno value. */
 int kiln__read_file(const char *path, size_t max_bytes, char **data_out, size_t *bytes_out);
 /* The same for what must be a regular file: ENODEV for pipes, which would be waited for, and for

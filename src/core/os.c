@@ -23,6 +23,30 @@
 
 #include "core/core.h"
 
+/* ---- NUMA nodes ---- */
+
+/* The system calls have no functions in the C library, and their numbers stand in a header that need not
+ * be there (linux/mempolicy.h). */
+enum { POLICY_DEFAULT = 0, POLICY_PREFERRED = 1, NODES_MAX = 1024 };
+
+bool kiln__node_prefer(int node)
+{
+    enum { BITS = 8 * sizeof(unsigned long) };
+    unsigned long nodes[NODES_MAX / BITS] = {0};
+    int policy = POLICY_PREFERRED;
+
+    if (node < 0 || node >= NODES_MAX ||
+        syscall(SYS_get_mempolicy, &policy, NULL, 0UL, NULL, 0UL) != 0 || policy != POLICY_DEFAULT)
+        return false;
+    nodes[node / BITS] = 1UL << node % BITS;
+    return syscall(SYS_set_mempolicy, POLICY_PREFERRED, nodes, (unsigned long)NODES_MAX) == 0;
+}
+
+void kiln__node_restore(void)
+{
+    (void)syscall(SYS_set_mempolicy, POLICY_DEFAULT, NULL, 0UL);
+}
+
 /* ---- pages of our own ---- */
 
 #ifndef MADV_POPULATE_READ

@@ -11,11 +11,11 @@
  */
 #include "kernel/kernel.h"
 
-enum { GROUPS = 8, VARIANTS = 16 };
+enum { GROUPS = 8, VARIANTS = 16, ONE_LAUNCH = 100 /* about as many calls as one does */ };
 
 /* Calls of one variant that wait for their launch. */
 typedef struct group {
-    void *entry; /* NULL: the group is free */
+    void *entry;                /* NULL: the group is free */
     kiln__launch_config config; /* its grid: blocks of all calls so far */
     const kiln__definition *def;
     size_t args_bytes, room, count;
@@ -67,7 +67,7 @@ static void take_call(listing *l, size_t nth)
 {
     for (size_t p = 0; p < l->whole->arg_count; p++) {
         const kiln_arg *const arg = &l->whole->args[p];
-        l->args[p] = arg->kind != KILN_ARG_LIST           ? *arg
+        l->args[p] = arg->kind != KILN_ARG_LIST    ? *arg
                      : p < l->op->def->input_count ? kiln_arg_array(arg->value.list.arrays[nth])
                                                    : kiln_arg_out(&arg->value.list.arrays[nth]);
     }
@@ -123,14 +123,19 @@ static void describe(const void *user, kiln__step_note *note)
         return;
     for (size_t k = 0; k < g->scalar_count; k++, place++) {
         const size_t p = g->scalars[k].param;
-        *place = (kiln__arg_place){g->scalars[k].offset, g->scalars[k].bytes, g->dtype[p],
-                                   (uint8_t)p, false, g->def->params[p].name};
+        *place = (kiln__arg_place){
+            g->scalars[k].offset,  g->scalars[k].bytes, g->dtype[p], (uint8_t)p, false,
+            g->def->params[p].name};
     }
     for (size_t call = 0; call < g->count; call++)
         for (size_t k = 0; k < g->pointer_count; k++, place++) {
             const size_t p = g->pointers[k].param;
-            *place = (kiln__arg_place){(uint16_t)(item_at(g, call) + 8 + 8 * k), sizeof(void *),
-                                       g->dtype[p], (uint8_t)p, true, g->def->params[p].name};
+            *place = (kiln__arg_place){(uint16_t)(item_at(g, call) + 8 + 8 * k),
+                                       sizeof(void *),
+                                       g->dtype[p],
+                                       (uint8_t)p,
+                                       true,
+                                       g->def->params[p].name};
         }
 }
 
@@ -146,11 +151,10 @@ static kiln_status flush(listing *l, group *g, kiln_error *err)
     for (size_t call = g->count; call < g->room; call++)
         memcpy(g->block + first_at(g, call), &none, sizeof none);
     g->entry = NULL;
-    return l->parts != NULL
-               ? kiln__launch_part(l->parts, l->op, entry, &g->config, g->block, bytes, describe, g,
-                                   l->one.stream, err)
-               : kiln__launch_noted(l->op->device, entry, &g->config, g->block, bytes, describe, g,
-                                    l->one.stream, err);
+    return l->parts != NULL ? kiln__launch_part(l->parts, l->op, entry, &g->config, g->block, bytes,
+                                                describe, g, l->one.stream, err)
+                            : kiln__launch_noted(l->op->device, entry, &g->config, g->block, bytes,
+                                                 describe, g, l->one.stream, err);
 }
 
 /* The group for calls of the recipe's variant, with room for one more. */
@@ -264,9 +268,27 @@ done:
     return status;
 }
 
-static kiln_status do_all(listing *l, kiln_error *err)
+/* The elements of the nth call's largest array. */
+static int64_t elements_of(const listing *l, size_t nth)
+{
+    int64_t most = 0;
+
+    for (size_t p = 0; p < l->whole->arg_count; p++) {
+        const kiln_arg *const arg = &l->whole->args[p];
+        const kiln_array *const array =
+            arg->kind == KILN_ARG_LIST ? arg->value.list.arrays[nth] : NULL;
+        if (array != NULL && array->magic == KILN__ARRAY_MAGIC && array->size > most)
+            most = array->size;
+    }
+    return most;
+}
+
+/* The calls whose sizes are on one side of `mean`, to the last of their launches. */
+static kiln_status do_some(listing *l, bool large, int64_t mean, kiln_error *err)
 {
     for (size_t k = 0; k < l->count; k++) {
+        if ((elements_of(l, k) > mean) != large)
+            continue;
         take_call(l, k);
         KILN_CHECK(do_call(l, err));
     }
@@ -274,6 +296,21 @@ static kiln_status do_all(listing *l, kiln_error *err)
         KILN_CHECK(flush(l, &l->groups[g], err));
     }
     return KILN_OK;
+}
+
+/* Where several launches are needed, the large calls are first: while the device does those, the host
+ * works out the others. */
+static kiln_status do_all(listing *l, kiln_error *err)
+{
+    int64_t mean = -1; /* all are larger */
+
+    if (l->count > ONE_LAUNCH && l->op->calls->family->lists) {
+        mean = 0;
+        for (size_t k = 0; k < l->count; k++)
+            mean += elements_of(l, k) / (int64_t)l->count;
+    }
+    KILN_CHECK(do_some(l, true, mean, err));
+    return mean < 0 ? KILN_OK : do_some(l, false, mean, err);
 }
 
 kiln_status kiln__lists_run(kiln__kernel *op, const kiln__call *call, kiln_error *err)
@@ -312,8 +349,8 @@ kiln_status kiln__lists_source(kiln__kernel *op, const kiln__call *call, char **
     KILN_CHECK(begin(op, call, &l, err));
     kiln_status status = KILN_OK;
     if (l->count == 0) {
-        status = kiln__fail(err, KILN_ERR_ARGUMENT, "kernel \"%s\": the lists are empty",
-                            op->def->name);
+        status =
+            kiln__fail(err, KILN_ERR_ARGUMENT, "kernel \"%s\": the lists are empty", op->def->name);
     } else {
         take_call(l, 0);
         status = kiln__recipe_build(op, &l->one, NULL, text_out, err);
@@ -335,7 +372,8 @@ static kiln_status prefetch_call(listing *l, kiln__variant *seen, size_t *seen_c
     for (size_t k = 0; k < *seen_count; k++)
         if (memcmp(&seen[k], &planned.variant, sizeof planned.variant) == 0)
             return KILN_OK;
-    if (planned.size == 0 || *seen_count == VARIANTS) /* what is left is compiled when it is needed */
+    if (planned.size == 0 ||
+        *seen_count == VARIANTS) /* what is left is compiled when it is needed */
         return KILN_OK;
     seen[(*seen_count)++] = planned.variant;
     KILN_CHECK(kiln__variant_prefetch(l->op, &planned, &handles[*handle_count], err));

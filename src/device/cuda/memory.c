@@ -19,6 +19,7 @@
 #define POINTER_ATTRIBUTE_DEVICE_ORDINAL 9
 #define POINTER_TYPE_DEVICE 2
 #define DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS 88
+#define DEVICE_ATTRIBUTE_HOST_NUMA_ID 134 /* CUDA 12.2; older drivers refuse the question */
 #define EVENT_DISABLE_TIMING 0x2u
 #define HOST_ALLOC_PORTABLE 0x1u
 #define HOST_ALLOC_DEVICE_MAP 0x2u
@@ -106,15 +107,33 @@ void kiln__cuda_mem_info(kiln__device *device, size_t *free_out, size_t *total_o
     kiln__cuda_leave(pushed);
 }
 
+/* Page-locked memory of the host, on the NUMA node that is nearest to the device. The context is current. */
+static kiln__cu_result lock_host_memory(kiln__device *device, size_t bytes, unsigned kind, void **out)
+{
+    int node = -1;
+
+    *out = NULL;
+    if (kiln__cu.device_get_attribute(&node, DEVICE_ATTRIBUTE_HOST_NUMA_ID,
+                                      kiln__cuda_of(device)->device) != KILN__CU_OK)
+        node = -1;
+    const bool preferred = kiln__node_prefer(node);
+    const kiln__cu_result result = kiln__cu.mem_host_alloc(out, bytes, kind);
+    if (preferred)
+        kiln__node_restore();
+    return result;
+}
+
 /* ---- the stage ---- its lock is held and the context is current */
 
-static bool stage_open(kiln__cuda_stage *stage)
+static bool stage_open(kiln__device *device)
 {
+    kiln__cuda_stage *const stage = &kiln__cuda_of(device)->stage;
+
     if (stage->half[0] != NULL || stage->failed)
         return !stage->failed;
     for (int i = 0; i < 2; i++) {
         void *memory = NULL;
-        if (kiln__cu.mem_host_alloc(&memory, KILN__STAGE_BYTES, 0) != KILN__CU_OK ||
+        if (lock_host_memory(device, KILN__STAGE_BYTES, 0, &memory) != KILN__CU_OK ||
             kiln__cu.event_create(&stage->event[i], EVENT_DISABLE_TIMING) != KILN__CU_OK)
             stage->failed = true;
         stage->half[i] = memory;
@@ -265,7 +284,7 @@ kiln_status kiln__cuda_copy_host_to_device(kiln__device *device, void *dst, cons
     KILN_CHECK(kiln__cuda_enter(device, &pushed, err));
     if (!is_known_to_driver(src)) {
         pthread_mutex_lock(&stage->lock);
-        staged = stage_open(stage);
+        staged = stage_open(device);
         for (size_t done = 0; staged && done < bytes && status == KILN_OK;) {
             size_t part = bytes - done < KILN__STAGE_BYTES ? bytes - done : KILN__STAGE_BYTES;
             status = stage_send(device, to + done, (const char *)src + done, part, native, err);
@@ -294,7 +313,7 @@ kiln_status kiln__cuda_copy_device_to_host(kiln__device *device, void *dst, cons
     KILN_CHECK(kiln__cuda_enter(device, &pushed, err));
     if (bytes > DIRECT_MAX && !is_known_to_driver(dst)) {
         pthread_mutex_lock(&stage->lock);
-        staged = stage_open(stage);
+        staged = stage_open(device);
         if (staged)
             status = stage_receive(device, dst, from, bytes, native, err);
         pthread_mutex_unlock(&stage->lock);
@@ -349,7 +368,7 @@ kiln_status kiln__cuda_host_alloc(kiln__device *device, size_t bytes, bool write
 
     *out = NULL;
     KILN_CHECK(kiln__cuda_enter(device, &pushed, err));
-    const kiln__cu_result result = kiln__cu.mem_host_alloc(out, bytes, kind);
+    const kiln__cu_result result = lock_host_memory(device, bytes, kind, out);
     kiln_status status =
         result == KILN__CU_OUT_OF_MEMORY
             ? kiln__fail(err, KILN_ERR_NO_MEMORY,
