@@ -209,8 +209,8 @@ static void test_module_fake__parameters_come_from_the_driver_or_the_cubin(void 
     kiln_raw *k = axpy_of(m);
 
     kiln_raw_destroy(k);
-    cuda->param_bytes[3] = 24; /* the driver is believed */
-    FAILS(KILN_ERR_UNSUPPORTED, "struct of 24 bytes",
+    cuda->param_bytes[3] = 4080; /* the driver is believed */
+    FAILS(KILN_ERR_UNSUPPORTED, "4100 bytes (at most 4096)",
           kiln_module_kernel(m, "axpy<float, 4>", NULL, &k, &err));
     kiln_module_destroy(m);
     kiln_error_clear(&err);

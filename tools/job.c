@@ -178,6 +178,7 @@ static bool given_number(const kiln_arg *arg, kiln__given *given)
     case KILN_ARG_ARRAY:
     case KILN_ARG_OUT:
     case KILN_ARG_LIST:
+    case KILN_ARG_STRUCT:
         break;
     }
     return false;

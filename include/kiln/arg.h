@@ -43,7 +43,8 @@ typedef enum kiln_arg_kind {
     KILN_ARG_UINT,      /**< `u` */
     KILN_ARG_FLOAT,     /**< `f` */
     KILN_ARG_COMPLEX,   /**< `c` */
-    KILN_ARG_LIST       /**< `list`: an array for each of several calls; see kiln_arg_list(). */
+    KILN_ARG_LIST,      /**< `list`: an array for each of several calls; see kiln_arg_list(). */
+    KILN_ARG_STRUCT     /**< `bytes`: a struct of the user's; see kiln_arg_struct(). */
 } kiln_arg_kind;
 
 /**
@@ -66,6 +67,10 @@ typedef struct kiln_arg {
             kiln_array **arrays;
             size_t count;
         } list;
+        struct {
+            const void *data;
+            size_t count;
+        } bytes;
     } value;
 } kiln_arg;
 
@@ -105,6 +110,19 @@ static inline kiln_arg kiln_arg_list(kiln_array **arrays, size_t count)
     a.kind = KILN_ARG_LIST;
     a.value.list.arrays = arrays;
     a.value.list.count = count;
+    return a;
+}
+
+/**
+ * A struct that a raw kernel (kiln/module.h) takes by value: `bytes` bytes from `data` on, laid out as the
+ * kernel's compiler does it. They are read during the call only. Other calls take no structs.
+ */
+static inline kiln_arg kiln_arg_struct(const void *data, size_t bytes)
+{
+    kiln_arg a;
+    a.kind = KILN_ARG_STRUCT;
+    a.value.bytes.data = data;
+    a.value.bytes.count = bytes;
     return a;
 }
 

@@ -147,7 +147,7 @@ KILN_API void kiln_module_destroy(kiln_module *m);
  *                  For an image: the symbol, or the name of a C++ function that is not overloaded.
  * @param signature The parameters in kiln's grammar, e.g. "raw const float32 x, raw float32 y, int32 n":
  *                  `raw` for what takes an array, `raw const` where the kernel only reads it, numbers
- *                  without `raw`. A letter as an array's type stands for one dtype that a call decides.
+ *                  without `raw`, `struct s` for a struct that is passed whole. A letter as an array's type stands for one dtype that a call decides.
  *                  Its number of parameters and their sizes must be those of the function. NULL: the
  *                  sizes alone are known, and are checked at each call.
  * @return ERR_NULL, ERR_NAME where there is no such kernel, ERR_SYNTAX and the like for the signature,
@@ -167,7 +167,8 @@ KILN_API void kiln_raw_destroy(kiln_raw *kernel);
  * Numbers are converted to the type that the signature declares, or to the parameter's size where there
  * is no signature, and must fit it. Arrays must belong to the kernel's context; one that is read-only is
  * taken only for a parameter that is declared const, or by a kernel without a signature on a GPU.
- * `&array` stands for the array: nothing is allocated.
+ * `&array` stands for the array: nothing is allocated. A struct by value is a kiln_arg_struct() of the
+ * parameter's size.
  *
  * @param args `arg_count` arguments, one for each parameter.
  * @param opts Must not be NULL: a launch has no default grid.
@@ -182,7 +183,8 @@ KILN_API KILN_NODISCARD kiln_status kiln_raw_run(kiln_raw *kernel, const kiln_ar
 
 /**
  * Do everything but the launch once; kiln_launch_run() then launches at the cost of the driver's own call.
- * The arrays and the module are kept by the result, numbers and the launch record are fixed.
+ * The arrays and the module are kept by the result. kiln_launch_set() changes arguments; the launch record is
+ * fixed.
  * @return As kiln_raw_run().
  */
 KILN_API KILN_NODISCARD kiln_status kiln_raw_prepare(kiln_raw *kernel, const kiln_arg *args,

@@ -86,6 +86,7 @@ typedef struct kiln__param {
     bool writable;     /* declared _non_const, CuPy's word: an input that snippets may write */
     char placeholder;  /* 'T', ...; 0 when `dtype` was declared */
     kiln_dtype dtype;  /* KILN_DTYPE_NONE for a placeholder */
+    bool is_struct;    /* modules: passed whole, whatever it holds; `dtype` is that of its bytes */
     bool by_address;   /* a snippet takes its address (&x): it must be bound to memory itself */
     bool read_first;   /* an output that some path may read, or leave, before assigning it */
     bool by_number;    /* an input whose use wants a number: loop_prep, which has no element, reads it;
@@ -93,8 +94,7 @@ typedef struct kiln__param {
     bool number_only;  /* an input that is not raw and that the identity reads, which has no element */
     bool array_only;   /* a raw input that snippets index, ask for its shape, or write */
     bool row;          /* row programs: an output of one element a row */
-    bool late;         /* reductions: an input that `post` mentions and `map` does not: it has an
-                          element for each result */
+    bool late;         /* reductions: an input that only `post` mentions: an element for each result */
     uint32_t column;   /* of the declaration in its signature text, 0-based bytes, for carets */
     uint32_t width;
 } kiln__param;

@@ -6,6 +6,7 @@
  *     params := param (',' param)*                     or nothing at all
  *     param  := 'raw'? 'const'? type name
  *     type   := a letter (a placeholder) | a dtype's name, of one or more words
+ *             | 'struct', of a module's kernel: what is passed whole
  *
  * CuPy's strings are read unchanged; `const` and C's type names are ours. `_non_const`, before or
  * behind `raw`, is CuPy's word for an input that snippets may write.
@@ -200,6 +201,10 @@ static bool read_type(const parser *p, size_t begin, size_t end, char *text, siz
         return false;
     if (end - begin == 1 && is_placeholder(text)) {
         *placeholder_out = text[0];
+        return true;
+    }
+    if (p->def->module && strcmp(text, "struct") == 0) {
+        *dtype_out = KILN_UINT8;
         return true;
     }
     *dtype_out = kiln_dtype_from_name(text, length);
@@ -427,6 +432,11 @@ static kiln_status parse_param(parser *p, size_t begin, size_t end)
         goto done;
     }
     name = type_end;
+    param.is_struct = strcmp(spelled, "struct") == 0;
+    if (param.is_struct && (param.raw || param.is_const)) {
+        status = refuse_token(p, KILN_ERR_SYNTAX, at, "is passed by value and is neither raw nor const");
+        goto done;
+    }
     if (name + 1 != end && kiln__is_cpp_keyword(kiln__token_text(&p->tokens, name))) {
         (void)read_type(p, at, end - 1, spelled, sizeof spelled, &param.placeholder, &param.dtype);
         status = refuse_type(p, at, end - 1, spelled); /* "long double x", "unsigned float x" */

@@ -184,7 +184,8 @@ kiln_status kiln__record_launch(kiln_stream *stream, void *entry, const kiln__la
                                 const void *user, kiln_error *err);
 kiln_status kiln__record_raw(kiln_stream *stream, void *entry, const kiln__raw_launch *launch,
                              const kiln__raw_param *params, size_t count, const void *block,
-                             size_t bytes, kiln_error *err);
+                             size_t bytes, kiln__describe_fn describe, const void *user,
+                             kiln_error *err);
 kiln_status kiln__record_copy(kiln_stream *stream, void *dst, const void *src, size_t bytes,
                               kiln_error *err);
 kiln_status kiln__record_transfer(kiln_stream *stream, void *dst, const void *src, size_t bytes,

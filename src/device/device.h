@@ -292,8 +292,9 @@ kiln_status kiln__launch(kiln__device *device, void *entry, const kiln__launch_c
 /* ---- modules of the user's (raw.c) ---- kernels as their authors wrote them: any number of
  * parameters, three-dimensional grids and blocks. */
 
-/* Most parameters that are looked at. */
+/* Most parameters that are looked at, and bytes that all arguments of a launch may have. */
 #define KILN__RAW_PARAMS_MAX 256
+#define KILN__RAW_BLOCK_MAX 4096
 
 typedef struct kiln__raw_param {
     uint32_t offset, bytes; /* in the block of arguments */
@@ -343,10 +344,6 @@ kiln_status kiln__raw_attributes_get(kiln__device *device, void *entry, kiln__ra
 /* How many blocks of such a launch fit the device at a time; whole clusters. */
 kiln_status kiln__raw_occupancy(kiln__device *device, void *entry, const kiln__raw_launch *launch,
                                 int64_t *blocks_out, kiln_error *err);
-/* Enqueue. `block` holds the arguments at their offsets, and is the caller's again on return. */
-kiln_status kiln__raw_launch_run(kiln__device *device, void *entry, const kiln__raw_launch *launch,
-                                 const kiln__raw_param *params, size_t count, const void *block,
-                                 size_t bytes, kiln_stream *stream, kiln_error *err);
 
 /* ---- recordings (recording.c) ---- work that is noted instead of enqueued, to be done many times.
  * Between _begin and _end the stream is stood in for by another, which kiln__stream_current() and
@@ -406,6 +403,12 @@ typedef kiln_status (*kiln__library_fn)(const void *args, void *native, kiln_err
 kiln_status kiln__record_library(kiln_stream *stream, kiln__library_fn call, const void *args,
                                  size_t args_bytes, kiln__describe_fn describe, kiln_error *err);
 
+/* Launch a kernel of the user's: enqueue. `block` holds the arguments at their offsets, and is the caller's
+ * again on return. (raw.c) */
+kiln_status kiln__raw_launch_run(kiln__device *device, void *entry, const kiln__raw_launch *launch,
+                                 const kiln__raw_param *params, size_t count, const void *block,
+                                 size_t bytes, kiln__describe_fn describe, const void *user,
+                                 kiln_stream *stream, kiln_error *err);
 /* As kiln__launch; `describe(user, ..)` tells what the step is. */
 kiln_status kiln__launch_noted(kiln__device *device, void *entry,
                                const kiln__launch_config *config, const void *args,

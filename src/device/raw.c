@@ -87,14 +87,16 @@ kiln_status kiln__raw_occupancy(kiln__device *device, void *entry, const kiln__r
 
 kiln_status kiln__raw_launch_run(kiln__device *device, void *entry, const kiln__raw_launch *launch,
                                  const kiln__raw_param *params, size_t count, const void *block,
-                                 size_t bytes, kiln_stream *stream, kiln_error *err)
+                                 size_t bytes, kiln__describe_fn describe, const void *user,
+                                 kiln_stream *stream, kiln_error *err)
 {
     KILN_CHECK(kiln__device_check(device, err));
-    if (count > KILN_PARAM_MAX || bytes > KILN__ARGS_BYTES_MAX)
+    if (count > KILN_PARAM_MAX || bytes > KILN__RAW_BLOCK_MAX)
         return kiln__fail(err, KILN_ERR_INTERNAL, "%zu kernel arguments in %zu bytes", count,
                           bytes);
     if (stream->recording != NULL)
-        return kiln__record_raw(stream, entry, launch, params, count, block, bytes, err);
+        return kiln__record_raw(stream, entry, launch, params, count, block, bytes, describe, user,
+                                err);
     kiln__work work;
     kiln__work_begin(&work, KILN_OBSERVED_LAUNCH, device, stream);
     kiln__work_name(&work, entry);

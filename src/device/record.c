@@ -148,7 +148,8 @@ kiln_status kiln__record_launch(kiln_stream *stream, void *entry, const kiln__la
 
 kiln_status kiln__record_raw(kiln_stream *stream, void *entry, const kiln__raw_launch *launch,
                              const kiln__raw_param *params, size_t count, const void *block,
-                             size_t bytes, kiln_error *err)
+                             size_t bytes, kiln__describe_fn describe, const void *user,
+                             kiln_error *err)
 {
     kiln__step s = {.kind = KILN__STEP_RAW, .entry = entry, .args_bytes = bytes};
 
@@ -156,7 +157,8 @@ kiln_status kiln__record_raw(kiln_stream *stream, void *entry, const kiln__raw_l
     s.as.raw.count = count;
     s.as.raw.params = copied(params, count * sizeof *params);
     s.args = copied(block, bytes);
-    return append(stream, &s, s.args != NULL && s.as.raw.params != NULL, err);
+    s.note = kiln__note_make(describe, user);
+    return append(stream, &s, s.args != NULL && s.as.raw.params != NULL && s.note != NULL, err);
 }
 
 kiln_status kiln__record_library(kiln_stream *stream, kiln__library_fn call, const void *args,
@@ -175,8 +177,8 @@ static void describe_addresses(const void *user, kiln__step_note *note)
 {
     note->place_count = *(const size_t *)user;
     for (size_t k = 0; note->places != NULL && k < note->place_count; k++)
-        note->places[k] = (kiln__arg_place){(uint16_t)(k * sizeof(void *)), sizeof(void *), 0,
-                                            (uint8_t)k, true, ""};
+        note->places[k] = (kiln__arg_place){
+            (uint16_t)(k * sizeof(void *)), sizeof(void *), 0, (uint8_t)k, true, ""};
 }
 
 /* A step that names two addresses, or one. */

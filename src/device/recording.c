@@ -236,8 +236,8 @@ static kiln_status find_in_step(const kiln__recording *r, size_t at, uintptr_t b
     if (s->note == NULL)
         return may_hold(s, base, bytes)
                    ? kiln__fail(err, KILN_ERR_UNSUPPORTED,
-                                "step %zu of the program, a raw kernel, uses the array; its "
-                                "arguments cannot be changed",
+                                "step %zu of the program uses the array, and its arguments cannot "
+                                "be changed",
                                 at)
                    : KILN_OK;
     for (size_t k = 0; k < s->note->place_count; k++) {
@@ -312,7 +312,7 @@ static kiln_status apply(kiln__recording *r, const kiln__step *s, kiln_error *er
 {
     if (r->program == NULL || r->stale)
         return KILN_OK;
-    if (s->kind == KILN__STEP_LAUNCH)
+    if (s->kind == KILN__STEP_LAUNCH || s->kind == KILN__STEP_RAW)
         return r->device->backend->program_set(r->device, r->program, s, err);
     r->stale = true;
     return KILN_OK;

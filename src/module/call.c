@@ -10,7 +10,7 @@
 /* ---- arguments ---- */
 
 /* "kernel "axpy": argument 2 (`y`)" */
-static const char *subject(const kiln_raw *r, size_t p, char *out, size_t bytes)
+static const char *subject(const kiln__function *r, size_t p, char *out, size_t bytes)
 {
     char which[160];
 
@@ -19,9 +19,9 @@ static const char *subject(const kiln_raw *r, size_t p, char *out, size_t bytes)
     return out;
 }
 
-/* The array of an argument, or NULL for a number. */
-static kiln_status take_array(const kiln_raw *r, size_t p, const kiln_arg *arg, kiln_array **out,
-                              kiln_error *err)
+/* The array of an argument, or NULL for a number or a struct. */
+static kiln_status take_array(const kiln__function *r, size_t p, const kiln_arg *arg,
+                              kiln_array **out, kiln_error *err)
 {
     char what[320];
 
@@ -42,7 +42,8 @@ static kiln_status take_array(const kiln_raw *r, size_t p, const kiln_arg *arg, 
 }
 
 /* Whether an argument is of the kind that its parameter takes. */
-static kiln_status check_kind(const kiln_raw *r, size_t p, const kiln_array *array, kiln_error *err)
+static kiln_status check_kind(const kiln__function *r, size_t p, const kiln_array *array,
+                              kiln_error *err)
 {
     const kiln__raw_param *param = &r->params[p];
     const bool known = r->typed || param->kind != 0;
@@ -53,8 +54,7 @@ static kiln_status check_kind(const kiln_raw *r, size_t p, const kiln_array *arr
         return kiln__fail(err, KILN_ERR_DTYPE, "%s is a number, and the kernel takes an array",
                           subject(r, p, what, sizeof what));
     if (known && !wants && array != NULL)
-        return kiln__fail(err, KILN_ERR_DTYPE,
-                          "%s is an array, and the kernel takes a number%s",
+        return kiln__fail(err, KILN_ERR_DTYPE, "%s is an array, and the kernel takes a number%s",
                           subject(r, p, what, sizeof what),
                           r->typed ? "; an array's parameter is declared `raw`" : "");
     if (array != NULL && param->bytes != sizeof(void *))
@@ -63,13 +63,40 @@ static kiln_status check_kind(const kiln_raw *r, size_t p, const kiln_array *arr
     return KILN_OK;
 }
 
+/* A parameter that is passed whole, and an argument that is: of the same size. */
+static kiln_status check_struct(const kiln__function *r, size_t p, const kiln_arg *arg,
+                                kiln_error *err)
+{
+    const kiln__raw_param *const param = &r->params[p];
+    const bool given = arg->kind == KILN_ARG_STRUCT;
+    const bool wants =
+        r->typed ? r->def->params[p].is_struct : given && param->kind != 'p' && param->kind != 'c';
+    char what[320];
+
+    if (given == wants && (!given || arg->value.bytes.count == param->bytes))
+        return !given || arg->value.bytes.data != NULL
+                   ? KILN_OK
+                   : kiln__fail(err, KILN_ERR_NULL, "%s is a struct at NULL",
+                                subject(r, p, what, sizeof what));
+    (void)subject(r, p, what, sizeof what);
+    return given && wants ? kiln__fail(err, KILN_ERR_DTYPE,
+                                       "%s is a struct of %zu bytes, and the kernel's has %u", what,
+                                       arg->value.bytes.count, param->bytes)
+           : given ? kiln__fail(err, KILN_ERR_DTYPE, "%s is a struct, and the kernel takes %s",
+                                what, !r->typed || r->def->params[p].raw ? "an array" : "a number")
+                   : kiln__fail(err, KILN_ERR_DTYPE,
+                                "%s is none, and the kernel takes a struct of %u bytes; "
+                                "kiln_arg_struct() makes one",
+                                what, param->bytes);
+}
+
 /* The dtype of a number that has no signature: by its own kind, and the parameter's size and type. */
 static kiln_dtype guess_dtype(const kiln__raw_param *param, kiln_arg_kind kind)
 {
-    static const kiln_dtype integers[] = {[1] = KILN_INT8, [2] = KILN_INT16, [4] = KILN_INT32,
-                                          [8] = KILN_INT64};
-    static const kiln_dtype naturals[] = {[1] = KILN_UINT8, [2] = KILN_UINT16, [4] = KILN_UINT32,
-                                          [8] = KILN_UINT64};
+    static const kiln_dtype integers[] = {
+        [1] = KILN_INT8, [2] = KILN_INT16, [4] = KILN_INT32, [8] = KILN_INT64};
+    static const kiln_dtype naturals[] = {
+        [1] = KILN_UINT8, [2] = KILN_UINT16, [4] = KILN_UINT32, [8] = KILN_UINT64};
     const uint32_t bytes = param->bytes;
     const bool power = bytes <= 8 && (bytes & (bytes - 1)) == 0;
 
@@ -86,8 +113,8 @@ static kiln_dtype guess_dtype(const kiln__raw_param *param, kiln_arg_kind kind)
 }
 
 /* The bytes of an integer beyond its sign are the same for a number of either kind. */
-static kiln_status put_number(const kiln_raw *r, size_t p, const kiln_arg *arg, kiln_dtype dtype,
-                              unsigned char *block, kiln_error *err)
+static kiln_status put_number(const kiln__function *r, size_t p, const kiln_arg *arg,
+                              kiln_dtype dtype, unsigned char *block, kiln_error *err)
 {
     kiln__given given;
     kiln__scalar value;
@@ -99,8 +126,7 @@ static kiln_status put_number(const kiln_raw *r, size_t p, const kiln_arg *arg, 
     if (!r->typed)
         dtype = guess_dtype(&r->params[p], arg->kind);
     if (dtype == KILN_DTYPE_NONE)
-        return kiln__fail(err, KILN_ERR_DTYPE,
-                          "%s is no number that a parameter of %u bytes takes",
+        return kiln__fail(err, KILN_ERR_DTYPE, "%s is no number that a parameter of %u bytes takes",
                           subject(r, p, what, sizeof what), r->params[p].bytes);
     kiln_status status = kiln__convert_scalar(r->def, p, &given, dtype, &value, err);
     if (status == KILN_ERR_RANGE && !r->typed && arg->kind == KILN_ARG_INT && arg->value.i > 0) {
@@ -115,12 +141,34 @@ static kiln_status put_number(const kiln_raw *r, size_t p, const kiln_arg *arg, 
     return status;
 }
 
+/* One argument: `*given_out` is what its dtype is bound by. Numbers are put into the block later. */
+static kiln_status take_argument(const kiln__function *r, size_t p, const kiln_arg *arg,
+                                 kiln_array **array_out, unsigned char *block,
+                                 kiln__given *given_out, kiln_error *err)
+{
+    KILN_CHECK(check_struct(r, p, arg, err));
+    if (arg->kind == KILN_ARG_STRUCT) {
+        memcpy(block + r->params[p].offset, arg->value.bytes.data, r->params[p].bytes);
+        *given_out = (kiln__given){.kind = KILN__GIVEN_ARRAY, .dtype = r->def->params[p].dtype};
+        return KILN_OK;
+    }
+    KILN_CHECK(take_array(r, p, arg, array_out, err));
+    KILN_CHECK(check_kind(r, p, *array_out, err));
+    if (*array_out == NULL) {
+        (void)kiln__given_scalar(arg, given_out);
+        return KILN_OK;
+    }
+    *given_out = (kiln__given){.kind = KILN__GIVEN_ARRAY, .dtype = (*array_out)->dtype};
+    memcpy(block + r->params[p].offset, &(*array_out)->data, sizeof(void *));
+    return KILN_OK;
+}
+
 /* Check all arguments and fill the block. */
-static kiln_status take_arguments(const kiln_raw *r, const kiln_arg *args, size_t count,
-                                  kiln_array **arrays, unsigned char *block, kiln_error *err)
+static kiln_status take_arguments(const kiln__function *r, const kiln_arg *args, size_t count,
+                                  kiln_array **arrays, kiln_dtype *dtypes, unsigned char *block,
+                                  kiln_error *err)
 {
     kiln__given given[KILN_PARAM_MAX];
-    kiln_dtype dtypes[KILN_PARAM_MAX];
 
     if (count != r->def->param_count)
         return kiln__fail_detail(err, KILN_ERR_ARGUMENT_COUNT,
@@ -129,23 +177,16 @@ static kiln_status take_arguments(const kiln_raw *r, const kiln_arg *args, size_
                                  r->def->name, r->def->param_count, count);
     if (count != 0 && args == NULL)
         return kiln__fail(err, KILN_ERR_NULL, "kernel \"%.100s\": `args` is NULL", r->def->name);
-    memset(given, 0, sizeof given);
+    memset(given, 0, count * sizeof *given);
     for (size_t p = 0; p < count; p++) {
-        KILN_CHECK(take_array(r, p, &args[p], &arrays[p], err));
-        KILN_CHECK(check_kind(r, p, arrays[p], err));
-        if (arrays[p] != NULL) {
-            given[p] = (kiln__given){.kind = KILN__GIVEN_ARRAY, .dtype = arrays[p]->dtype};
-            memcpy(block + r->params[p].offset, &arrays[p]->data, sizeof(void *));
-        } else {
-            (void)kiln__given_scalar(&args[p], &given[p]);
-        }
+        dtypes[p] = KILN_DTYPE_NONE;
+        KILN_CHECK(take_argument(r, p, &args[p], &arrays[p], block, &given[p], err));
     }
     if (r->typed)
         KILN_CHECK(kiln__bind_types(r->def, given, dtypes, err));
     for (size_t p = 0; p < count; p++)
-        if (arrays[p] == NULL)
-            KILN_CHECK(
-                put_number(r, p, &args[p], r->typed ? dtypes[p] : KILN_DTYPE_NONE, block, err));
+        if (arrays[p] == NULL && args[p].kind != KILN_ARG_STRUCT)
+            KILN_CHECK(put_number(r, p, &args[p], dtypes[p], block, err));
     return KILN_OK;
 }
 
@@ -160,7 +201,7 @@ static const char *dims_text(const int64_t dims[3], char out[80])
 }
 
 /* One of grid, block and cluster: within the limits of each axis. */
-static kiln_status take_dims(const kiln_raw *r, const char *what, const int64_t given[3],
+static kiln_status take_dims(const kiln__function *r, const char *what, const int64_t given[3],
                              const uint32_t limits[3], uint32_t out[3], kiln_error *err)
 {
     char text[80];
@@ -178,7 +219,7 @@ static kiln_status take_dims(const kiln_raw *r, const char *what, const int64_t 
     return KILN_OK;
 }
 
-static kiln_status take_cluster(const kiln_raw *r, const kiln_raw_call_options *o,
+static kiln_status take_cluster(const kiln__function *r, const kiln_raw_call_options *o,
                                 const kiln__raw_limits *limits, kiln__raw_launch *launch,
                                 kiln_error *err)
 {
@@ -206,48 +247,50 @@ static kiln_status take_cluster(const kiln_raw *r, const kiln_raw_call_options *
     return KILN_OK;
 }
 
-static kiln_status check_block(const kiln_raw *r, const kiln_raw_call_options *o,
+static kiln_status check_block(const kiln__function *r, const kiln_raw_call_options *o,
                                const kiln__raw_limits *limits, const kiln__raw_launch *launch,
                                kiln_error *err)
 {
-    const uint64_t threads =
-        (uint64_t)launch->block[0] * launch->block[1] * launch->block[2];
+    const uint64_t threads = (uint64_t)launch->block[0] * launch->block[1] * launch->block[2];
     char text[80];
 
     if (launch->block[0] == 0)
-        return kiln__fail(err, KILN_ERR_ARGUMENT,
-                          "kernel \"%.100s\": the launch sets no threads of a block (block[0] is 0)",
-                          r->def->name);
+        return kiln__fail(
+            err, KILN_ERR_ARGUMENT,
+            "kernel \"%.100s\": the launch sets no threads of a block (block[0] is 0)",
+            r->def->name);
     if (threads > limits->block_threads)
-        return kiln__fail(err, KILN_ERR_ARGUMENT,
-                          "kernel \"%.100s\": a block of %s has %llu threads, and %s has at most %u",
-                          r->def->name, dims_text(o->block, text), (unsigned long long)threads,
-                          kiln__device_info(r->loaded->device)->id, limits->block_threads);
+        return kiln__fail(
+            err, KILN_ERR_ARGUMENT,
+            "kernel \"%.100s\": a block of %s has %llu threads, and %s has at most %u",
+            r->def->name, dims_text(o->block, text), (unsigned long long)threads,
+            kiln__device_info(r->loaded->device)->id, limits->block_threads);
     return KILN_OK;
 }
 
-static kiln_status check_modes(const kiln_raw *r, const kiln_raw_call_options *o,
+static kiln_status check_modes(const kiln__function *r, const kiln_raw_call_options *o,
                                const kiln__raw_limits *limits, kiln_error *err)
 {
     const char *what = o->shared_bytes != 0 && limits->shared_bytes == 0 ? "shared memory"
-                       : o->cooperative && !limits->cooperative         ? "cooperative launches"
-                       : o->programmatic && !limits->programmatic ? "programmatic launches"
-                                                                  : NULL;
+                       : o->cooperative && !limits->cooperative          ? "cooperative launches"
+                       : o->programmatic && !limits->programmatic        ? "programmatic launches"
+                                                                         : NULL;
 
     if (what != NULL)
-        return kiln__fail(err, KILN_ERR_UNSUPPORTED, "kernel \"%.100s\": %s has no %s", r->def->name,
-                          kiln__device_info(r->loaded->device)->id, what);
+        return kiln__fail(err, KILN_ERR_UNSUPPORTED, "kernel \"%.100s\": %s has no %s",
+                          r->def->name, kiln__device_info(r->loaded->device)->id, what);
     if (o->shared_bytes < 0 || o->shared_bytes > (int64_t)limits->shared_bytes)
-        return kiln__fail(err, KILN_ERR_ARGUMENT,
-                          "kernel \"%.100s\": %lld bytes of shared memory, and a block on %s has at "
-                          "most %u",
-                          r->def->name, (long long)o->shared_bytes,
-                          kiln__device_info(r->loaded->device)->id, limits->shared_bytes);
+        return kiln__fail(
+            err, KILN_ERR_ARGUMENT,
+            "kernel \"%.100s\": %lld bytes of shared memory, and a block on %s has at "
+            "most %u",
+            r->def->name, (long long)o->shared_bytes, kiln__device_info(r->loaded->device)->id,
+            limits->shared_bytes);
     return KILN_OK;
 }
 
 /* What the kernel itself has of a block's room. */
-static kiln_status check_function(const kiln_raw *r, const kiln__raw_launch *launch,
+static kiln_status check_function(const kiln__function *r, const kiln__raw_launch *launch,
                                   kiln_error *err)
 {
     const uint32_t threads = launch->block[0] * launch->block[1] * launch->block[2];
@@ -260,15 +303,16 @@ static kiln_status check_function(const kiln_raw *r, const kiln__raw_launch *lau
                           r->def->name, threads, r->max_threads);
     if (launch->shared_bytes != 0 &&
         (uint64_t)launch->shared_bytes + (uint32_t)r->shared_bytes > most)
-        return kiln__fail(err, KILN_ERR_ARGUMENT,
-                          "kernel \"%.100s\": %u bytes of shared memory beside its own %d, and a block "
-                          "has at most %u",
-                          r->def->name, launch->shared_bytes, r->shared_bytes, most);
+        return kiln__fail(
+            err, KILN_ERR_ARGUMENT,
+            "kernel \"%.100s\": %u bytes of shared memory beside its own %d, and a block "
+            "has at most %u",
+            r->def->name, launch->shared_bytes, r->shared_bytes, most);
     return KILN_OK;
 }
 
 /* A cooperative grid must fit the device; one that is to fill it takes what fits. */
-static kiln_status fit_grid(const kiln_raw *r, const kiln_raw_call_options *o,
+static kiln_status fit_grid(const kiln__function *r, const kiln_raw_call_options *o,
                             kiln__raw_launch *launch, kiln_error *err)
 {
     int64_t blocks = 0;
@@ -282,10 +326,11 @@ static kiln_status fit_grid(const kiln_raw *r, const kiln_raw_call_options *o,
         int64_t along = blocks / across;
         along -= launch->cluster[0] != 0 ? along % launch->cluster[0] : 0;
         if (along == 0)
-            return kiln__fail(err, KILN_ERR_ARGUMENT,
-                              "kernel \"%.100s\": the device runs %lld such blocks at a time, too few "
-                              "to fill it with",
-                              r->def->name, (long long)blocks);
+            return kiln__fail(
+                err, KILN_ERR_ARGUMENT,
+                "kernel \"%.100s\": the device runs %lld such blocks at a time, too few "
+                "to fill it with",
+                r->def->name, (long long)blocks);
         launch->grid[0] = (uint32_t)along;
     } else if (launch->grid[0] * across > blocks) {
         return kiln__fail(err, KILN_ERR_ARGUMENT,
@@ -297,8 +342,9 @@ static kiln_status fit_grid(const kiln_raw *r, const kiln_raw_call_options *o,
 }
 
 /* `*empty_out`: there is nothing to launch. */
-static kiln_status take_record(const kiln_raw *r, const kiln_raw_call_options *o, bool measure,
-                               kiln__raw_launch *launch, bool *empty_out, kiln_error *err)
+static kiln_status take_record(const kiln__function *r, const kiln_raw_call_options *o,
+                               bool measure, kiln__raw_launch *launch, bool *empty_out,
+                               kiln_error *err)
 {
     const int64_t grid[3] = {o->fill ? 1 : o->grid[0], o->grid[1], o->grid[2]};
     const kiln__raw_limits *limits = &r->loaded->limits;
@@ -332,7 +378,7 @@ static kiln_status check_raw(const kiln_raw *kernel, const char *function, kiln_
         return kiln__fail(err, KILN_ERR_NULL, "%s: `kernel` is NULL", function);
     if (kernel->magic != KILN__RAW_MAGIC)
         return kiln__context_released("raw kernel", err);
-    return kiln__context_check(kernel->loaded->ctx, err);
+    return kiln__context_check(kernel->function->loaded->ctx, err);
 }
 
 static kiln_status read_options(const kiln_raw_call_options *opts, const char *function,
@@ -346,51 +392,66 @@ static kiln_status read_options(const kiln_raw_call_options *opts, const char *f
 
 /* A call with everything checked. The arrays are borrowed, or, in a prepared launch, counted. */
 typedef struct call {
-    kiln__loaded *loaded; /* prepared: counted */
-    void *entry;
+    kiln__function *function; /* prepared: counted */
     kiln__raw_launch launch;
-    bool empty; /* there is nothing to launch */
-    size_t arg_count, block_bytes;
-    kiln__raw_param params[KILN_PARAM_MAX];
+    bool empty;                        /* there is nothing to launch */
+    kiln_dtype dtypes[KILN_PARAM_MAX]; /* with a signature */
     kiln_array *arrays[KILN_PARAM_MAX];
-    _Alignas(16) unsigned char block[KILN_PARAM_MAX * sizeof(kiln__scalar)];
+    _Alignas(16) unsigned char block[KILN__RAW_BLOCK_MAX];
 } call;
 
 static kiln_status read_call(const kiln_raw *kernel, const kiln_arg *args, size_t arg_count,
-                             const kiln_raw_call_options *opts, const char *function, call *c,
+                             const kiln_raw_call_options *opts, const char *name, call *c,
                              kiln_stream **stream, kiln_error *err)
 {
     kiln_raw_call_options o = KILN_RAW_CALL_OPTIONS_INIT;
 
-    KILN_CHECK(check_raw(kernel, function, err));
-    KILN_CHECK(read_options(opts, function, &o, err));
-    KILN_CHECK(kiln__context_stream(kernel->loaded->ctx, o.stream, stream, err));
-    c->loaded = kernel->loaded;
-    c->entry = kernel->entry;
-    c->arg_count = kernel->def->param_count;
-    c->block_bytes = kernel->block_bytes;
-    memcpy(c->params, kernel->params, c->arg_count * sizeof *c->params);
-    memset(c->arrays, 0, c->arg_count * sizeof *c->arrays);
-    memset(c->block, 0, c->block_bytes);
-    KILN_CHECK(take_arguments(kernel, args, arg_count, c->arrays, c->block, err));
-    return take_record(kernel, &o, false, &c->launch, &c->empty, err);
+    KILN_CHECK(check_raw(kernel, name, err));
+    kiln__function *const r = kernel->function;
+    KILN_CHECK(read_options(opts, name, &o, err));
+    KILN_CHECK(kiln__context_stream(r->loaded->ctx, o.stream, stream, err));
+    c->function = r;
+    memset(c->arrays, 0, r->def->param_count * sizeof *c->arrays);
+    memset(c->block, 0, r->block_bytes);
+    KILN_CHECK(take_arguments(r, args, arg_count, c->arrays, c->dtypes, c->block, err));
+    return take_record(r, &o, false, &c->launch, &c->empty, err);
 }
 
-/* A recording lets go of a module, whose kernel it launches at each run. */
-static void let_go(void *loaded)
+/* A kiln__describe_fn: arrays, and, with a signature, numbers. */
+static void describe(const void *user, kiln__step_note *note)
 {
-    kiln__loaded_release(loaded);
+    const call *const c = user;
+    const kiln__function *const r = c->function;
+
+    note->kernel = r->def->name;
+    note->place_count = 0;
+    for (size_t p = 0; p < r->def->param_count; p++) {
+        if (c->arrays[p] == NULL && (!r->typed || r->def->params[p].is_struct))
+            continue;
+        if (note->places != NULL)
+            note->places[note->place_count] =
+                (kiln__arg_place){(uint16_t)r->params[p].offset, (uint16_t)r->params[p].bytes,
+                                  (uint8_t)c->dtypes[p],         (uint8_t)p,
+                                  c->arrays[p] != NULL,          r->def->params[p].name};
+        note->place_count++;
+    }
 }
 
 static kiln_status run_call(const call *c, kiln_stream *stream, kiln_error *err)
 {
+    kiln__function *const r = c->function;
+    const size_t count = r->def->param_count;
+
     if (c->empty)
         return KILN_OK;
-    kiln_status status = kiln__raw_launch_run(c->loaded->device, c->entry, &c->launch, c->params,
-                                              c->arg_count, c->block, c->block_bytes, stream, err);
-    if (status == KILN_OK && kiln__stream_is_recording(stream))
-        kiln__stream_keep(stream, kiln__loaded_retain(c->loaded), let_go);
-    for (size_t p = 0; p < c->arg_count && status == KILN_OK; p++)
+    kiln_status status =
+        kiln__raw_launch_run(r->loaded->device, r->entry, &c->launch, r->params, count, c->block,
+                             r->block_bytes, describe, c, stream, err);
+    if (status == KILN_OK && kiln__stream_is_recording(stream)) {
+        atomic_fetch_add(&r->refs, 1);
+        kiln__stream_keep(stream, r, kiln__function_release);
+    }
+    for (size_t p = 0; p < count && status == KILN_OK; p++)
         if (c->arrays[p] != NULL && c->arrays[p]->storage->home != stream)
             kiln__storage_used_on(c->arrays[p]->storage, stream);
     return status;
@@ -412,13 +473,45 @@ static kiln_status run_prepared(void *state, kiln_stream *stream, kiln_error *er
     return run_call(state, stream, err);
 }
 
+/* A kernel makes no assumption about an array but what its signature says, so another one may have any
+ * shape. */
+static kiln_status set_prepared(void *state, size_t p, const kiln_arg *value, kiln_error *err)
+{
+    call *const c = state;
+    const kiln__function *const r = c->function;
+    _Alignas(16) unsigned char block[KILN__RAW_BLOCK_MAX];
+    kiln__given given = {.kind = KILN__GIVEN_NOTHING};
+    kiln_array *array = NULL;
+
+    if (p >= r->def->param_count)
+        return kiln__fail(err, KILN_ERR_ARGUMENT, "the prepared launch has %zu arguments",
+                          r->def->param_count);
+    KILN_CHECK(take_argument(r, p, value, &array, block, &given, err));
+    if ((array != NULL) != (c->arrays[p] != NULL))
+        return kiln__fail(err, KILN_ERR_ARGUMENT, "kernel \"%.100s\": argument %zu is %s",
+                          r->def->name, p + 1, array == NULL ? "an array" : "a number");
+    if (array != NULL && r->typed && array->dtype != c->dtypes[p])
+        return kiln__fail(
+            err, KILN_ERR_DTYPE, "kernel \"%.100s\": argument %zu is for %s, the array is %s",
+            r->def->name, p + 1, kiln_dtype_name(c->dtypes[p]), kiln_dtype_name(array->dtype));
+    if (array == NULL && value->kind != KILN_ARG_STRUCT)
+        KILN_CHECK(put_number(r, p, value, c->dtypes[p], block, err));
+    memcpy(c->block + r->params[p].offset, block + r->params[p].offset, r->params[p].bytes);
+    if (array != NULL) {
+        (void)kiln_array_retain(array);
+        kiln_array_release(c->arrays[p]);
+        c->arrays[p] = array;
+    }
+    return KILN_OK;
+}
+
 static void destroy_prepared(void *state)
 {
     call *c = state;
 
-    for (size_t p = 0; p < c->arg_count; p++)
+    for (size_t p = 0; p < c->function->def->param_count; p++)
         kiln_array_release(c->arrays[p]);
-    kiln__loaded_release(c->loaded);
+    kiln__function_release(c->function);
     kiln__free(c);
 }
 
@@ -431,17 +524,18 @@ kiln_status kiln_raw_prepare(kiln_raw *kernel, const kiln_arg *args, size_t arg_
     *out = NULL;
     call *c = NULL;
     KILN_CHECK(kiln__make_zeroed(&c, 1, sizeof *c, err));
-    const kiln__launch_task task = {.run = run_prepared, .destroy = destroy_prepared, .state = c};
+    const kiln__launch_task task = {
+        .run = run_prepared, .set = set_prepared, .destroy = destroy_prepared, .state = c};
     kiln_status status =
         read_call(kernel, args, arg_count, opts, "kiln_raw_prepare", c, &stream, err);
     if (status == KILN_OK)
-        status = kiln__launch_custom(kernel->loaded->ctx, stream, &task, out, err);
+        status = kiln__launch_custom(kernel->function->loaded->ctx, stream, &task, out, err);
     if (status != KILN_OK) {
         kiln__free(c);
         return status;
     }
-    (void)kiln__loaded_retain(c->loaded);
-    for (size_t p = 0; p < c->arg_count; p++)
+    atomic_fetch_add(&c->function->refs, 1);
+    for (size_t p = 0; p < c->function->def->param_count; p++)
         (void)kiln_array_retain(c->arrays[p]);
     return KILN_OK;
 }
@@ -452,7 +546,8 @@ kiln_status kiln_raw_get_attributes(kiln_raw *kernel, kiln_raw_attributes *out, 
 
     KILN_CHECK(check_raw(kernel, __func__, err));
     KILN_CHECK_NULL(out, err);
-    KILN_CHECK(kiln__raw_attributes_get(kernel->loaded->device, kernel->entry, &own, err));
+    KILN_CHECK(kiln__raw_attributes_get(kernel->function->loaded->device, kernel->function->entry,
+                                        &own, err));
     *out = (kiln_raw_attributes){.max_threads = own.max_threads,
                                  .registers = own.registers,
                                  .static_shared_bytes = own.shared_bytes,
@@ -474,6 +569,7 @@ kiln_status kiln_raw_occupancy(kiln_raw *kernel, const kiln_raw_call_options *op
     KILN_CHECK(check_raw(kernel, __func__, err));
     KILN_CHECK_NULL(blocks_out, err);
     KILN_CHECK(read_options(opts, __func__, &o, err));
-    KILN_CHECK(take_record(kernel, &o, true, &launch, &empty, err));
-    return kiln__raw_occupancy(kernel->loaded->device, kernel->entry, &launch, blocks_out, err);
+    KILN_CHECK(take_record(kernel->function, &o, true, &launch, &empty, err));
+    return kiln__raw_occupancy(kernel->function->loaded->device, kernel->function->entry, &launch,
+                               blocks_out, err);
 }

@@ -61,8 +61,10 @@ static kiln_status open_image(const void *data, size_t bytes, image *i, kiln_err
     if (i->head.e_shentsize != sizeof(Elf64_Shdr) ||
         !in_image(i, i->head.e_shoff, (uint64_t)i->head.e_shnum * sizeof(Elf64_Shdr)) ||
         !in_image(i, i->head.e_phoff, (uint64_t)i->head.e_phnum * i->head.e_phentsize))
-        return kiln__fail(err, KILN_ERR_FORMAT, "a cubin that is cut off: its tables end beyond its "
-                                                "%zu bytes", bytes);
+        return kiln__fail(err, KILN_ERR_FORMAT,
+                          "a cubin that is cut off: its tables end beyond its "
+                          "%zu bytes",
+                          bytes);
     for (size_t k = 0; k < i->head.e_shnum; k++) {
         Elf64_Shdr section;
         if (!read_section(i, k, &section))
@@ -180,8 +182,8 @@ kiln_status kiln__cubin_params(const void *data, size_t bytes, const char *kerne
         return kiln__fail(err, KILN_ERR_FORMAT,
                           "the cubin's list of the parameters of \"%.200s\" is damaged", kernel);
     }
-    return status != KILN_OK ? status
-                             : kiln__fail(err, KILN_ERR_NAME,
-                                          "the cubin lists no parameters of a kernel \"%.200s\"",
-                                          kernel);
+    return status != KILN_OK
+               ? status
+               : kiln__fail(err, KILN_ERR_NAME,
+                            "the cubin lists no parameters of a kernel \"%.200s\"", kernel);
 }

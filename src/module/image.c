@@ -60,10 +60,9 @@ kiln_status kiln__image_check(const void *data, size_t bytes, kiln__image_kind *
         if (head.magic == FATBIN_MAGIC) {
             if (head.head_bytes < sizeof head || head.head_bytes > bytes ||
                 head.bytes > bytes - head.head_bytes)
-                return kiln__fail(err, KILN_ERR_FORMAT,
-                                  "a fatbin that is cut off: %zu bytes of %llu", bytes,
-                                  (unsigned long long)head.head_bytes +
-                                      (unsigned long long)head.bytes);
+                return kiln__fail(
+                    err, KILN_ERR_FORMAT, "a fatbin that is cut off: %zu bytes of %llu", bytes,
+                    (unsigned long long)head.head_bytes + (unsigned long long)head.bytes);
             *kind_out = KILN__IMAGE_FATBIN;
             return KILN_OK;
         }
@@ -73,6 +72,8 @@ kiln_status kiln__image_check(const void *data, size_t bytes, kiln__image_kind *
         *kind_out = KILN__IMAGE_PTX;
         return KILN_OK;
     }
-    return kiln__fail(err, KILN_ERR_FORMAT, "%zu bytes that are no PTX, no cubin and no fatbin; "
-                                            "source is for kiln_module_create", bytes);
+    return kiln__fail(err, KILN_ERR_FORMAT,
+                      "%zu bytes that are no PTX, no cubin and no fatbin; "
+                      "source is for kiln_module_create",
+                      bytes);
 }

@@ -106,13 +106,15 @@ static kiln_status load_image(kiln__loaded *l, const void *image, size_t bytes,
     kiln_error why = KILN_ERROR_INIT;
 
     if (o->compiler_option_count != 0 || o->name_count != 0)
-        return kiln__fail(err, KILN_ERR_ARGUMENT,
-                          "module \"%.60s\": compiler options and names are for sources, and this is "
-                          "an image",
-                          l->name);
+        return kiln__fail(
+            err, KILN_ERR_ARGUMENT,
+            "module \"%.60s\": compiler options and names are for sources, and this is "
+            "an image",
+            l->name);
     if (kiln__device_info(l->device)->backend != KILN_BACKEND_CUDA)
         return kiln__fail(err, KILN_ERR_UNSUPPORTED,
-                          "module \"%.60s\": the cpu device runs sources, no code for GPUs", l->name);
+                          "module \"%.60s\": the cpu device runs sources, no code for GPUs",
+                          l->name);
     KILN_CHECK(kiln__make_room(&l->own, bytes + 1, err));
     memcpy(l->own, image, bytes);
     ((char *)l->own)[bytes] = '\0';
@@ -208,7 +210,8 @@ static kiln_status create_from_text(kiln_context *ctx, const char *path, const c
         options[k] = o->compiler_options[k];
     if (strstr(text, "include") != NULL) {
         kiln__buf_puts(&folder, "-I");
-        kiln__buf_put(&folder, slash != NULL ? path : ".", slash != NULL ? (size_t)(slash - path) + 1 : 1);
+        kiln__buf_put(&folder, slash != NULL ? path : ".",
+                      slash != NULL ? (size_t)(slash - path) + 1 : 1);
         options[with.compiler_option_count++] = folder.text;
     }
     with.compiler_options = options;
@@ -296,8 +299,8 @@ static kiln_status find_symbol(const kiln__loaded *l, const char *name, void **a
                             l->name, name);
 }
 
-kiln_status kiln_module_symbol(kiln_module *m, const char *name, kiln_dtype dtype,
-                               kiln_array **out, kiln_error *err)
+kiln_status kiln_module_symbol(kiln_module *m, const char *name, kiln_dtype dtype, kiln_array **out,
+                               kiln_error *err)
 {
     void *address = NULL;
     size_t bytes = 0;
@@ -316,7 +319,8 @@ kiln_status kiln_module_symbol(kiln_module *m, const char *name, kiln_dtype dtyp
     if (itemsize == 0 || bytes % itemsize != 0)
         return kiln__fail(err, KILN_ERR_DTYPE,
                           "module \"%.60s\": the %zu bytes of \"%.100s\" are no whole number of %s",
-                          l->name, bytes, name, itemsize == 0 ? "elements" : kiln_dtype_name(dtype));
+                          l->name, bytes, name,
+                          itemsize == 0 ? "elements" : kiln_dtype_name(dtype));
     const int64_t shape[] = {(int64_t)(bytes / itemsize)};
     KILN_CHECK(kiln_array_wrap(l->ctx, dtype, 1, shape, NULL, address, NULL, bytes, release_symbol,
                                m->loaded, out, err));

@@ -75,15 +75,23 @@ struct kiln_module {
     kiln__loaded *loaded;
 };
 
-struct kiln_raw {
-    uint32_t magic;
-    bool typed; /* there is a signature */
-    kiln__loaded *loaded;
+/* A kernel, kept by its handle, by prepared launches and by recordings. */
+typedef struct kiln__function {
+    atomic_uint refs;
+    bool typed;            /* there is a signature */
+    kiln__loaded *loaded;  /* counted */
     kiln__definition *def; /* its parameters; without a signature only their number */
     void *entry;
     int max_threads, shared_bytes; /* of a block: what the function allows, and has by itself */
     size_t block_bytes;
     kiln__raw_param params[KILN_PARAM_MAX];
+} kiln__function;
+
+void kiln__function_release(void *function); /* accepts NULL */
+
+struct kiln_raw {
+    uint32_t magic;
+    kiln__function *function;
 };
 
 /* Whether two C++ names are the same, blanks aside. */

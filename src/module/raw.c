@@ -39,7 +39,8 @@ static kiln_status fail_name(const kiln__loaded *l, const char *name, kiln_error
         if (l->def->names[k][0] != '&')
             kiln__buf_printf(&known, "%s%s", count++ == 0 ? "" : ", ", l->def->names[k]);
     for (size_t k = 0; l->image != NULL && !known.failed &&
-                       (kernel = kiln__cubin_kernel(l->image, l->image_bytes, k)) != NULL; k++)
+                       (kernel = kiln__cubin_kernel(l->image, l->image_bytes, k)) != NULL;
+         k++)
         kiln__buf_printf(&known, "%s%s", count++ == 0 ? "" : ", ", kernel);
     kiln_status status = kiln__fail(
         err, KILN_ERR_NAME, "module \"%.60s\" has no kernel \"%.100s\"%s%s%s", l->name, name,
@@ -75,8 +76,7 @@ static kiln_status find_entry(const kiln__loaded *l, const char *name, kiln__buf
         return kiln__fail_memory(err, strlen(name));
     *symbol_out = symbol != NULL ? symbol : name;
     kiln_status status = kiln__raw_entry(l->module, *symbol_out, entry_out, err);
-    if (status == KILN_ERR_NAME && symbol == NULL &&
-        (symbol = find_mangled(l, name)) != NULL) {
+    if (status == KILN_ERR_NAME && symbol == NULL && (symbol = find_mangled(l, name)) != NULL) {
         *symbol_out = symbol;
         status = kiln__raw_entry(l->module, symbol, entry_out, err);
     }
@@ -85,8 +85,8 @@ static kiln_status find_entry(const kiln__loaded *l, const char *name, kiln__buf
 
 /* ---- parameters ---- */
 
-static kiln_status read_params(kiln_raw *r, const char *name, const char *symbol, size_t *count_out,
-                               kiln_error *err)
+static kiln_status read_params(kiln__function *r, const char *name, const char *symbol,
+                               size_t *count_out, kiln_error *err)
 {
     const kiln__loaded *l = r->loaded;
     kiln__raw_param params[KILN__RAW_PARAMS_MAX];
@@ -98,22 +98,20 @@ static kiln_status read_params(kiln_raw *r, const char *name, const char *symbol
     if (status != KILN_OK)
         return kiln__fail(err, status, "kernel \"%.100s\": %s", name, why.message);
     if (*count_out > KILN_PARAM_MAX)
-        return kiln__fail(err, KILN_ERR_UNSUPPORTED, "kernel \"%.100s\" has %zu parameters (at most "
-                                                     "%d)", name, *count_out, KILN_PARAM_MAX);
+        return kiln__fail(err, KILN_ERR_UNSUPPORTED,
+                          "kernel \"%.100s\" has %zu parameters (at most "
+                          "%d)",
+                          name, *count_out, KILN_PARAM_MAX);
     memcpy(r->params, params, *count_out * sizeof *params);
     for (size_t k = 0; k < *count_out; k++) {
         const size_t end = (size_t)params[k].offset + params[k].bytes;
-        if (params[k].bytes <= sizeof(kiln__scalar) && end > r->block_bytes)
+        if (end > r->block_bytes)
             r->block_bytes = end;
-        if (params[k].bytes > sizeof(kiln__scalar))
-            return kiln__fail(err, KILN_ERR_UNSUPPORTED,
-                              "kernel \"%.100s\": parameter %zu is a struct of %u bytes; kiln passes "
-                              "arrays and numbers",
-                              name, k + 1, params[k].bytes);
     }
-    if (r->block_bytes > KILN_PARAM_MAX * sizeof(kiln__scalar))
-        return kiln__fail(err, KILN_ERR_FORMAT, "kernel \"%.100s\": its parameters lie %zu bytes apart",
-                          name, r->block_bytes);
+    if (r->block_bytes > KILN__RAW_BLOCK_MAX)
+        return kiln__fail(err, KILN_ERR_UNSUPPORTED,
+                          "kernel \"%.100s\": its parameters take %zu bytes (at most %d)", name,
+                          r->block_bytes, KILN__RAW_BLOCK_MAX);
     return KILN_OK;
 }
 
@@ -122,6 +120,8 @@ static bool kind_fits(char kind, const kiln__param *declared)
 {
     const char wanted = kiln_dtype_kind(declared->dtype);
 
+    if (declared->is_struct)
+        return kind == 's' || kind == 0;
     switch (kind) {
     case 'p':
     case 'c':
@@ -138,8 +138,8 @@ static bool kind_fits(char kind, const kiln__param *declared)
     }
 }
 
-static kiln_status fail_signature(const kiln_raw *r, size_t p, kiln_status status, const char *why,
-                                  kiln_error *err)
+static kiln_status fail_signature(const kiln__function *r, size_t p, kiln_status status,
+                                  const char *why, kiln_error *err)
 {
     const kiln__param *declared = &r->def->params[p];
     char which[160];
@@ -150,7 +150,7 @@ static kiln_status fail_signature(const kiln_raw *r, size_t p, kiln_status statu
 }
 
 /* The signature against what the function says of itself. */
-static kiln_status check_signature(const kiln_raw *r, size_t count, kiln_error *err)
+static kiln_status check_signature(const kiln__function *r, size_t count, kiln_error *err)
 {
     char why[128];
 
@@ -161,10 +161,12 @@ static kiln_status check_signature(const kiln_raw *r, size_t count, kiln_error *
                                  r->def->name, r->def->param_count, count);
     for (size_t p = 0; p < count; p++) {
         const kiln__param *declared = &r->def->params[p];
-        const size_t bytes = declared->raw ? sizeof(void *) : kiln_dtype_size(declared->dtype);
+        const size_t bytes = declared->raw         ? sizeof(void *)
+                             : declared->is_struct ? r->params[p].bytes
+                                                   : kiln_dtype_size(declared->dtype);
         if (!declared->raw && declared->placeholder != 0)
-            return fail_signature(r, p, KILN_ERR_UNBOUND, "is a number and needs a dtype of its own",
-                                  err);
+            return fail_signature(r, p, KILN_ERR_UNBOUND,
+                                  "is a number and needs a dtype of its own", err);
         snprintf(why, sizeof why, "takes %zu bytes, and the function's parameter has %u", bytes,
                  r->params[p].bytes);
         if (bytes != r->params[p].bytes)
@@ -176,30 +178,34 @@ static kiln_status check_signature(const kiln_raw *r, size_t count, kiln_error *
 }
 
 /* Parameters without a signature: their number alone is known, and they are called p1, p2, ... */
-static kiln_status make_untyped(kiln_raw *r, const char *name, size_t count, kiln_error *err)
+static kiln_status make_untyped(kiln__function *r, const char *name, size_t count, kiln_error *err)
 {
     kiln__buf text = KILN__BUF_INIT;
 
     for (size_t p = 0; p < count; p++)
         kiln__buf_printf(&text, "%sint64 p%zu", p == 0 ? "" : ", ", p + 1);
-    kiln_status status = text.failed ? kiln__fail_memory(err, 16 * count)
-                                     : kiln__module_signature(
-                                           name, text.text != NULL ? text.text : "", &r->def, err);
+    kiln_status status =
+        text.failed
+            ? kiln__fail_memory(err, 16 * count)
+            : kiln__module_signature(name, text.text != NULL ? text.text : "", &r->def, err);
     kiln__buf_clear(&text);
     return status;
 }
 
 /* ---- the object ---- */
 
-static void raw_free(kiln_raw *r)
+void kiln__function_release(void *function)
 {
+    kiln__function *const r = function;
+
+    if (r == NULL || atomic_fetch_sub(&r->refs, 1) != 1)
+        return;
     kiln__definition_destroy(r->def);
     kiln__loaded_release(r->loaded);
-    r->def = NULL;
-    r->loaded = NULL;
+    kiln__free(r);
 }
 
-static kiln_status make(kiln_raw *r, const char *name, const char *signature, kiln_error *err)
+static kiln_status make(kiln__function *r, const char *name, const char *signature, kiln_error *err)
 {
     kiln__buf text = KILN__BUF_INIT;
     const char *symbol = NULL;
@@ -232,28 +238,32 @@ kiln_status kiln_module_kernel(kiln_module *m, const char *name, const char *sig
     if (m->magic != KILN__MODULE_MAGIC)
         return kiln__context_released("module", err);
     KILN_CHECK(kiln__context_check(m->loaded->ctx, err));
-    kiln_raw *r = NULL;
+    kiln_status status = KILN_OK;
+    kiln__function *r = NULL;
+    kiln_raw *kernel = NULL;
     KILN_CHECK(kiln__make_zeroed(&r, 1, sizeof *r, err));
-    r->magic = KILN__RAW_MAGIC;
+    atomic_init(&r->refs, 1);
     r->loaded = kiln__loaded_retain(m->loaded);
-    kiln_status status = make(r, name, signature, err);
-    if (status == KILN_OK) {
-        *out = r;
-    } else {
-        raw_free(r);
-        kiln__free(r);
-    }
+    KILN_TRY(make(r, name, signature, err));
+    KILN_TRY(kiln__make_zeroed(&kernel, 1, sizeof *kernel, err));
+    *kernel = (kiln_raw){KILN__RAW_MAGIC, r};
+    *out = kernel;
+    r = NULL;
+
+done:
+    kiln__function_release(r);
     return status;
 }
 
 void kiln_raw_destroy(kiln_raw *kernel)
 {
     if (kernel == NULL || kernel->magic != KILN__RAW_MAGIC ||
-        kiln__context_forked(kernel->loaded->ctx))
+        kiln__context_forked(kernel->function->loaded->ctx))
         return;
     kernel->magic = KILN__MODULE_DEAD;
-    kiln_context *const ctx = kiln_context_retain(kernel->loaded->ctx);
-    raw_free(kernel);
+    kiln_context *const ctx = kiln_context_retain(kernel->function->loaded->ctx);
+    kiln__function_release(kernel->function);
+    kernel->function = NULL;
     kiln__context_bury(ctx, kernel, NULL);
     kiln_context_release(ctx);
 }

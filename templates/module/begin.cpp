@@ -15,7 +15,7 @@ static thread_local dim3 threadIdx, blockIdx, blockDim, gridDim;
 
 struct module_head {
     dim3 grid, block;
-    unsigned unused[2];
+    unsigned unused[10];
 };
 
 struct module_param {

@@ -26,9 +26,9 @@ typedef struct variable {
     uint64_t read_only; /* declared const: its memory may be mapped so */
 } variable;
 
-/* What `run` is given; the arguments follow. */
+/* What `run` is given; the arguments follow, and may have to lie at multiples of its size. */
 typedef struct head {
-    uint32_t grid[3], block[3], unused[2];
+    uint32_t grid[3], block[3], unused[10];
 } head;
 
 enum { BLOCK_THREADS = 1024 };
@@ -99,8 +99,8 @@ static kiln_status run(kiln__device *device, void *entry, const kiln__raw_launch
                        size_t bytes, void *native, kiln_error *err)
 {
     struct {
-        _Alignas(16) head head;
-        _Alignas(16) unsigned char block[KILN__ARGS_BYTES_MAX];
+        _Alignas(64) head head;
+        unsigned char block[KILN__RAW_BLOCK_MAX];
     } args;
     int64_t blocks = 1;
 
