@@ -44,7 +44,7 @@ typedef enum kiln_arg_kind {
     KILN_ARG_FLOAT,     /**< `f` */
     KILN_ARG_COMPLEX,   /**< `c` */
     KILN_ARG_LIST,      /**< `list`: an array for each of several calls; see kiln_arg_list(). */
-    KILN_ARG_STRUCT     /**< `bytes`: a struct of the user's; see kiln_arg_struct(). */
+    KILN_ARG_STRUCT     /**< `bytes`: a struct that is passed by value; see kiln_arg_struct(). */
 } kiln_arg_kind;
 
 /**
@@ -114,8 +114,18 @@ static inline kiln_arg kiln_arg_list(kiln_array **arrays, size_t count)
 }
 
 /**
- * A struct that a raw kernel (kiln/module.h) takes by value: `bytes` bytes from `data` on, laid out as the
- * kernel's compiler does it. They are read during the call only. Other calls take no structs.
+ * A struct that a raw kernel (kiln/module.h) takes by value. Other calls take no structs.
+ *
+ *     typedef struct settings {
+ *         int first;
+ *         double factor;
+ *     } settings;
+ *     const settings s = {5, 0.5};
+ *     const kiln_arg argument = kiln_arg_struct(&s, sizeof s);   // of "struct s" in a signature
+ *
+ * @param data  The members, laid out as the kernel's compiler lays them out. They are read when the call
+ *              is made, or the launch prepared, and never later. NULL is refused by the call, ERR_NULL.
+ * @param bytes Must be the size that the kernel's parameter has (ERR_DTYPE).
  */
 static inline kiln_arg kiln_arg_struct(const void *data, size_t bytes)
 {
