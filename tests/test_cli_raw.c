@@ -31,9 +31,27 @@ static void test_cli_raw__launches_a_kernel_of_a_file(void **state)
     EXPECT_OUT("axpy<float>");
 }
 
+static void test_cli_raw__times_a_kernel(void **state)
+{
+    (void)state;
+    RAW("axpy.cu", "--kernel", "axpy<float>", "--grid", "4", "--block", "2", AXPY, "x.npy", "y.npy",
+        "5", "2.5", "--time", "3");
+    EXPECT_DONE();
+    EXPECT_OUT("axpy<float> on cpu: median of 3 runs ");
+}
+
 static void test_cli_raw__wrong_usage_is_told(void **state)
 {
     (void)state;
+    RAW("axpy.cu", "--kernel", "axpy<float>", "--grid", "4", "--block", "2", AXPY, "x.npy", "y.npy",
+        "5", "2.5", "--time", "0");
+    EXPECT_REFUSED(2, "--time 0");
+    RAW("axpy.cu", "--kernel", "axpy<float>", "--grid", "4", "--block", "2", "--cluster", "2", AXPY,
+        "x.npy", "y.npy", "5", "2.5");
+    EXPECT_REFUSED(1, "cpu has no clusters");
+    RAW("axpy.cu", "--kernel", "axpy<float>", "--grid", "4", "--block", "2", "--cooperative", AXPY,
+        "x.npy", "y.npy", "5", "2.5");
+    EXPECT_REFUSED(1, "cpu has no cooperative launches");
     RAW("axpy.cu", "--kernel", "axpy<float>", "--grid", "4", "--block", "2,x", AXPY);
     EXPECT_REFUSED(2, "--block 2,x");
     RAW("axpy.cu", "--kernel", "axpy<float>", "--grid", "4", AXPY);
@@ -73,6 +91,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_cli_raw__launches_a_kernel_of_a_file),
+        cmocka_unit_test(test_cli_raw__times_a_kernel),
         cmocka_unit_test(test_cli_raw__wrong_usage_is_told),
     };
     return cmocka_run_group_tests_name("test_cli_raw", tests, enter, cli_leave);

@@ -109,6 +109,72 @@ static void test_cli_warm__what_was_recorded_is_warm_elsewhere(void **state)
     expect_warm("KILN_CACHE_DIR", "elsewhere");
 }
 
+/* A module's source with a template, a name and an option: recorded, put into a bundle, and run where there
+ * is no compiler. */
+static void test_cli_warm__modules_are_recorded_and_warm_elsewhere(void **state)
+{
+    static const char source[] = "template <int N> __global__ void count(int *out)\n"
+                                 "{ out[blockIdx.x] = N * blockIdx.x + START; }\n";
+    (void)state;
+    static const int zeros[4] = {0};
+#define COUNT_CALL                                                                                 \
+    KILN("raw", "count.cu", "--kernel", "count<3>", "--device", "cpu", "--option=-DSTART=5",       \
+         "--grid", "4", "--block", "1", "--in", "raw int32 out", "zeros.npy")
+
+    cli_write("count.cu", source);
+    cli_write_npy("zeros.npy", "<i4", "(4,)", zeros, sizeof zeros);
+    setenv("KILN_RECORD", "module.jsonl", 1);
+    COUNT_CALL;
+    unsetenv("KILN_RECORD");
+    EXPECT_DONE();
+    assert_string_equal(cli.out, "[ 5  8 11 14]\n");
+    KILN("warm", "module.jsonl", "--cpu", "--cache", "of_module", "--bundle", "module.kiln", "--json");
+    EXPECT_DONE();
+    expect_numbers(kiln__cpu_target(), 1, 0, 0, 0);
+    KILN("warm", "module.jsonl", "--cpu", "--cache", "of_module", "--json");
+    EXPECT_DONE();
+    expect_numbers(kiln__cpu_target(), 0, 1, 0, 0);
+    char *before = getenv("KILN_CACHE_DIR") != NULL ? strdup(getenv("KILN_CACHE_DIR")) : NULL;
+    setenv("KILN_CXX", "/nowhere/c++", 1);
+    setenv("KILN_CACHE_DIR", "nothing", 1);
+    setenv("KILN_BUNDLES", "module.kiln", 1);
+    COUNT_CALL;
+    unsetenv("KILN_CXX");
+    unsetenv("KILN_BUNDLES");
+    if (before != NULL)
+        setenv("KILN_CACHE_DIR", before, 1);
+    else
+        unsetenv("KILN_CACHE_DIR");
+    free(before);
+    EXPECT_DONE();
+    assert_string_equal(cli.out, "[ 5  8 11 14]\n");
+    /* What is wrong with a source is told in its place. */
+    cli_write("bad.jsonl", "{\"kind\":\"module\",\"source\":\"__global__ void f() { lost(); }\"}\n");
+    KILN("warm", "bad.jsonl", "--cpu", "--cache", "of_module");
+    EXPECT_FAILED(1, "bad.jsonl:1: ");
+#undef COUNT_CALL
+}
+
+/* One bundle for several architectures. */
+static void test_cli_warm__modules_are_compiled_for_gpus_that_are_not_here(void **state)
+{
+    (void)state;
+    if (!has_nvrtc())
+        skip();
+    cli_write("m.jsonl", "{\"kind\":\"module\",\"name\":\"m\",\"source\":\"template <class T> __global__ void f(T *x) "
+                         "{ __syncthreads(); *x = 1; }\",\"names\":[\"f<int>\"]}\n");
+    KILN("warm", "m.jsonl", "--arch", "sm_80,sm_90", "--cpu", "--cache", "gpus", "--bundle", "gpus.kiln",
+         "--json");
+    EXPECT_DONE();
+    expect_numbers("sm_80", 1, 0, 0, 0);
+    expect_numbers("sm_90", 1, 0, 0, 0);
+    expect_numbers(kiln__cpu_target(), 0, 0, 0, 1);
+    KILN("cache", "list", "--bundle", "gpus.kiln");
+    EXPECT_DONE();
+    EXPECT_OUT("sm_80");
+    EXPECT_OUT("sm_90");
+}
+
 static void test_cli_warm__a_bundle_holds_what_the_manifests_name(void **state)
 {
     (void)state;
@@ -591,6 +657,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_cli_warm__a_second_run_compiles_nothing),
         cmocka_unit_test(test_cli_warm__what_was_recorded_is_warm_elsewhere),
+        cmocka_unit_test(test_cli_warm__modules_are_recorded_and_warm_elsewhere),
+        cmocka_unit_test(test_cli_warm__modules_are_compiled_for_gpus_that_are_not_here),
         cmocka_unit_test(test_cli_warm__a_bundle_holds_what_the_manifests_name),
         cmocka_unit_test(test_cli_warm__a_failure_is_told_and_the_rest_is_compiled),
         cmocka_unit_test(test_cli_warm__a_header_that_no_key_can_hold_is_named),

@@ -144,12 +144,95 @@ static void test_lists__prepared_calls_take_other_numbers(void **state)
     step(&l, 0.125f, 0.25f);
     OK(t, kiln_stream_wait(t->ctx, NULL, other, &t->err));
     check_lists(t, &l, "prepared");
-    FAILS(t, KILN_ERR_UNSUPPORTED, kiln_launch_set(launch, 0, kiln_arg_array(l.use[1][0]), &t->err),
-          "lists");
+    FAILS(t, KILN_ERR_ARGUMENT, kiln_launch_set(launch, 0, kiln_arg_array(l.use[1][0]), &t->err),
+          "argument 1 is a list of 120 arrays");
     FAILS(t, KILN_ERR_RANGE, kiln_launch_set(launch, 1, kiln_arg_float(1e300), &t->err), "`rate`");
     kiln_launch_destroy(launch);
     kiln_stream_destroy(other);
     drop_lists(&l);
+}
+
+static void test_lists__prepared_calls_take_other_arrays(void **state)
+{
+    test_env *t = *state;
+    kiln_elementwise *op = define_momentum(t);
+    kiln_array *copies[CALLS], *fresh[CALLS], *wrong[CALLS];
+    kiln_launch *launch = NULL;
+    lists l;
+
+    make_lists(t, &l, CALLS);
+    OK(t, kiln_elementwise_prepare(op, MOMENTUM_ARGS(l, 0.5, 0.25), NULL, &launch, &t->err));
+    kiln_elementwise_destroy(op);
+    for (size_t c = 0; c < CALLS; c++) { /* of the same layouts, with other numbers */
+        int64_t at[1] = {0};
+        const char *const way = kiln_array_strides(l.use[1][c])[0] > 4 ? "::2" : NULL;
+        OK(t, kiln_array_copy(l.base[1][c], &copies[c], &t->err));
+        OK(t, kiln_array_fill(copies[c], (double)(c % 9), &t->err));
+        at[0] = ((const char *)kiln_array_data(l.use[1][c]) - (const char *)kiln_array_data(l.base[1][c])) / 4;
+        char text[40];
+        snprintf(text, sizeof text, "%lld:%lld", (long long)at[0], (long long)(at[0] + l.length[c]));
+        OK(t, kiln_array_view(copies[c], way != NULL ? way : text, &fresh[c], &t->err));
+        wrong[c] = fresh[c];
+    }
+    FAILS(t, KILN_ERR_ARGUMENT, kiln_launch_set(launch, 0, kiln_arg_list(fresh, CALLS - 1), &t->err),
+          "argument 1 is a list of 120 arrays");
+    FAILS(t, KILN_ERR_NULL, kiln_launch_set(launch, 0, kiln_arg_list(NULL, CALLS), &t->err), "NULL");
+    wrong[CALLS - 1] = NULL; /* the last one is refused: none is taken */
+    FAILS(t, KILN_ERR_NULL, kiln_launch_set(launch, 0, kiln_arg_list(wrong, CALLS), &t->err),
+          "argument 1, array 120 of the list");
+    OK(t, kiln_launch_run(launch, NULL, &t->err));
+    step(&l, 0.5f, 0.25f);
+    check_lists(t, &l, "unchanged");
+    OK(t, kiln_launch_set(launch, 0, kiln_arg_list(fresh, CALLS), &t->err));
+    for (size_t c = 0; c < CALLS; c++) {
+        kiln_array_release(copies[c]);
+        kiln_array_release(fresh[c]);
+        for (int64_t k = 0; k < l.length[c]; k++)
+            l.value[1][c][k] = (float)(c % 9);
+    }
+    OK(t, kiln_launch_run(launch, NULL, &t->err));
+    step(&l, 0.5f, 0.25f);
+    for (size_t c = 0; c < CALLS; c++) /* what the launch does not use any more is what it was */
+        OK(t, kiln_array_fill(l.base[1][c], (double)(c % 9), &t->err));
+    check_lists(t, &l, "with other gradients");
+    kiln_launch_destroy(launch);
+    drop_lists(&l);
+}
+
+/* One number stands in launches of two dtypes, and fits one of them. */
+static void test_lists__a_number_that_some_launches_refuse_changes_none(void **state)
+{
+    test_env *t = *state;
+    const int64_t size = 5;
+    kiln_elementwise *op = NULL;
+    kiln_array *x[2] = {NULL}, *z[2] = {NULL};
+    kiln_launch *launch = NULL;
+    int64_t wide[5];
+    int8_t narrow[5];
+
+    OK(t, kiln_elementwise_create(t->ctx, "T x, T by", "T z", "z = x + by", NULL, &op, &t->err));
+    OK(t, kiln_array_full(t->ctx, KILN_INT64, 1, &size, 100, &x[0], &t->err));
+    OK(t, kiln_array_full(t->ctx, KILN_INT8, 1, &size, 100, &x[1], &t->err));
+    OK(t, kiln_elementwise_prepare(op, KILN_ARGS(kiln_arg_list(x, 2), 1, kiln_arg_list(z, 2)), NULL,
+                                   &launch, &t->err));
+    FAILS(t, KILN_ERR_RANGE, kiln_launch_set(launch, 1, kiln_arg_int(1000), &t->err), "argument 2", "int8");
+    OK(t, kiln_launch_run(launch, NULL, &t->err));
+    OK(t, kiln_array_to_host(z[0], wide, sizeof wide, NULL, &t->err));
+    OK(t, kiln_array_to_host(z[1], narrow, sizeof narrow, NULL, &t->err));
+    for (int k = 0; k < size; k++)
+        assert_true(wide[k] == 101 && narrow[k] == 101);
+    OK(t, kiln_launch_set(launch, 1, kiln_arg_int(-7), &t->err));
+    OK(t, kiln_launch_run(launch, NULL, &t->err));
+    OK(t, kiln_array_to_host(z[0], wide, sizeof wide, NULL, &t->err));
+    OK(t, kiln_array_to_host(z[1], narrow, sizeof narrow, NULL, &t->err));
+    for (int k = 0; k < size; k++)
+        assert_true(wide[k] == 93 && narrow[k] == 93);
+    kiln_launch_destroy(launch);
+    kiln_elementwise_destroy(op);
+    for (int k = 0; k < 2; k++) {
+        kiln_array_release(x[k]);
+        kiln_array_release(z[k]);
+    }
 }
 
 static void test_lists__programs_take_other_numbers_and_arrays(void **state)
@@ -325,6 +408,8 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         TEST(test_lists__each_call_is_made_once),
         TEST(test_lists__prepared_calls_take_other_numbers),
+        TEST(test_lists__prepared_calls_take_other_arrays),
+        TEST(test_lists__a_number_that_some_launches_refuse_changes_none),
         TEST(test_lists__programs_take_other_numbers_and_arrays),
         TEST(test_lists__outputs_are_allocated),
         TEST(test_lists__reductions_take_them),

@@ -591,7 +591,10 @@ static void test_manifest__what_is_written_reads_back_and_writes_the_same(void *
     static const char expression[] =
         X "x + \\n\\\"y\",\"wide\":true,\"types\":[{\"x\":\"float32\",\"b1\":\"bool\"},{}],\"shapes\":[[2,3],"
         "{\"x\":[4],\"b1\":[]}],\"scalars\":[\"b1\"]}";
-    const char *const lines[] = {text, scan, loop, row, expression};
+    static const char module[] =
+        "{\"kind\":\"module\",\"name\":\"m\",\"source\":\"__global__ void f() {}\\n\",\"options\":[\"-DA\"],"
+        "\"names\":[\"f<int, 4>\",\"&ns::Ã©\"]}";
+    const char *const lines[] = {text, scan, loop, row, expression, module};
 
     (void)state;
     for (size_t k = 0; k < COUNT(lines); k++) {

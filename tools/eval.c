@@ -254,7 +254,7 @@ static void show_place(const struct eval *e)
 
 int command_eval(const struct invocation *v)
 {
-    struct eval e = {.j.v = v};
+    struct eval e = {.j.v = v, .j.name = "expression"};
     const size_t files = v->option[OPTION_OUTPUT].count;
     int result = check_words(&e);
 

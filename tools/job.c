@@ -370,7 +370,7 @@ static void print_time(const struct job *j, double median_ms)
             bytes += (double)kiln_array_size(a) * (double)kiln_dtype_size(kiln_array_dtype(a));
     }
     printf("%s on %s: median of %lld runs %.6g ms, %.6g GB/s\n",
-           j->def != NULL ? j->def->name : "expression",
+           j->def != NULL ? j->def->name : j->name,
            kiln_context_device(j->ctx)->id, (long long)j->run_count, median_ms,
            bytes / (median_ms * 1e6));
 }

@@ -20,6 +20,7 @@ struct job {
     kiln_arg args[KILN_PARAM_MAX];
     kiln_array *arrays[KILN_PARAM_MAX]; /* by parameter: loaded, made, or received as output */
     int64_t run_count;                  /* --time; 0 when not given */
+    const char *name;                   /* for --time, where there is no definition */
     bool made_output;                   /* --type has allocated one */
     kiln_error err;
 };

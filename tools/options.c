@@ -30,6 +30,10 @@ static const struct option OPTIONS[] = {
     {OPTION_KERNEL, "--kernel", "NAME", COMMAND_RAW, false, "the kernel, as in 'axpy<float, 4>'"},
     {OPTION_GRID, "--grid", "X[,Y[,Z]]", COMMAND_RAW, false, "blocks on each axis"},
     {OPTION_BLOCK, "--block", "X[,Y[,Z]]", COMMAND_RAW, false, "threads of a block on each axis"},
+    {OPTION_CLUSTER, "--cluster", "X[,Y[,Z]]", COMMAND_RAW, false,
+     "blocks of a cluster on each axis"},
+    {OPTION_COOPERATIVE, "--cooperative", NULL, COMMAND_RAW, false,
+     "run all blocks at the same time"},
     {OPTION_SHARED, "--shared", "BYTES", COMMAND_RAW, false,
      "dynamic shared memory of a block (default: 0)"},
     {OPTION_OUT, "--out", "PARAMS", BOTH, false, "output parameters, as in 'T z'"},
@@ -82,7 +86,8 @@ static const struct option OPTIONS[] = {
      "print what became one kernel, why, and the bytes moved"},
     {OPTION_DOT, "--dot", NULL, COMMAND_EVAL, false,
      "print the graph for Graphviz, kernels as boxes"},
-    {OPTION_TIME, "--time", "N", RUNS, false, "print the median time of N runs, and GB/s"},
+    {OPTION_TIME, "--time", "N", RUNS | COMMAND_RAW, false,
+     "print the median time of N runs, and GB/s"},
     {OPTION_ARCH, "--arch", "TARGETS", COMMAND_WARM, false,
      "GPU architectures to compile for, as in sm_80,sm_90"},
     {OPTION_CPU, "--cpu", NULL, COMMAND_WARM, false, "compile for this machine's processor"},
@@ -105,8 +110,8 @@ static const struct option OPTIONS[] = {
     {OPTION_ARCH, "--arch", "TARGETS", COMMAND_CACHE, false,
      "list, clear, export: only these targets, as in sm_80,sm_90"},
     {OPTION_JSON, "--json", NULL, COMMAND_INFO | COMMAND_WARM | COMMAND_CACHE, false, "print JSON"},
-    {OPTION_HELP, "--help", NULL, RUNS | COMMAND_RAW | COMMAND_INFO | COMMAND_WARM | COMMAND_CACHE, false,
-     "print this help"},
+    {OPTION_HELP, "--help", NULL, RUNS | COMMAND_RAW | COMMAND_INFO | COMMAND_WARM | COMMAND_CACHE,
+     false, "print this help"},
 };
 
 struct command {
@@ -164,7 +169,8 @@ static const struct command COMMANDS[] = {
      "ARGs are not changed.\n"
      "\n"
      "  kiln raw axpy.cu --kernel 'axpy<float>' --grid 4 --block 256 \\\n"
-     "           --in 'raw const float32 x, raw float32 y, int32 n, float32 a' x.npy y.npy 1000 2.5\n"},
+     "           --in 'raw const float32 x, raw float32 y, int32 n, float32 a' x.npy y.npy 1000 "
+     "2.5\n"},
     {COMMAND_INFO, "info", "kiln info [--json]",
      "show version, devices, compilers and cache folder",
      "A device that cannot be used is listed with the reason why.\n"},

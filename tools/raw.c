@@ -56,6 +56,11 @@ static int check(struct raw *r)
         result = check_dims(v, OPTION_GRID, r->call.grid);
     if (result == TOOL_DONE)
         result = check_dims(v, OPTION_BLOCK, r->call.block);
+    if (result == TOOL_DONE)
+        result = check_dims(v, OPTION_CLUSTER, r->call.cluster);
+    if (result == TOOL_DONE)
+        result = job_check_time(&r->j);
+    r->call.cooperative = invocation_get(v, OPTION_COOPERATIVE) != NULL;
     if (result == TOOL_DONE && shared != NULL &&
         !count_parse(shared, true, INT64_MAX, &r->call.shared_bytes))
         return usage_error(v->command, "--shared %s is no number of bytes", shared);
@@ -84,8 +89,10 @@ static int check_counts(struct raw *r)
         return usage_error(v->command, "--in has %zu parameters, and %zu ARGs follow the file",
                            r->params->param_count, v->args.count - 1);
     if (files != 0 && files != r->written)
-        return usage_error(v->command, "%zu parameters are raw and not const, but -o was given %zu "
-                                       "time%s", r->written, files, files == 1 ? "" : "s");
+        return usage_error(v->command,
+                           "%zu parameters are raw and not const, but -o was given %zu "
+                           "time%s",
+                           r->written, files, files == 1 ? "" : "s");
     return TOOL_DONE;
 }
 
@@ -106,8 +113,8 @@ static kiln_status make(struct raw *r)
     o.names = &r->kernel;
     o.name_count = strpbrk(r->kernel, "<:(") != NULL;
     KILN_TRY(kiln_module_create_from_file(j->ctx, r->file, &o, &r->module, &j->err));
-    status = kiln_module_kernel(r->module, r->kernel, invocation_get(j->v, OPTION_IN), &r->op,
-                                &j->err);
+    status =
+        kiln_module_kernel(r->module, r->kernel, invocation_get(j->v, OPTION_IN), &r->op, &j->err);
 
 done:
     return status;
@@ -119,15 +126,21 @@ static kiln_status run(struct job *j)
     return kiln_raw_run(r->op, j->args, r->params->param_count, &r->call, &j->err);
 }
 
+static kiln_status prepare(struct job *j, kiln_launch **launch)
+{
+    const struct raw *r = (const struct raw *)j;
+    return kiln_raw_prepare(r->op, j->args, r->params->param_count, &r->call, launch, &j->err);
+}
+
 int command_raw(const struct invocation *v)
 {
-    static const job_kind kind = {.run = run};
+    static const job_kind kind = {.run = run, .prepare = prepare};
     struct raw r = {.j.v = v, .call = KILN_RAW_CALL_OPTIONS_INIT};
     int result = check(&r);
 
     if (result == TOOL_DONE) {
         r.file = v->args.items[0];
-        r.kernel = invocation_get(v, OPTION_KERNEL);
+        r.kernel = r.j.name = invocation_get(v, OPTION_KERNEL);
         result = kiln__module_signature(r.kernel, invocation_get(v, OPTION_IN), &r.params,
                                         &r.j.err) == KILN_OK
                      ? check_counts(&r)

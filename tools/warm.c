@@ -142,7 +142,9 @@ static kiln_status take_kernel(void *user, const kiln__definition *def,
     kiln__buf line = KILN__BUF_INIT;
     kiln_status status = KILN_OK;
 
-    (void)kiln__manifest_line(def, variant, &line); /* what was read from JSON is UTF-8 */
+    /* What was read from JSON is UTF-8. A module has no variants: its line tells all. */
+    (void)(def->module ? kiln__manifest_write(l->entry, &line)
+                       : kiln__manifest_line(def, variant, &line));
     if (line.failed)
         status = kiln__fail_memory(err, line.capacity);
     for (size_t t = 0; t < l->w->target_count && status == KILN_OK; t++)

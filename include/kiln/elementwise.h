@@ -124,16 +124,17 @@ KILN_API KILN_NODISCARD kiln_status kiln_launch_run(kiln_launch *launch, kiln_st
                                                     kiln_error *err);
 
 /**
- * Put another array or number in the place of an argument, from the next run on.
+ * Put other arrays or another number in the place of an argument, from the next run on.
  *
- * @param parameter Which argument of _prepare, the first one is 0.
- * @param value     For an array one of the same dtype, shape and strides, as well aligned, which the
- *                  launch keeps from now on; outputs share no memory with what they did not share it
- *                  with before. For a number a number, converted as in a call.
+ * @param parameter Which argument of _prepare, the first one is 0. Also of graphs, whose views of the
+ *                  argument move with it, of raw kernels, and of calls with lists.
+ * @param value     For an array one of the same dtype, shape and strides (of a raw kernel: of the same dtype
+ *                  where it has a signature), as well aligned, which the launch keeps from now on; outputs
+ *                  share no memory with what they did not share it with before. For a list a list as long,
+ *                  with such an array in each place. For a number a number, converted as in a call.
  * @return KILN_OK; ERR_ARGUMENT for no such argument, an array where a number belongs and the reverse;
- *         ERR_DTYPE, ERR_SHAPE, ERR_RANGE, ERR_OUTPUT, ERR_OVERLAP; ERR_UNSUPPORTED for launches of
- *         graphs, for raw kernels, and for arrays of calls with lists; ERR_NULL, ERR_RELEASED,
- *         ERR_CONTEXT, ERR_FAULT, ERR_FORK. After a failure the launch of a single call is what it was.
+ *         ERR_DTYPE, ERR_SHAPE, ERR_RANGE, ERR_OUTPUT, ERR_OVERLAP; ERR_NULL, ERR_RELEASED, ERR_CONTEXT,
+ *         ERR_NO_MEMORY, ERR_FAULT, ERR_FORK. After a failure the launch is what it was.
  *
  * No other thread may run or change the launch meanwhile.
  */

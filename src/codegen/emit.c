@@ -607,6 +607,8 @@ kiln_status kiln__emit(const kiln__definition *def, const kiln__variant *variant
                  .slots = &slots};
     const kiln__template_env env = {&e, value, test, item};
 
+    if (def->module)
+        return kiln__module_emit(def, (kiln_backend)variant->backend, out, err);
     *out = (kiln__source)KILN__SOURCE_INIT;
     if (def->cuda_only && variant->backend == KILN_BACKEND_CPU) {
         status = kiln__fail(err, KILN_ERR_UNSUPPORTED,

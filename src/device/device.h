@@ -357,6 +357,7 @@ typedef struct kiln__arg_place {
     uint8_t dtype;     /* of a number, as the layer above counts them */
     uint8_t param;     /* which argument it is of */
     bool is_pointer;
+    uint8_t call;      /* of several calls in one step: which it is of */
     const char *name;  /* of the parameter */
 } kiln__arg_place;
 
@@ -391,6 +392,8 @@ kiln_stream *kiln__stream_current(kiln_stream *stream);
 kiln_stream *kiln__stream_base(kiln_stream *stream);
 /* Whether it is such a stand-in. */
 bool kiln__stream_is_recording(const kiln_stream *stream);
+/* How many steps the recording of such a stream has so far. */
+size_t kiln__stream_step_count(kiln_stream *stream);
 /* Where it is, `object` stays until the recording is destroyed, which calls `release`; where not,
  * or without memory, it is released at once. */
 void kiln__stream_keep(kiln_stream *stream, void *object, void (*release)(void *object));

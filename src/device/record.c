@@ -24,6 +24,11 @@ bool kiln__stream_is_recording(const kiln_stream *stream)
     return stream->recording != NULL;
 }
 
+size_t kiln__stream_step_count(kiln_stream *stream)
+{
+    return kiln__stream_current(stream)->recording->count;
+}
+
 void kiln__step_clear(kiln__step *s)
 {
     kiln__free(s->args);
@@ -178,7 +183,7 @@ static void describe_addresses(const void *user, kiln__step_note *note)
     note->place_count = *(const size_t *)user;
     for (size_t k = 0; note->places != NULL && k < note->place_count; k++)
         note->places[k] = (kiln__arg_place){
-            (uint16_t)(k * sizeof(void *)), sizeof(void *), 0, (uint8_t)k, true, ""};
+            (uint16_t)(k * sizeof(void *)), sizeof(void *), 0, (uint8_t)k, true, 0, ""};
 }
 
 /* A step that names two addresses, or one. */

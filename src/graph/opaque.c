@@ -331,6 +331,8 @@ kiln_status kiln__opaque_prepare(kiln_context *ctx, const kiln__step *step,
         memcpy(state->data, step->data, data_bytes);
     KILN_TRY(make_views(step, values, state->views, err));
     task.state = state;
+    task.arrays = state->views;
+    task.array_count = step->param_count;
     KILN_TRY(kiln__launch_custom(ctx, stream, &task, out, err));
     state = NULL;
 

@@ -50,6 +50,26 @@ done:
     return status;
 }
 
+/* Which of the graph's arguments those of a step come from. */
+static kiln_status connect(const kiln__graph_run *run, uint32_t s, kiln_launch *part,
+                           kiln_error *err)
+{
+    const kiln__step *const step = &run->entry->program->steps[s];
+    const kiln__bound_step *const bound = &run->entry->steps[s];
+    const size_t count = bound->kernel != NULL ? bound->view_count : step->param_count;
+    kiln__launch_from *from = NULL;
+
+    KILN_CHECK(kiln__make_zeroed(&from, count + 1, sizeof *from, err));
+    for (size_t p = 0; p < count; p++) {
+        const kiln__step_param *const param =
+            bound->kernel != NULL ? &bound->views[p].param : &step->params[p];
+        const bool own = param->kind == KILN__VALUE_TEMP || param->kind == KILN__VALUE_NUMBER;
+        from[p].argument = own ? KILN__FROM_NONE : param->index;
+    }
+    kiln__launch_come_from(part, from);
+    return KILN_OK;
+}
+
 static kiln_status prepare(kiln__graph_run *run, kiln_launch **parts, kiln_error *err)
 {
     const kiln__program *p = run->entry->program;
@@ -67,6 +87,7 @@ static kiln_status prepare(kiln__graph_run *run, kiln_launch **parts, kiln_error
         KILN_CHECK(run->entry->steps[s].kernel != NULL
                        ? kiln__step_with_handles(run, &run->entry->steps[s], &parts[s], NULL, err)
                        : kiln__step_opaque(run, &p->steps[s], &parts[s], err));
+        KILN_CHECK(connect(run, s, parts[s], err));
     }
     return KILN_OK;
 }
@@ -79,6 +100,7 @@ kiln_status kiln_graph_prepare(kiln_graph *graph, const kiln_arg *args, size_t a
     kiln__graph_call call;
     kiln__graph_run run;
     kiln_launch **parts = NULL;
+    kiln_array **arrays = NULL;
     size_t count = 0;
 
     KILN_CHECK_NULL(out, err);
@@ -89,7 +111,13 @@ kiln_status kiln_graph_prepare(kiln_graph *graph, const kiln_arg *args, size_t a
     count = run.entry->program->step_count;
     KILN_TRY(kiln__make_zeroed(&parts, count, sizeof(kiln_launch *), err));
     KILN_TRY(prepare(&run, parts, err));
-    KILN_TRY(kiln__launch_chain(graph->ctx, parts, count, out, err));
+    KILN_TRY(kiln__make_zeroed(&arrays, arg_count + 1, sizeof *arrays, err));
+    for (size_t k = 0; k < arg_count; k++)
+        arrays[k] = k >= graph->ir.input_count            ? run.outputs[k - graph->ir.input_count]
+                    : call.args[k].kind == KILN_ARG_ARRAY ? call.args[k].value.array
+                                                          : NULL;
+    KILN_TRY(kiln__launch_chain(graph->ctx, parts, count, arrays, arg_count, graph->ir.input_count,
+                                out, err));
     parts = NULL;
     kiln__run_deliver(&run);
 
@@ -97,6 +125,7 @@ done:
     for (size_t k = 0; parts != NULL && k < count; k++)
         kiln_launch_destroy(parts[k]);
     kiln__free(parts);
+    kiln__free(arrays);
     kiln__run_end(&run);
     return status;
 }

@@ -410,40 +410,51 @@ kiln_status kiln__lists_source(kiln__kernel *op, const kiln__call *call, char **
 kiln_status kiln__array_fits(const kiln_array *before, bool writable, const kiln_array *array,
                              const char *what, kiln_error *err);
 
-/* Launches of one prepared call that is made of several, and the arrays that it keeps. */
+/* From which argument of the whole an argument of a part comes, and of which call of a list. */
+typedef struct kiln__launch_from {
+    uint32_t argument; /* KILN__FROM_NONE: none */
+    uint32_t call;
+} kiln__launch_from;
+#define KILN__FROM_NONE UINT32_MAX
+
+/* Launches of one prepared call that is made of several. */
 typedef struct kiln__launch_parts {
     kiln_launch **list;
     size_t count, room;
-    kiln_array **arrays; /* counted */
-    size_t array_count, array_room;
 } kiln__launch_parts;
-#define KILN__LAUNCH_PARTS_INIT {NULL, 0, 0, NULL, 0, 0}
-/* Add a launch, which is taken over also by a failure; one of a filled block; and arrays. */
+#define KILN__LAUNCH_PARTS_INIT {NULL, 0, 0}
+/* Add a launch, which is taken over also by a failure; and one of a filled block. */
 kiln_status kiln__launch_parts_add(kiln__launch_parts *parts, kiln_launch *launch, kiln_error *err);
 kiln_status kiln__launch_part(kiln__launch_parts *parts, kiln__kernel *op, void *entry,
                               const kiln__launch_config *config, const void *block, size_t bytes,
                               kiln__describe_fn describe, const void *user, kiln_stream *stream,
-                              kiln_error *err);
-kiln_status kiln__launch_parts_keep(kiln__launch_parts *parts, const kiln__bound *bound,
-                                    size_t arg_count, kiln_error *err);
-/* One launch of all, which are taken over; numbers of the call can be set in it. */
+                              kiln_launch **part_out, kiln_error *err);
+/* Give a part the arrays of its calls, `arg_count` of each, and what its arguments come from: one for each
+ * of its arrays. Lists from kiln__alloc(), which it takes over. */
+void kiln__launch_hold(kiln_launch *part, kiln_array **arrays, size_t count, size_t arg_count);
+void kiln__launch_come_from(kiln_launch *part, kiln__launch_from *from);
+/* One launch of all, which are taken over, for a call with lists. */
 kiln_status kiln__launch_of_parts(kiln_context *ctx, kiln_stream *stream,
-                                  kiln__launch_parts *parts, kiln_launch **out, kiln_error *err);
+                                  kiln__launch_parts *parts, const kiln__call *call,
+                                  size_t call_count, kiln_launch **out, kiln_error *err);
 void kiln__launch_parts_clear(kiln__launch_parts *parts);
 
-/* Launches that run one after the other as one. On success `parts`, a list from kiln__alloc() of
- * `count`, belongs to the result. */
+/* Launches that run one after the other as one, for a call with these arrays (NULL for numbers). On success
+ * `parts`, a list from kiln__alloc() of `count`, belongs to the result. */
 kiln_status kiln__launch_chain(kiln_context *ctx, kiln_launch **parts, size_t count,
+                               kiln_array *const *arrays, size_t arg_count, size_t input_count,
                                kiln_launch **out, kiln_error *err);
 
 /* A launch that is not of this folder's making: kiln_launch_run() calls `run` with the stream, in any
  * number of threads, and kiln_launch_destroy() `destroy`. On failure `state` is the caller's still. */
 typedef struct kiln__launch_task {
     kiln_status (*run)(void *state, kiln_stream *stream, kiln_error *err);
-    /* kiln_launch_set(); NULL: its arguments are fixed. */
+    /* kiln_launch_set() of such a launch that is not a part of another. */
     kiln_status (*set)(void *state, size_t parameter, const kiln_arg *value, kiln_error *err);
     void (*destroy)(void *state);
     void *state;
+    kiln_array **arrays; /* of a part: those that `run` uses, which kiln_launch_set() may exchange */
+    size_t array_count;
 } kiln__launch_task;
 kiln_status kiln__launch_custom(kiln_context *ctx, kiln_stream *stream,
                                 const kiln__launch_task *task, kiln_launch **out, kiln_error *err);

@@ -7,17 +7,21 @@
  * be prepared (they would have to be made anew at each run), so such arguments are refused.
  *
  * Where an argument stands in the block is said by a note, as recordings keep it: kiln_launch_set() and
- * the slots of programs change what is there.
+ * the slots of programs change what is there. A launch of parts, of a graph or of a call with lists, knows
+ * from which of its arguments those of the parts come.
+ *
+ * Rule: kiln_launch_set() checks everything before it changes anything.
  */
 #include "kernel/kernel.h"
 
 #define LAUNCH_MAGIC 0x6c61u
 #define LAUNCH_DEAD 0xdeadu
+#define NO_STEP SIZE_MAX
 
 struct kiln_launch {
     uint32_t magic;
-    bool foreign;  /* some array's home is not `stream`: uses must be noted at each run */
-    bool in_place; /* an output may be an input */
+    bool foreign;      /* some array's home is not `stream`: uses must be noted at each run */
+    bool in_place;     /* an output may be an input */
     kiln_context *ctx; /* counted */
     kiln__device *device;
     kiln_stream *stream;
@@ -25,14 +29,20 @@ struct kiln_launch {
     kiln__launch_config config;
     kiln__workspace_need workspace;
     size_t args_bytes, input_count;
-    kiln_array **arrays; /* counted; by parameter, NULL for numbers; of parts: all that they use */
+    size_t arg_count; /* of one call */
+    kiln_array *
+        *arrays; /* counted; the arguments of a call, then those of the next; NULL for numbers */
     size_t array_count;
     kiln__step_note *note;
-    kiln_launch **parts; /* launches that run one after the other, and nothing else */
+    kiln__launch_from *from; /* of a part: by array; NULL: arguments are its own */
+    size_t step;             /* of a part: its launch among the steps of the whole's recording */
+    kiln_launch *
+        *parts; /* launches that run one after the other; `arrays` are what a graph was given */
     size_t part_count;
-    bool settable;          /* of parts: they are of one kernel, whose numbers can be set */
+    size_t call_count;          /* of parts: calls of a list */
+    uint64_t lists;             /* of parts: a bit for each argument that is a list */
     kiln__recording *recording; /* of parts: NULL, or all of them as one program of the driver */
-    kiln__launch_task task; /* where set: who does the launch, and nothing else is */
+    kiln__launch_task task;     /* where set: who does the launch, and nothing else is */
     _Alignas(16) unsigned char block[];
 };
 
@@ -61,8 +71,9 @@ static bool is_foreign(const kiln_launch *launch)
 static kiln_status hold_arrays(kiln_launch *launch, const kiln__recipe *recipe,
                                const kiln__bound *bound, kiln_error *err)
 {
-    KILN_CHECK(kiln__make_zeroed(&launch->arrays, recipe->arg_count + 1, sizeof(kiln_array *), err));
-    launch->array_count = recipe->arg_count;
+    KILN_CHECK(
+        kiln__make_zeroed(&launch->arrays, recipe->arg_count + 1, sizeof(kiln_array *), err));
+    launch->array_count = launch->arg_count = recipe->arg_count;
     for (size_t p = 0; p < recipe->arg_count; p++)
         launch->arrays[p] = kiln_array_retain(bound->array[p]);
     launch->foreign = is_foreign(launch);
@@ -76,9 +87,8 @@ static kiln_status take_note(kiln_launch *launch, kiln__describe_fn describe, co
     return launch->note != NULL ? KILN_OK : kiln__fail_memory(err, sizeof *launch->note);
 }
 
-static kiln_status prepare(kiln__kernel *op, const kiln__recipe *recipe,
-                           const kiln__call *call, kiln__bound *bound, kiln_launch **out,
-                           kiln_error *err)
+static kiln_status prepare(kiln__kernel *op, const kiln__recipe *recipe, const kiln__call *call,
+                           kiln__bound *bound, kiln_launch **out, kiln_error *err)
 {
     kiln_status status = KILN_OK;
     bool copy[KILN_PARAM_MAX] = {false}, any_copy = false;
@@ -140,8 +150,12 @@ static kiln_status record(kiln_launch *launch, kiln_error *err)
     KILN_TRY(kiln__stream_create(launch->device, NULL, &stream, err));
     kiln__stream_set_owner(stream, launch->ctx);
     KILN_TRY(kiln__recording_begin(stream, launch->ctx, err));
-    for (size_t k = 0; k < launch->part_count && status == KILN_OK; k++)
+    for (size_t k = 0; k < launch->part_count && status == KILN_OK; k++) {
+        const size_t before = kiln__stream_step_count(stream);
         status = kiln_launch_run(launch->parts[k], stream, err);
+        const size_t behind = kiln__stream_step_count(stream);
+        launch->parts[k]->step = behind > before ? behind - 1 : NO_STEP;
+    }
     if (status == KILN_OK)
         status = kiln__recording_end(stream, &launch->recording, err);
     else
@@ -153,20 +167,37 @@ done:
 }
 
 kiln_status kiln__launch_chain(kiln_context *ctx, kiln_launch **parts, size_t count,
+                               kiln_array *const *arrays, size_t arg_count, size_t input_count,
                                kiln_launch **out, kiln_error *err)
 {
-    KILN_CHECK(make(ctx, NULL, 0, out, err));
-    (*out)->parts = parts;
-    (*out)->part_count = count;
-    const kiln_status status =
-        count > 1 && !kiln__device_is_host((*out)->device) ? record(*out, err) : KILN_OK;
-    if (status == KILN_OK)
-        return KILN_OK;
-    (*out)->parts = NULL; /* the caller's still */
-    (*out)->part_count = 0;
-    kiln_launch_destroy(*out);
-    *out = NULL;
+    kiln_status status = KILN_OK;
+    kiln_launch *launch = NULL;
+
+    KILN_TRY(make(ctx, NULL, 0, &launch, err));
+    KILN_TRY(kiln__make_zeroed(&launch->arrays, arg_count + 1, sizeof(kiln_array *), err));
+    for (size_t p = 0; p < arg_count; p++)
+        launch->arrays[p] = kiln_array_retain(arrays[p]);
+    launch->array_count = launch->arg_count = arg_count;
+    launch->input_count = input_count;
+    launch->parts = parts;
+    launch->part_count = count;
+    if (count > 1 && !kiln__device_is_host(launch->device))
+        KILN_TRY(record(launch, err));
+    *out = launch;
+    return KILN_OK;
+
+done:
+    if (launch != NULL) {
+        launch->parts = NULL; /* the caller's still */
+        launch->part_count = 0;
+        kiln_launch_destroy(launch);
+    }
     return status;
+}
+
+void kiln__launch_come_from(kiln_launch *part, kiln__launch_from *from)
+{
+    part->from = from;
 }
 
 kiln_status kiln__launch_custom(kiln_context *ctx, kiln_stream *stream,
@@ -192,13 +223,16 @@ kiln_status kiln__launch_parts_add(kiln__launch_parts *parts, kiln_launch *launc
 kiln_status kiln__launch_part(kiln__launch_parts *parts, kiln__kernel *op, void *entry,
                               const kiln__launch_config *config, const void *block, size_t bytes,
                               kiln__describe_fn describe, const void *user, kiln_stream *stream,
-                              kiln_error *err)
+                              kiln_launch **part_out, kiln_error *err)
 {
     kiln_launch *launch = NULL;
 
     KILN_CHECK(make(op->ctx, stream, bytes, &launch, err));
+    *part_out = launch;
     launch->entry = entry;
     launch->config = *config;
+    launch->input_count = op->def->input_count;
+    launch->in_place = op->calls->family->in_place;
     memcpy(launch->block, block, bytes);
     kiln_status status = take_note(launch, describe, user, err);
     if (status == KILN_OK)
@@ -207,22 +241,17 @@ kiln_status kiln__launch_part(kiln__launch_parts *parts, kiln__kernel *op, void 
     return status;
 }
 
-kiln_status kiln__launch_parts_keep(kiln__launch_parts *parts, const kiln__bound *bound,
-                                    size_t arg_count, kiln_error *err)
+void kiln__launch_hold(kiln_launch *part, kiln_array **arrays, size_t count, size_t arg_count)
 {
-    for (size_t p = 0; p < arg_count; p++) {
-        if (bound->array[p] == NULL)
-            continue;
-        if (!kiln__reserve(&parts->arrays, parts->array_count, &parts->array_room,
-                           sizeof *parts->arrays))
-            return kiln__fail_memory(err, sizeof *parts->arrays);
-        parts->arrays[parts->array_count++] = kiln_array_retain(bound->array[p]);
-    }
-    return KILN_OK;
+    part->arrays = arrays;
+    part->array_count = count;
+    part->arg_count = arg_count;
+    part->foreign = is_foreign(part);
 }
 
-kiln_status kiln__launch_of_parts(kiln_context *ctx, kiln_stream *stream,
-                                  kiln__launch_parts *parts, kiln_launch **out, kiln_error *err)
+kiln_status kiln__launch_of_parts(kiln_context *ctx, kiln_stream *stream, kiln__launch_parts *parts,
+                                  const kiln__call *call, size_t call_count, kiln_launch **out,
+                                  kiln_error *err)
 {
     KILN_CHECK(make(ctx, stream, 0, out, err));
     if (parts->list == NULL) { /* none, which is not a launch of its own */
@@ -235,10 +264,10 @@ kiln_status kiln__launch_of_parts(kiln_context *ctx, kiln_stream *stream,
     }
     (*out)->parts = parts->list;
     (*out)->part_count = parts->count;
-    (*out)->settable = true;
-    (*out)->arrays = parts->arrays;
-    (*out)->array_count = parts->array_count;
-    (*out)->foreign = is_foreign(*out);
+    (*out)->arg_count = call->arg_count;
+    (*out)->call_count = call_count;
+    for (size_t p = 0; p < call->arg_count; p++)
+        (*out)->lists |= (uint64_t)(call->args[p].kind == KILN_ARG_LIST) << p;
     *parts = (kiln__launch_parts)KILN__LAUNCH_PARTS_INIT;
     return KILN_OK;
 }
@@ -247,10 +276,7 @@ void kiln__launch_parts_clear(kiln__launch_parts *parts)
 {
     for (size_t k = 0; k < parts->count; k++)
         kiln_launch_destroy(parts->list[k]);
-    for (size_t k = 0; k < parts->array_count; k++)
-        kiln_array_release(parts->arrays[k]);
     kiln__free(parts->list);
-    kiln__free(parts->arrays);
     *parts = (kiln__launch_parts)KILN__LAUNCH_PARTS_INIT;
 }
 
@@ -274,8 +300,8 @@ static kiln_status run_with_workspace(const kiln_launch *launch, kiln_stream *st
     _Alignas(16) unsigned char block[KILN__ARGS_MAX];
 
     memcpy(block, launch->block, launch->args_bytes);
-    kiln_status status = kiln__workspace_make(launch->device, &launch->workspace, stream, block,
-                                              &workspace, err);
+    kiln_status status =
+        kiln__workspace_make(launch->device, &launch->workspace, stream, block, &workspace, err);
     if (status == KILN_OK)
         status = kiln__launch_noted(launch->device, launch->entry, &launch->config, block,
                                     launch->args_bytes, describe, launch, stream, err);
@@ -323,7 +349,7 @@ kiln_status kiln_launch_run(kiln_launch *launch, kiln_stream *stream, kiln_error
     else
         status = kiln__launch_noted(launch->device, launch->entry, &launch->config, launch->block,
                                     launch->args_bytes, describe, launch, on, err);
-    if (status == KILN_OK && (launch->foreign || on != launch->stream))
+    if (status == KILN_OK && launch->parts == NULL && (launch->foreign || on != launch->stream))
         for (size_t p = 0; p < launch->array_count; p++)
             if (launch->arrays[p] != NULL && launch->arrays[p]->storage->home != on)
                 kiln__storage_used_on(launch->arrays[p]->storage, on);
@@ -354,18 +380,22 @@ kiln_status kiln__array_fits(const kiln_array *before, bool writable, const kiln
                           "of 64 bytes",
                           what);
     if (writable && kiln__array_unwritable(array) != NULL)
-        return kiln__fail(err, KILN_ERR_OUTPUT, "%s is for an array that can be written to; this "
-                          "one %s", what, kiln__array_unwritable(array));
+        return kiln__fail(err, KILN_ERR_OUTPUT,
+                          "%s is for an array that can be written to; this "
+                          "one %s",
+                          what, kiln__array_unwritable(array));
     return KILN_OK;
 }
 
-/* An array that an output shares with another argument, as the one before it did not. */
-static bool shares_anew(const kiln_launch *launch, size_t parameter, const kiln_array *array)
+/* An array that an output shares with another argument of its call, as the one before it did not. */
+static bool shares_anew(const kiln_launch *launch, size_t at, const kiln_array *array)
 {
-    const kiln_array *const before = launch->arrays[parameter];
+    const size_t parameter = at % launch->arg_count;
+    kiln_array *const *const call = launch->arrays + (at - parameter);
+    const kiln_array *const before = call[parameter];
 
-    for (size_t p = 0; p < launch->array_count; p++) {
-        const kiln_array *const other = launch->arrays[p];
+    for (size_t p = 0; p < launch->arg_count; p++) {
+        const kiln_array *const other = call[p];
         const bool outputs = p >= launch->input_count && parameter >= launch->input_count;
         if (p == parameter || other == NULL ||
             (p < launch->input_count && parameter < launch->input_count) ||
@@ -378,95 +408,256 @@ static bool shares_anew(const kiln_launch *launch, size_t parameter, const kiln_
     return false;
 }
 
-static kiln_status set_array(kiln_launch *launch, size_t parameter, kiln_array *array,
-                             kiln_error *err)
+/* Whether `array` can take the place of one; `call`: of a list, -1: there is none. */
+static kiln_status check_array(const kiln_launch *launch, size_t at, int64_t call,
+                               const kiln_array *array, kiln_error *err)
 {
-    kiln_array *const before = launch->arrays[parameter];
-    char what[40];
+    const kiln_array *const before = launch->arrays[at];
+    const size_t number = at % launch->arg_count + 1;
+    char what[80];
 
-    snprintf(what, sizeof what, "argument %zu", parameter + 1);
+    if (call < 0)
+        snprintf(what, sizeof what, "argument %zu", number);
+    else
+        snprintf(what, sizeof what, "argument %zu, array %lld of the list,", number,
+                 (long long)call + 1);
     KILN_CHECK(kiln__array_check(array, launch->ctx, what, err));
     KILN_CHECK(kiln__array_fits(before, kiln__array_unwritable(before) == NULL, array, what, err));
-    if (shares_anew(launch, parameter, array))
+    if (shares_anew(launch, at, array))
         return kiln__fail(err, KILN_ERR_OVERLAP,
                           "%s shares memory with another argument of the prepared launch, one of "
                           "them an output",
                           what);
-    for (size_t k = 0; k < launch->note->place_count; k++)
-        if (launch->note->places[k].param == parameter)
-            memcpy(launch->block + launch->note->places[k].offset, &array->data, sizeof(void *));
-    launch->arrays[parameter] = kiln_array_retain(array);
-    kiln_array_release(before);
-    launch->foreign = is_foreign(launch);
     return KILN_OK;
 }
 
-static kiln_status set_number(kiln_launch *launch, size_t parameter, const kiln_arg *value,
-                              kiln_error *err)
-{
-    kiln__given given;
-    kiln__scalar number;
+/* What is to be done once everything is checked: an array of a part, counted, or a number. */
+typedef struct change {
+    kiln_launch *part;
+    size_t at;
+    kiln_array *array; /* NULL: the number */
+} change;
 
-    if (!kiln__given_scalar(value, &given))
-        return kiln__fail(err, KILN_ERR_ARGUMENT, "argument %zu is a number", parameter + 1);
-    for (size_t k = 0; k < launch->note->place_count; k++) {
-        const kiln__arg_place *const place = &launch->note->places[k];
-        if (place->param != parameter || place->is_pointer)
+typedef struct changes {
+    kiln_launch *launch; /* the whole */
+    size_t parameter;
+    const kiln_arg *value;
+    change *list;
+    size_t count, room;
+} changes;
+
+static kiln_array **arrays_of(const kiln_launch *part, size_t *count_out)
+{
+    *count_out = part->task.run != NULL ? part->task.array_count : part->array_count;
+    return part->task.run != NULL ? part->task.arrays : part->arrays;
+}
+
+/* The array that a part is to have, whose own is `before`: a graph's parts have views of what the graph
+ * is given. */
+static kiln_status make_array(const changes *c, kiln_launch *part, size_t at, kiln_array *before,
+                              kiln_array **out, kiln_error *err)
+{
+    const kiln_launch *const whole = c->launch;
+    kiln_array *given = c->value->value.array;
+    int64_t call = -1;
+
+    if (c->value->kind == KILN_ARG_LIST) {
+        call = part->from[at].call;
+        given = c->value->value.list.arrays[call];
+    }
+    if (whole->parts != NULL && whole->arrays != NULL)
+        return kiln__array_view(
+            given, before->rank, before->shape, before->strides,
+            (char *)given->data +
+                ((const char *)before->data - (const char *)whole->arrays[c->parameter]->data),
+            out, err);
+    KILN_CHECK(check_array(part, at, call, given, err));
+    *out = kiln_array_retain(given);
+    return KILN_OK;
+}
+
+static bool is_number_place(const kiln__arg_place *place, size_t parameter)
+{
+    return place->param == parameter && !place->is_pointer;
+}
+
+/* Whether the number fits all its places. */
+static kiln_status check_number(const kiln_launch *part, size_t at, size_t number,
+                                const kiln__given *given, kiln_error *err)
+{
+    kiln__scalar ignored;
+
+    for (size_t k = 0; k < part->note->place_count; k++) {
+        const kiln__arg_place *const place = &part->note->places[k];
+        if (!is_number_place(place, at))
             continue;
-        memset(&number, 0, sizeof number);
         const kiln_status status =
-            kiln__convert_scalar(NULL, 0, &given, (kiln_dtype)place->dtype, &number, NULL);
+            kiln__convert_scalar(NULL, 0, given, (kiln_dtype)place->dtype, &ignored, NULL);
         if (status != KILN_OK)
-            return kiln__fail(err, status, "the number for argument %zu, `%s` of kernel \"%s\", "
-                              "does not fit %s", parameter + 1, place->name, launch->note->kernel,
+            return kiln__fail(err, status,
+                              "the number for argument %zu, `%s` of kernel \"%s\", "
+                              "does not fit %s",
+                              number, place->name, part->note->kernel,
                               kiln_dtype_name((kiln_dtype)place->dtype));
-        memcpy(launch->block + place->offset, number.bytes, place->bytes);
     }
     return KILN_OK;
 }
 
-static kiln_status no_lists(kiln_error *err)
+/* Check what is to change in a part, and note it down. */
+static kiln_status plan_part(changes *c, kiln_launch *part, const kiln__given *given,
+                             kiln_error *err)
 {
-    return kiln__fail(err, KILN_ERR_UNSUPPORTED,
-                      "the arrays of a prepared call with lists cannot be changed; prepare it again");
+    size_t count = 0;
+    kiln_array **const arrays = arrays_of(part, &count);
+
+    for (size_t at = 0; at < count; at++) {
+        kiln_array *array = NULL;
+        if (part->from != NULL ? part->from[at].argument != c->parameter : at != c->parameter)
+            continue;
+        if (!kiln__reserve(&c->list, c->count, &c->room, sizeof *c->list))
+            return kiln__fail_memory(err, sizeof *c->list);
+        if (given == NULL)
+            KILN_CHECK(make_array(c, part, at, arrays[at], &array, err));
+        else if (part->note != NULL && at < part->arg_count)
+            KILN_CHECK(check_number(part, at, c->parameter + 1, given, err));
+        c->list[c->count++] = (change){part, at, array};
+    }
+    return KILN_OK;
 }
 
-/* One launch, or one part of a call with lists (`of_lists`), which has no arrays of its own. */
-static kiln_status set(kiln_launch *launch, bool of_lists, size_t parameter, const kiln_arg *value,
-                       kiln_error *err)
+/* The whole's recording follows a place that was changed. */
+static kiln_status follow(const changes *c, const kiln_launch *part, size_t nth,
+                          const kiln__arg_place *place, kiln_error *err)
 {
-    bool is_array = false;
+    const kiln__place at = {(uint32_t)part->step, (uint32_t)nth};
 
-    for (size_t k = 0; k < launch->note->place_count; k++)
-        is_array |= launch->note->places[k].param == parameter && launch->note->places[k].is_pointer;
-    if (of_lists && is_array)
-        return no_lists(err);
-    if (!of_lists && parameter >= launch->array_count)
-        return kiln__fail(err, KILN_ERR_ARGUMENT, "the prepared launch has %zu arguments",
-                          launch->array_count);
-    if (!of_lists && launch->arrays[parameter] != NULL)
-        return value->kind == KILN_ARG_ARRAY
-                   ? set_array(launch, parameter, value->value.array, err)
-                   : kiln__fail(err, KILN_ERR_ARGUMENT, "argument %zu is an array", parameter + 1);
-    return set_number(launch, parameter, value, err);
+    return c->launch->recording == NULL || part->step == NO_STEP
+               ? KILN_OK
+               : kiln__recording_write(c->launch->recording, &at, 1, part->block + place->offset,
+                                       place->bytes, err);
+}
+
+static kiln_status apply_change(const changes *c, change *one, const kiln__given *given,
+                                kiln_error *err)
+{
+    kiln_launch *const part = one->part;
+    size_t count = 0;
+    kiln_array **const arrays = arrays_of(part, &count);
+    kiln__scalar number;
+
+    if (one->array != NULL) {
+        kiln_array *const before = arrays[one->at];
+        arrays[one->at] = one->array;
+        one->array = before;
+        part->foreign = is_foreign(part);
+        if (c->launch->recording != NULL)
+            kiln__storage_used_on(arrays[one->at]->storage,
+                                  kiln__recording_stream(c->launch->recording));
+    }
+    for (size_t k = 0; part->note != NULL && k < part->note->place_count; k++) {
+        const kiln__arg_place *const place = &part->note->places[k];
+        if (given == NULL && place->is_pointer &&
+            place->param + place->call * part->arg_count == one->at) {
+            memcpy(part->block + place->offset, &arrays[one->at]->data, sizeof(void *));
+        } else if (given != NULL && is_number_place(place, one->at)) {
+            memset(&number, 0, sizeof number);
+            KILN_CHECK(
+                kiln__convert_scalar(NULL, 0, given, (kiln_dtype)place->dtype, &number, err));
+            memcpy(part->block + place->offset, number.bytes, place->bytes);
+        } else {
+            continue;
+        }
+        KILN_CHECK(follow(c, part, k, place, err));
+    }
+    return KILN_OK;
+}
+
+/* A launch that is another's, a product's: the recording is made anew where it is changed. */
+static kiln_status apply(changes *c, const kiln__given *given, kiln_error *err)
+{
+    kiln_launch *const launch = c->launch;
+    bool anew = false;
+
+    for (size_t k = 0; k < c->count; k++)
+        anew |= c->list[k].part->task.run != NULL;
+    if (anew && launch->recording != NULL) {
+        kiln__recording_destroy(launch->recording);
+        launch->recording = NULL;
+    }
+    for (size_t k = 0; k < c->count; k++)
+        KILN_CHECK(apply_change(c, &c->list[k], given, err));
+    if (launch->parts != NULL && launch->arrays != NULL && given == NULL) {
+        kiln_array *const array = c->value->value.array;
+        (void)kiln_array_retain(array);
+        kiln_array_release(launch->arrays[c->parameter]);
+        launch->arrays[c->parameter] = array;
+    }
+    return anew && launch->part_count > 1 && !kiln__device_is_host(launch->device)
+               ? record(launch, err)
+               : KILN_OK;
+}
+
+/* Whether an argument is an array, or a list of them. */
+static bool takes_array(const kiln_launch *launch, size_t parameter)
+{
+    if (launch->parts == NULL || launch->arrays != NULL)
+        return launch->arrays[parameter] != NULL;
+    if ((launch->lists >> parameter & 1) != 0)
+        return true;
+    for (size_t k = 0; k < launch->part_count; k++)
+        if (launch->parts[k]->arrays[parameter] != NULL)
+            return true;
+    return false;
+}
+
+/* Whether a value is of the kind that its argument takes; of a graph's array, whether it fits. */
+static kiln_status check_value(const kiln_launch *launch, size_t parameter, const kiln_arg *value,
+                               kiln__given *given, kiln_error *err)
+{
+    const bool listed = (launch->lists >> parameter & 1) != 0;
+
+    if (!takes_array(launch, parameter))
+        return kiln__given_scalar(value, given)
+                   ? KILN_OK
+                   : kiln__fail(err, KILN_ERR_ARGUMENT, "argument %zu is a number", parameter + 1);
+    if (!listed && value->kind != KILN_ARG_ARRAY)
+        return kiln__fail(err, KILN_ERR_ARGUMENT, "argument %zu is an array", parameter + 1);
+    if (listed && (value->kind != KILN_ARG_LIST || value->value.list.count != launch->call_count))
+        return kiln__fail(err, KILN_ERR_ARGUMENT, "argument %zu is a list of %zu arrays",
+                          parameter + 1, launch->call_count);
+    if (listed && value->value.list.arrays == NULL && launch->call_count > 0)
+        return kiln__fail(err, KILN_ERR_NULL, "the list for argument %zu is NULL", parameter + 1);
+    if (launch->parts != NULL && launch->arrays != NULL)
+        return check_array(launch, parameter, -1, value->value.array, err);
+    return KILN_OK;
 }
 
 kiln_status kiln_launch_set(kiln_launch *launch, size_t parameter, kiln_arg value, kiln_error *err)
 {
-    KILN_CHECK(check(launch, err));
+    changes c = {.launch = launch, .parameter = parameter, .value = &value};
+    kiln__given given = {.kind = KILN__GIVEN_NOTHING};
+    kiln_status status = check(launch, err);
+
+    if (status != KILN_OK)
+        return status;
     if (launch->task.set != NULL)
         return launch->task.set(launch->task.state, parameter, &value, err);
-    if (launch->task.run != NULL || (launch->parts != NULL && !launch->settable))
-        return kiln__fail(err, KILN_ERR_UNSUPPORTED,
-                          "the arguments of a prepared %s cannot be changed; prepare it again",
-                          launch->parts != NULL ? "graph" : "raw kernel");
+    if (parameter >= launch->arg_count)
+        return kiln__fail(err, KILN_ERR_ARGUMENT, "the prepared launch has %zu arguments",
+                          launch->arg_count);
+    KILN_CHECK(check_value(launch, parameter, &value, &given, err));
+    const kiln__given *const number = given.kind != KILN__GIVEN_NOTHING ? &given : NULL;
     if (launch->parts == NULL)
-        return set(launch, false, parameter, &value, err);
-    if (value.kind == KILN_ARG_ARRAY)
-        return no_lists(err);
+        KILN_TRY(plan_part(&c, launch, number, err));
     for (size_t k = 0; k < launch->part_count; k++)
-        KILN_CHECK(set(launch->parts[k], launch->parts[k]->array_count == 0, parameter, &value, err));
-    return KILN_OK;
+        KILN_TRY(plan_part(&c, launch->parts[k], number, err));
+    KILN_TRY(apply(&c, number, err));
+
+done:
+    for (size_t k = 0; k < c.count; k++)
+        kiln_array_release(c.list[k].array);
+    kiln__free(c.list);
+    return status;
 }
 
 void kiln_launch_destroy(kiln_launch *launch)
@@ -483,6 +674,7 @@ void kiln_launch_destroy(kiln_launch *launch)
     for (size_t p = 0; p < launch->array_count; p++)
         kiln_array_release(launch->arrays[p]);
     kiln__free(launch->arrays);
+    kiln__free(launch->from);
     kiln__free(launch->note);
     kiln_context *const ctx = launch->ctx;
     kiln__context_bury(ctx, launch, NULL);

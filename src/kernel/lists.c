@@ -11,7 +11,12 @@
  */
 #include "kernel/kernel.h"
 
-enum { GROUPS = 8, VARIANTS = 16, ONE_LAUNCH = 100 /* about as many calls as one does */ };
+enum {
+    GROUPS = 8,
+    VARIANTS = 16,
+    ONE_LAUNCH = 100,   /* about as many calls as one does */
+    FIRST_BLOCKS = 4096 /* keep a device busy for as long as the host works out some more calls */
+};
 
 /* Calls of one variant that wait for their launch. */
 typedef struct group {
@@ -22,6 +27,9 @@ typedef struct group {
     size_t pointer_count, scalar_count;
     kiln__patch pointers[KILN_PARAM_MAX], scalars[KILN_PARAM_MAX];
     uint8_t dtype[KILN_PARAM_MAX];
+    size_t arg_count;
+    kiln_array **arrays;     /* where launches are prepared: what the part will hold, counted */
+    kiln__launch_from *from; /* of each of these */
     _Alignas(16) unsigned char block[KILN__ARGS_MAX];
 } group;
 
@@ -31,10 +39,11 @@ typedef struct listing {
     const kiln__call *whole;
     size_t count; /* of its calls */
     kiln_arg args[KILN_PARAM_MAX];
-    kiln__call one; /* the current one, with these arguments */
-    /* Where not NULL, launches are prepared instead: their list, and the arrays that they keep. */
-    kiln__launch_parts *parts;
-    size_t next; /* the group that makes room when none is free */
+    kiln__call one;            /* the current one, with these arguments */
+    size_t at;                 /* which it is */
+    kiln__launch_parts *parts; /* where not NULL, launches are prepared instead */
+    bool waits;                /* the device has nothing to do yet: a first launch need not be full */
+    size_t next;               /* the group that makes room when none is free */
     group groups[GROUPS];
 } listing;
 
@@ -65,6 +74,7 @@ static kiln_status count_calls(const kiln__kernel *op, const kiln__call *call, s
 /* Make `l->one` the nth call. */
 static void take_call(listing *l, size_t nth)
 {
+    l->at = nth;
     for (size_t p = 0; p < l->whole->arg_count; p++) {
         const kiln_arg *const arg = &l->whole->args[p];
         l->args[p] = arg->kind != KILN_ARG_LIST    ? *arg
@@ -90,11 +100,28 @@ static kiln_status begin(kiln__kernel *op, const kiln__call *call, listing **out
     l->one.args = l->args;
     l->one.flags |= op->calls->family->lists ? KILN__CALL_LISTED : 0;
     l->parts = NULL;
+    l->waits = false;
     l->next = 0;
-    for (size_t g = 0; g < GROUPS; g++)
+    for (size_t g = 0; g < GROUPS; g++) {
         l->groups[g].entry = NULL;
+        l->groups[g].arrays = NULL;
+        l->groups[g].from = NULL;
+        l->groups[g].count = 0;
+    }
     *out = l;
     return KILN_OK;
+}
+
+static void end(listing *l)
+{
+    for (size_t k = 0; k < GROUPS; k++) {
+        group *const g = &l->groups[k];
+        for (size_t p = 0; g->arrays != NULL && p < g->room * g->arg_count; p++)
+            kiln_array_release(g->arrays[p]);
+        kiln__free(g->arrays);
+        kiln__free(g->from);
+    }
+    kiln__free(l);
 }
 
 /* ---- groups ---------------------------------------------------------------------------------- */
@@ -123,20 +150,37 @@ static void describe(const void *user, kiln__step_note *note)
         return;
     for (size_t k = 0; k < g->scalar_count; k++, place++) {
         const size_t p = g->scalars[k].param;
-        *place = (kiln__arg_place){
-            g->scalars[k].offset,  g->scalars[k].bytes, g->dtype[p], (uint8_t)p, false,
-            g->def->params[p].name};
+        *place = (kiln__arg_place){.offset = g->scalars[k].offset,
+                                   .bytes = g->scalars[k].bytes,
+                                   .dtype = g->dtype[p],
+                                   .param = (uint8_t)p,
+                                   .name = g->def->params[p].name};
     }
     for (size_t call = 0; call < g->count; call++)
         for (size_t k = 0; k < g->pointer_count; k++, place++) {
             const size_t p = g->pointers[k].param;
-            *place = (kiln__arg_place){(uint16_t)(item_at(g, call) + 8 + 8 * k),
-                                       sizeof(void *),
-                                       g->dtype[p],
-                                       (uint8_t)p,
-                                       true,
-                                       g->def->params[p].name};
+            *place = (kiln__arg_place){.offset = (uint16_t)(item_at(g, call) + 8 + 8 * k),
+                                       .bytes = sizeof(void *),
+                                       .dtype = g->dtype[p],
+                                       .param = (uint8_t)p,
+                                       .is_pointer = true,
+                                       .call = (uint8_t)call,
+                                       .name = g->def->params[p].name};
         }
+}
+
+/* Prepare the launch of what a group holds. */
+static kiln_status prepare_group(listing *l, group *g, void *entry, size_t bytes, kiln_error *err)
+{
+    kiln_launch *part = NULL;
+
+    KILN_CHECK(kiln__launch_part(l->parts, l->op, entry, &g->config, g->block, bytes, describe, g,
+                                 l->one.stream, &part, err));
+    kiln__launch_hold(part, g->arrays, g->count * g->arg_count, g->arg_count);
+    kiln__launch_come_from(part, g->from);
+    g->arrays = NULL;
+    g->from = NULL;
+    return KILN_OK;
 }
 
 /* Launch what a group holds, or prepare that; it is free afterwards. */
@@ -151,8 +195,7 @@ static kiln_status flush(listing *l, group *g, kiln_error *err)
     for (size_t call = g->count; call < g->room; call++)
         memcpy(g->block + first_at(g, call), &none, sizeof none);
     g->entry = NULL;
-    return l->parts != NULL ? kiln__launch_part(l->parts, l->op, entry, &g->config, g->block, bytes,
-                                                describe, g, l->one.stream, err)
+    return l->parts != NULL ? prepare_group(l, g, entry, bytes, err)
                             : kiln__launch_noted(l->op->device, entry, &g->config, g->block, bytes,
                                                  describe, g, l->one.stream, err);
 }
@@ -199,7 +242,21 @@ static kiln_status begin_group(const listing *l, group *g, const kiln__recipe *r
     memcpy(g->scalars, recipe->scalars, g->scalar_count * sizeof *g->scalars);
     for (size_t p = 0; p < recipe->arg_count; p++)
         g->dtype[p] = recipe->args[p].dtype;
-    return KILN_OK;
+    g->arg_count = recipe->arg_count;
+    if (l->parts == NULL)
+        return KILN_OK;
+    KILN_CHECK(kiln__make_zeroed(&g->arrays, g->room * g->arg_count, sizeof *g->arrays, err));
+    return kiln__make_zeroed(&g->from, g->room * g->arg_count, sizeof *g->from, err);
+}
+
+/* Note what the part will hold of the current call. */
+static void keep_arrays(const listing *l, group *g, const kiln__bound *bound)
+{
+    for (size_t p = 0; p < g->arg_count; p++) {
+        const size_t at = g->count * g->arg_count + p;
+        g->arrays[at] = kiln_array_retain(bound->array[p]);
+        g->from[at] = (kiln__launch_from){(uint32_t)p, (uint32_t)l->at};
+    }
 }
 
 static kiln_status add_call(listing *l, const kiln__recipe *recipe, const kiln__bound *bound,
@@ -218,8 +275,13 @@ static kiln_status add_call(listing *l, const kiln__recipe *recipe, const kiln__
         memcpy(item + 8 + 8 * k, &bound->array[g->pointers[k].param]->data, sizeof(void *));
     memcpy(g->block + first_at(g, g->count), &first, sizeof first);
     g->config.grid_x += recipe->config.grid_x;
+    if (l->parts != NULL)
+        keep_arrays(l, g, bound);
     g->count++;
-    return KILN_OK;
+    if (!l->waits || g->config.grid_x < FIRST_BLOCKS)
+        return KILN_OK;
+    l->waits = false;
+    return flush(l, g, err);
 }
 
 /* ---- runs and prepared launches ---------------------------------------------------------------- */
@@ -230,11 +292,18 @@ static kiln_status do_alone(listing *l, kiln_error *err)
     kiln__call call = l->one;
     kiln_launch *launch = NULL;
 
+    kiln__launch_from *from = NULL;
+
     call.flags &= ~KILN__CALL_LISTED;
     if (l->parts == NULL)
         return kiln__kernel_run(l->op, &call, err);
     KILN_CHECK(kiln__kernel_prepare(l->op, &call, &launch, err));
-    return kiln__launch_parts_add(l->parts, launch, err);
+    KILN_CHECK(kiln__launch_parts_add(l->parts, launch, err));
+    KILN_CHECK(kiln__make_zeroed(&from, call.arg_count + 1, sizeof *from, err));
+    for (size_t p = 0; p < call.arg_count; p++)
+        from[p] = (kiln__launch_from){(uint32_t)p, (uint32_t)l->at};
+    kiln__launch_come_from(launch, from);
+    return KILN_OK;
 }
 
 static kiln_status do_call(listing *l, kiln_error *err)
@@ -253,8 +322,6 @@ static kiln_status do_call(listing *l, kiln_error *err)
     status = kiln__overlap_check(l->op, recipe, &bound, copy, &any_copy, err);
     if (status == KILN_OK && !any_copy)
         status = add_call(l, recipe, &bound, err);
-    if (status == KILN_OK && !any_copy && l->parts != NULL)
-        status = kiln__launch_parts_keep(l->parts, &bound, recipe->arg_count, err);
     if (status != KILN_OK || any_copy) {
         kiln__bound_drop(recipe, &bound);
         status = status == KILN_OK ? do_alone(l, err) : status;
@@ -305,6 +372,7 @@ static kiln_status do_all(listing *l, kiln_error *err)
     int64_t mean = -1; /* all are larger */
 
     if (l->count > ONE_LAUNCH && l->op->calls->family->lists) {
+        l->waits = l->parts == NULL && !kiln__stream_is_recording(l->one.stream);
         mean = 0;
         for (size_t k = 0; k < l->count; k++)
             mean += elements_of(l, k) / (int64_t)l->count;
@@ -319,7 +387,7 @@ kiln_status kiln__lists_run(kiln__kernel *op, const kiln__call *call, kiln_error
 
     KILN_CHECK(begin(op, call, &l, err));
     kiln_status status = do_all(l, err);
-    kiln__free(l);
+    end(l);
     return status;
 }
 
@@ -330,11 +398,12 @@ kiln_status kiln__lists_prepare(kiln__kernel *op, const kiln__call *call, kiln_l
     listing *l = NULL;
 
     KILN_CHECK(begin(op, call, &l, err));
+    const size_t count = l->count;
     l->parts = &parts;
     kiln_status status = do_all(l, err);
-    kiln__free(l);
+    end(l);
     if (status == KILN_OK)
-        status = kiln__launch_of_parts(op->ctx, call->stream, &parts, out, err);
+        status = kiln__launch_of_parts(op->ctx, call->stream, &parts, call, count, out, err);
     kiln__launch_parts_clear(&parts);
     return status;
 }
@@ -355,7 +424,7 @@ kiln_status kiln__lists_source(kiln__kernel *op, const kiln__call *call, char **
         take_call(l, 0);
         status = kiln__recipe_build(op, &l->one, NULL, text_out, err);
     }
-    kiln__free(l);
+    end(l);
     return status;
 }
 
@@ -408,6 +477,6 @@ done:
     for (size_t k = 0; k < handle_count; k++)
         kiln_prefetch_destroy(handles[k]);
     kiln__free(seen);
-    kiln__free(l);
+    end(l);
     return status;
 }

@@ -8,8 +8,8 @@
  */
 #include "kernel/kernel.h"
 
-kiln_status kiln__recipe_get(kiln__kernel *op, const kiln__call *call,
-                             const kiln__recipe **out, kiln__recipe **owned, kiln_error *err)
+kiln_status kiln__recipe_get(kiln__kernel *op, const kiln__call *call, const kiln__recipe **out,
+                             kiln__recipe **owned, kiln_error *err)
 {
     uint64_t hash;
     kiln__recipe *built = NULL;
@@ -90,10 +90,10 @@ static kiln_status put_scalar(const kiln__kernel *op, const kiln__recipe *recipe
 
     memset(&value, 0, sizeof value);
     if (!kiln__given_scalar(&call->args[p], &given))
-        return kiln__fail(err, KILN_ERR_INTERNAL, "kernel \"%s\": `%s` is no scalar",
-                          op->def->name, op->def->params[p].name);
-    kiln_status status = kiln__convert_scalar(op->def, p, &given, (kiln_dtype)recipe->args[p].dtype,
-                                              &value, err);
+        return kiln__fail(err, KILN_ERR_INTERNAL, "kernel \"%s\": `%s` is no scalar", op->def->name,
+                          op->def->params[p].name);
+    kiln_status status =
+        kiln__convert_scalar(op->def, p, &given, (kiln_dtype)recipe->args[p].dtype, &value, err);
     if (status == KILN_OK)
         memcpy((char *)block + patch->offset, value.bytes, patch->bytes);
     return status;
@@ -151,7 +151,8 @@ static kiln__builtin cast_builtin(kiln_dtype from, kiln_dtype to)
     const bool complex_from = kiln_dtype_kind(from) == 'c';
     if (to == KILN_BOOL && from != KILN_BOOL)
         return complex_from ? KILN__BUILTIN_CAST_COMPLEX_BOOL : KILN__BUILTIN_CAST_BOOL;
-    return complex_from && kiln_dtype_kind(to) != 'c' ? KILN__BUILTIN_CAST_REAL : KILN__BUILTIN_CAST;
+    return complex_from && kiln_dtype_kind(to) != 'c' ? KILN__BUILTIN_CAST_REAL
+                                                      : KILN__BUILTIN_CAST;
 }
 
 /* dst[...] = src: the caller has checked shapes; overlap is the kernel layer's business. */
@@ -172,8 +173,8 @@ kiln_status kiln__array_assign_on(kiln_array *dst, const kiln_array *src, kiln_s
         return KILN_OK;
     }
     const kiln_arg args[] = {kiln_arg_array(src), kiln_arg_array(dst)};
-    return kiln__builtin_run(dst->ctx, cast_builtin(src->dtype, dst->dtype), args, KILN_COUNT_OF(args),
-                       stream, err);
+    return kiln__builtin_run(dst->ctx, cast_builtin(src->dtype, dst->dtype), args,
+                             KILN_COUNT_OF(args), stream, err);
 }
 
 void kiln__array_k_order(const kiln_array *array, int *order_out)
@@ -186,7 +187,7 @@ void kiln__array_k_order(const kiln_array *array, int *order_out)
 
 /* A copy with the axis order `order`, enqueued on `stream`. */
 kiln_status kiln__array_copy_as(const kiln_array *array, kiln_dtype dtype, const int *order,
-                           kiln_stream *stream, kiln_array **out, kiln_error *err)
+                                kiln_stream *stream, kiln_array **out, kiln_error *err)
 {
     kiln_status status = KILN_OK;
     kiln_array *y = NULL;
@@ -261,7 +262,8 @@ done:
     return status;
 }
 
-void kiln__bound_deliver(const kiln__recipe *recipe, const kiln__call *call, const kiln__bound *bound)
+void kiln__bound_deliver(const kiln__recipe *recipe, const kiln__call *call,
+                         const kiln__bound *bound)
 {
     if (!recipe->allocates)
         return;
@@ -315,14 +317,18 @@ void kiln__described_note(const void *user, kiln__step_note *note)
         const bool is_pointer = k < recipe->pointer_count;
         const kiln__patch *const patch =
             is_pointer ? &recipe->pointers[k] : &recipe->scalars[k - recipe->pointer_count];
-        note->places[k] =
-            (kiln__arg_place){patch->offset, patch->bytes, recipe->args[patch->param].dtype,
-                              patch->param, is_pointer, what->def->params[patch->param].name};
+        note->places[k] = (kiln__arg_place){patch->offset,
+                                            patch->bytes,
+                                            recipe->args[patch->param].dtype,
+                                            patch->param,
+                                            is_pointer,
+                                            0,
+                                            what->def->params[patch->param].name};
     }
 }
 
-static kiln_status run_recipe(kiln__kernel *op, const kiln__recipe *recipe,
-                              const kiln__call *call, kiln_error *err)
+static kiln_status run_recipe(kiln__kernel *op, const kiln__recipe *recipe, const kiln__call *call,
+                              kiln_error *err)
 {
     kiln_status status = KILN_OK;
     kiln__bound bound;

@@ -177,14 +177,13 @@ void kiln__product_bind(kiln__product *p, const kiln_array *a, const kiln_array 
 
 void kiln__product_describe(size_t offset, kiln__step_note *note)
 {
-    static const size_t addresses[] = {offsetof(kiln__product, a.data),
-                                       offsetof(kiln__product, b.data),
-                                       offsetof(kiln__product, y.data),
-                                       offsetof(kiln__product, bias)};
+    static const size_t addresses[] = {
+        offsetof(kiln__product, a.data), offsetof(kiln__product, b.data),
+        offsetof(kiln__product, y.data), offsetof(kiln__product, bias)};
 
     note->kernel = "matmul";
     note->place_count = KILN_COUNT_OF(addresses);
     for (size_t k = 0; note->places != NULL && k < note->place_count; k++)
-        note->places[k] = (kiln__arg_place){(uint16_t)(offset + addresses[k]), sizeof(void *), 0,
-                                            (uint8_t)k, true, ""};
+        note->places[k] = (kiln__arg_place){
+            (uint16_t)(offset + addresses[k]), sizeof(void *), 0, (uint8_t)k, true, 0, ""};
 }

@@ -17,8 +17,8 @@
 #include "core/core.h"
 
 /*
- * A kind of lines. A family of kernels is one, as its descriptor says; expressions are the one that
- * is not. `fields` names the fields that a line may have, with a blank between: "op!" is required,
+ * A kind of lines. A family of kernels is one, as its descriptor says; expressions and modules are the
+ * ones that are none. `fields` names the fields that a line may have, with a blank between: "op!" is required,
  * "reverse=2" is a flag of calls with that bit. Lines with a definition have some fields in any case
  * (read.c).
  */
@@ -45,7 +45,8 @@ typedef struct kiln__manifest_kind {
     X(IDENTITY, "identity")                                                                        \
     X(REDUCE_TYPE, "reduce_type")                                                                  \
     X(WHERE, "where")                                                                              \
-    X(NAMED, "named")
+    X(NAMED, "named")                                                                              \
+    X(SOURCE, "source")
 
 typedef enum kiln__manifest_text {
 #define KILN__MANIFEST_TEXT_ENUM(id, name) KILN__MANIFEST_##id,
@@ -123,8 +124,8 @@ typedef struct kiln__manifest_value {
     kiln__manifest_word type, name;
 } kiln__manifest_value;
 
-/* One line. Texts are NULL where the field is missing, lists empty. Expressions have a `text`, and no
- * other line has. */
+/* One line. Texts are NULL where the field is missing, lists empty. Expressions have a `text`, modules a
+ * `source`, and no other line has one. */
 typedef struct kiln__manifest_entry {
     const kiln__manifest_kind *kind;
     kiln__manifest_word text[KILN__MANIFEST_TEXT_COUNT];
@@ -137,6 +138,8 @@ typedef struct kiln__manifest_entry {
     size_t value_count;
     const char **options;
     size_t option_count;
+    const char **names; /* modules: what is asked for by C++ expressions */
+    size_t name_count;
     kiln__manifest_types *types;
     size_t type_count;
     kiln__manifest_word *layouts;
@@ -156,7 +159,10 @@ typedef struct kiln__manifest_entry {
 
 typedef struct kiln__manifest kiln__manifest;
 
-/* For lines of `count` kinds (copied) and of expressions. NULL without memory. */
+/* The kind of lines of modules. */
+extern const kiln__manifest_kind kiln__manifest_module;
+
+/* For lines of `count` kinds (copied), of modules and of expressions. NULL without memory. */
 kiln__manifest *kiln__manifest_create(const kiln__manifest_kind *kinds, size_t count);
 void kiln__manifest_destroy(kiln__manifest *manifest); /* accepts NULL */
 

@@ -21,7 +21,7 @@ enum { LIST_MAX = 4096, WINDOW = 100 };
 
 struct kiln__manifest {
     kiln__arena *arena;
-    kiln__manifest_kind *kinds; /* that of expressions is the last one */
+    kiln__manifest_kind *kinds; /* those of modules and expressions are the last ones */
     size_t kind_count;
     kiln__manifest_entry **entries;
     size_t count, room;
@@ -30,20 +30,24 @@ struct kiln__manifest {
 static const kiln__manifest_kind expression = {"expression", "expression",
                                                "name text! types! shapes scalars wide"};
 
+const kiln__manifest_kind kiln__manifest_module = {"module", "module",
+                                                   "name source! names options"};
+
 /* The fields of all lines with a definition. */
 static const char definition_fields[] =
     "name in! out! preamble options types shapes scalars layouts";
 
 kiln__manifest *kiln__manifest_create(const kiln__manifest_kind *kinds, size_t count)
 {
-    kiln__manifest *m = kiln__calloc(1, sizeof *m + (count + 1) * sizeof *kinds);
+    kiln__manifest *m = kiln__calloc(1, sizeof *m + (count + 2) * sizeof *kinds);
 
     if (m == NULL)
         return NULL;
     m->kinds = (kiln__manifest_kind *)(m + 1);
     memcpy(m->kinds, kinds, count * sizeof *kinds);
-    m->kinds[count] = expression;
-    m->kind_count = count + 1;
+    m->kinds[count] = kiln__manifest_module;
+    m->kinds[count + 1] = expression;
+    m->kind_count = count + 2;
     return m;
 }
 
@@ -424,8 +428,9 @@ static char mark_in(const char *list, const char *name, unsigned *bit)
 char kiln__manifest_mark(const kiln__manifest_kind *kind, const char *name, unsigned *bit)
 {
     const char own = mark_in(kind->fields, name, bit);
-    return own != 0 || kind->fields == expression.fields ? own
-                                                         : mark_in(definition_fields, name, bit);
+    const bool defines =
+        kind->fields != expression.fields && kind->fields != kiln__manifest_module.fields;
+    return own != 0 || !defines ? own : mark_in(definition_fields, name, bit);
 }
 
 /* What a field holds: a text of the entry, a bool, a list, or what needs a function of its own. */
@@ -463,11 +468,13 @@ static const field fields[] = {
     {"reduce_type", TEXT(REDUCE_TYPE)},
     {"where", TEXT(WHERE)},
     {"named", TEXT(NAMED)},
+    {"source", TEXT(SOURCE)},
     {"keep_axes", FLAG(keep_axes)},
     {"wide", FLAG(wide)},
     {"stages", LIST(stages, stage_count, read_stage, "a list of stages")},
     {"values", LIST(values, value_count, read_value, "a list of values")},
     {"options", LIST(options, option_count, read_option, "a list of strings")},
+    {"names", LIST(names, name_count, read_option, "a list of strings")},
     {"types", LIST(types, type_count, read_binding, "a list such as [{\"T\": \"float32\"}]")},
     {"axes", .text = -1, .read = read_axes},
     {"shapes", LIST(shapes, shape_count, read_shape_set, "a list such as [[1024, 1024]]")},

@@ -61,6 +61,11 @@ static void put_option(kiln__buf *out, const kiln__manifest_entry *e, size_t k)
     put_string(out, e->options[k]);
 }
 
+static void put_wanted(kiln__buf *out, const kiln__manifest_entry *e, size_t k)
+{
+    put_string(out, e->names[k]);
+}
+
 static void put_binding(kiln__buf *out, const kiln__manifest_entry *e, size_t k)
 {
     const char *between = "{";
@@ -169,6 +174,9 @@ static bool all_text(const kiln__manifest_entry *e)
     for (size_t k = 0; k < e->option_count; k++)
         if (!is_text(e->options[k]))
             return false;
+    for (size_t k = 0; k < e->name_count; k++)
+        if (!is_text(e->names[k]))
+            return false;
     for (size_t k = 0; k < e->stage_count; k++)
         for (int t = 0; t < KILN__MANIFEST_STAGE_TEXT_COUNT; t++)
             if (!is_text(e->stages[k].text[t].text))
@@ -212,6 +220,8 @@ bool kiln__manifest_write(const kiln__manifest_entry *e, kiln__buf *out)
     put_flags(out, e);
     if (e->option_count > 0)
         put_list(out, "options", e->option_count, put_option, e);
+    if (e->name_count > 0)
+        put_list(out, "names", e->name_count, put_wanted, e);
     if (e->type_count > 0)
         put_list(out, "types", e->type_count, put_binding, e);
     if (e->axes_count > 0)

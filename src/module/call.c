@@ -28,16 +28,17 @@ static kiln_status take_array(const kiln__function *r, size_t p, const kiln_arg 
     *out = NULL;
     if (arg->kind != KILN_ARG_ARRAY && arg->kind != KILN_ARG_OUT)
         return KILN_OK;
-    (void)subject(r, p, what, sizeof what);
     if (arg->kind == KILN_ARG_OUT && (arg->value.out == NULL || *arg->value.out == NULL))
         return kiln__fail(err, KILN_ERR_NULL, "%s is NULL, and a raw kernel allocates no outputs",
-                          what);
+                          subject(r, p, what, sizeof what));
     *out = arg->kind == KILN_ARG_OUT ? *arg->value.out : arg->value.array;
-    KILN_CHECK(kiln__array_check(*out, r->loaded->ctx, what, err));
+    if (kiln__array_check(*out, r->loaded->ctx, "", NULL) != KILN_OK) /* the text costs time */
+        return kiln__array_check(*out, r->loaded->ctx, subject(r, p, what, sizeof what), err);
     const bool reads = r->typed ? r->def->params[p].is_const : r->params[p].kind != 'p';
     if (!reads && kiln__array_is_read_only(*out))
         return kiln__fail(err, KILN_ERR_OUTPUT,
-                          "%s is read-only, and the parameter is not declared `raw const`", what);
+                          "%s is read-only, and the parameter is not declared `raw const`",
+                          subject(r, p, what, sizeof what));
     return KILN_OK;
 }
 
@@ -432,7 +433,8 @@ static void describe(const void *user, kiln__step_note *note)
             note->places[note->place_count] =
                 (kiln__arg_place){(uint16_t)r->params[p].offset, (uint16_t)r->params[p].bytes,
                                   (uint8_t)c->dtypes[p],         (uint8_t)p,
-                                  c->arrays[p] != NULL,          r->def->params[p].name};
+                                  c->arrays[p] != NULL,          0,
+                                  r->def->params[p].name};
         note->place_count++;
     }
 }

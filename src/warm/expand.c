@@ -386,6 +386,24 @@ static kiln_status plan_calls(expansion *x)
     return status;
 }
 
+/* ---- modules ----------------------------------------------------------------------------------- */
+
+/* A module is one program, without calls to be planned. */
+static kiln_status expand_module(expansion *x)
+{
+    const kiln__manifest_entry *e = x->e;
+    const char *const name = e->text[KILN__MANIFEST_NAME].text;
+    const kiln__variant v = {.family = &kiln__family_loop, .backend = (uint8_t)x->backend};
+    kiln_status status = kiln__module_definition(
+        name != NULL ? name : "module", e->text[KILN__MANIFEST_SOURCE].text, e->options,
+        e->option_count, e->names, e->name_count, &x->def, x->err);
+
+    if (status == KILN_OK)
+        status = x->to.fn(x->to.user, x->def, &v, x->err);
+    kiln__definition_destroy(x->def);
+    return status;
+}
+
 /* ---- the whole --------------------------------------------------------------------------------- */
 
 static kiln_status expand_types(expansion *x, const kiln__manifest_types *types)
@@ -417,6 +435,8 @@ kiln_status kiln__warm_expand(const kiln__manifest_entry *entry, kiln_backend ba
 
     if (expression)
         status = kiln__expand_expression(entry, backend, fn, user, &own);
+    else if (entry->text[KILN__MANIFEST_SOURCE].text != NULL)
+        status = expand_module(&x);
     else if (entry->type_count == 0)
         status = expand_types(&x, NULL);
     for (size_t k = 0; k < entry->type_count && status == KILN_OK && !expression; k++)

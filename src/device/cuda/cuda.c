@@ -8,6 +8,7 @@
  *         device is open and never reset.
  * Rule 2: nothing is initialised for a device that is only listed, but the driver itself.
  */
+#include "device/cpu/cpu.h"
 #include "device/cuda/driver.h"
 #include "device/cuda/fault.h"
 #include "device/cuda/nvrtc.h"
@@ -153,6 +154,7 @@ static void cuda_close(kiln__device *device)
         }
         (void)kiln__cu.primary_release(cuda->device);
     }
+    kiln__team_destroy(cuda->stage.team, kiln__device_forked(device));
     pthread_mutex_destroy(&cuda->stage.lock);
     kiln__free(cuda);
     device->state = NULL;

@@ -131,6 +131,7 @@ typedef struct kiln__cuda_stage {
     size_t used;             /* bytes of it already taken */
     kiln__cu_stream stream;  /* its transfers are all on this stream */
     bool failed;             /* no page-locked memory could be had: the driver copies directly */
+    struct kiln__team *team; /* whose threads fill and empty the halves; NULL until needed */
 } kiln__cuda_stage;
 
 /* What a kiln__device of this backend has in `state`. */
