@@ -96,7 +96,7 @@ typedef struct outputs {
     void *memory;
     int64_t dims[1];
     kiln_node node;
-    char *text;
+    char *text, **texts;
     double ms;
     size_t count;
     int least, greatest;
@@ -191,6 +191,9 @@ static const kiln_raw_call_options one_thread = {
     A(kiln_array_cast, (o.x, KILN_FLOAT64, &t.array, &err))                                        \
     A(kiln_array_contiguous, (o.x, &t.array, &err)) A(kiln_array_assign, (o.z, o.x, &err))         \
     A(kiln_array_to_host, (o.x, t.data, sizeof t.data, NULL, &err))                                \
+    A(kiln_array_load_npz, (o.ctx, npy_path, "x", &t.array, &err))                                 \
+    A(kiln_array_save_npz, ((const kiln_array *const[]){o.x}, names, 1, other_path, &err))         \
+    S(kiln_npz_names, (npy_path, &t.texts, &t.count, NULL))                                        \
     A(kiln_array_load_npy, (o.ctx, npy_path, &t.array, &err))                                      \
     A(kiln_array_save_npy, (o.x, other_path, &err)) A(kiln_array_to_string, (o.x, &t.text, &err))  \
     A(kiln_benchmark, (o.ctx, measured, NULL, NULL, &t.benchmark, &err))                           \

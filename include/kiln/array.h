@@ -1,6 +1,6 @@
 /**
  * @file kiln/array.h
- * @brief Strided n-d arrays on a device: creation, views, copies, .npy files, printing.
+ * @brief Strided n-d arrays on a device: creation, views, copies, .npy and .npz files, printing.
  *
  *     static const float numbers[] = {1, 2, 3, 4, 5, 6};
  *     const int64_t shape[] = {2, 3};
@@ -314,6 +314,26 @@ KILN_API KILN_NODISCARD kiln_status kiln_array_load_npy(kiln_context *ctx, const
  *  that `path` holds the old content or the new, never half of it. ERR_IO. */
 KILN_API KILN_NODISCARD kiln_status kiln_array_save_npy(const kiln_array *array, const char *path,
                                                         kiln_error *err);
+
+/* ---- .npz files: .npy files by name, in a .zip ---------------------------------------------- */
+
+/** Read the array `name` of a file of numpy.savez() or numpy.savez_compressed(); the latter needs zlib
+ *  (libz.so.1), which is loaded then. ERR_NAME where there is no such array; ERR_IO; ERR_FORMAT for anything
+ *  that is truncated or damaged; ERR_UNSUPPORTED without zlib. */
+KILN_API KILN_NODISCARD kiln_status kiln_array_load_npz(kiln_context *ctx, const char *path,
+                                                        const char *name, kiln_array **out,
+                                                        kiln_error *err);
+
+/** The names of a file's arrays, in its order. `names_out` receives a list in one piece of memory, which
+ *  kiln_free() frees; NULL where there are none. */
+KILN_API KILN_NODISCARD kiln_status kiln_npz_names(const char *path, char ***names_out,
+                                                   size_t *count_out, kiln_error *err);
+
+/** Write arrays under names, as numpy.savez() does, and as kiln_array_save_npy() replaces a file. The names
+ *  differ, and none is empty (ERR_NAME). */
+KILN_API KILN_NODISCARD kiln_status kiln_array_save_npz(const kiln_array *const *arrays,
+                                                        const char *const *names, size_t count,
+                                                        const char *path, kiln_error *err);
 
 /* ---- text --------------------------------------------------------------------------------- */
 

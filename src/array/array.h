@@ -24,7 +24,7 @@ typedef struct kiln__storage {
     _Atomic(uintptr_t) used_on; /* managed by kiln__storage_used_on */
     kiln_release_fn release;
     void *owner, *owner_data;
-    bool read_only; /* nobody may write through an array over this memory */
+    bool read_only;                  /* nobody may write through an array over this memory */
     struct kiln__recycler *recycler; /* the context's; where this and its handles came from */
 } kiln__storage;
 
@@ -106,9 +106,56 @@ kiln_status kiln__npy_parse(const void *data, size_t bytes, kiln__npy_header *ou
 /* Read a whole .npy file into C- or F-order host memory (heap), byte order put right. */
 kiln_status kiln__npy_read(const char *path, kiln__npy_header *header_out, void **data_out,
                            kiln_error *err);
+/* Parse a whole .npy file in memory; its elements, from header_out->data_offset on, are put right in place.
+ * ERR_FORMAT, in words that name no file. */
+kiln_status kiln__npy_take(void *data, size_t bytes, kiln__npy_header *header_out, kiln_error *err);
+/* Longest header that is written, and the header of a C-order array in format 1.0, byte for byte as NumPy
+ * writes it. Returns its length, a multiple of 64. */
+#define KILN__NPY_MADE_BYTES_MAX 1024
+size_t kiln__npy_make(kiln_dtype dtype, int rank, const int64_t *shape,
+                      char out[KILN__NPY_MADE_BYTES_MAX]);
 /* Write C-order host memory as .npy, through a temporary file and rename. */
 kiln_status kiln__npy_write(const char *path, kiln_dtype dtype, int rank, const int64_t *shape,
                             const void *data, kiln_error *err);
+
+/* Write a file through a temporary one and rename: `path` then holds what it held before, or all that `put`
+ * writes into the file that it is given. `put` returns 0 or an errno value, and may be asked again. */
+typedef int (*kiln__put_fn)(int fd, void *user);
+kiln_status kiln__file_write(const char *path, kiln__put_fn put, void *user, kiln_error *err);
+/* Open a regular file for reading, and learn its size. ERR_IO. */
+kiln_status kiln__file_open(const char *path, int *fd_out, size_t *bytes_out, kiln_error *err);
+/* The end of a path, for a message with bounded room. */
+const char *kiln__path_shown(const char *path);
+
+/* ---- .zip (zip.c) ---- any bytes at all; the fuzzer's entries ---- */
+typedef struct kiln__zip_entry {
+    const char *name;
+    bool encrypted;
+    unsigned method;
+    uint32_t crc;
+    uint64_t packed, bytes; /* in the file, and inflated */
+    uint64_t header;        /* where the local header is */
+} kiln__zip_entry;
+
+typedef struct kiln__zip {
+    int fd; /* the caller's */
+    uint64_t bytes;
+    kiln__zip_entry *entries;
+    size_t count;
+    unsigned char *directory;
+} kiln__zip;
+
+/* Read the directory of an open file. ERR_FORMAT, ERR_IO; nothing is left to clear then. */
+kiln_status kiln__zip_open(int fd, uint64_t bytes, kiln__zip *out, kiln_error *err);
+void kiln__zip_clear(kiln__zip *z);
+/* The bytes of an entry, e->bytes of them, on the heap. ERR_FORMAT, ERR_UNSUPPORTED without zlib, ERR_IO. */
+kiln_status kiln__zip_read(const kiln__zip *z, const kiln__zip_entry *e, unsigned char **out,
+                           kiln_error *err);
+/* What stands before an entry's bytes, and behind all of them, at `at`. */
+void kiln__zip_put_local(kiln__buf *out, const kiln__zip_entry *e);
+void kiln__zip_put_end(kiln__buf *out, const kiln__zip_entry *entries, size_t count, uint64_t at);
+/* The CRC-32 of what `crc` is that of (0: nothing) with these bytes behind. */
+uint32_t kiln__crc32(uint32_t crc, const void *data, size_t bytes);
 
 /* Format C-order host memory as NumPy's str() does, into heap text. */
 kiln_status kiln__array_format(kiln_dtype dtype, int rank, const int64_t *shape, const void *data,

@@ -44,18 +44,10 @@ bool kiln__storage_drop(kiln__storage *storage);
  * 900 bytes, but padding is legal. */
 #define KILN__NPY_HEADER_BYTES_MAX 65536
 
-/* Longest header that is written. */
-#define KILN__NPY_MADE_BYTES_MAX 1024
-
 /* Bytes before the dictionary and length of the dictionary, from the file's first 12 (or fewer)
  * bytes. ERR_FORMAT. */
 kiln_status kiln__npy_prefix(const void *data, size_t bytes, size_t *prefix_out, size_t *length_out,
                              kiln_error *err);
-
-/* The header of a C-order array in format 1.0, byte for byte as NumPy writes it. Returns its
- * length, a multiple of 64. */
-size_t kiln__npy_make(kiln_dtype dtype, int rank, const int64_t *shape,
-                      char out[KILN__NPY_MADE_BYTES_MAX]);
 
 /* ---- number.c: one number as text, in NumPy's manner ---- */
 

@@ -28,8 +28,7 @@
 /* Names tried for a temporary file; more than one clash is already odd. */
 #define TEMP_NAMES_MAX 100
 
-/* The end of a path, for a message with bounded room. */
-static const char *path_shown(const char *path)
+const char *kiln__path_shown(const char *path)
 {
     size_t bytes = strlen(path);
 
@@ -42,14 +41,14 @@ static const char *path_shown(const char *path)
 static kiln_status fail_io(kiln_error *err, const char *path, const char *what, int error)
 {
     char text[128];
-    return kiln__fail(err, KILN_ERR_IO, "\"%s\" %s: %s", path_shown(path), what,
+    return kiln__fail(err, KILN_ERR_IO, "\"%s\" %s: %s", kiln__path_shown(path), what,
                       strerror_r(error, text, sizeof text));
 }
 
 static kiln_status fail_format(kiln_error *err, const char *path, const kiln_error *why)
 {
-    return kiln__fail(err, KILN_ERR_FORMAT, "\"%s\" is no usable .npy file: %s", path_shown(path),
-                      why->message);
+    return kiln__fail(err, KILN_ERR_FORMAT, "\"%s\" is no usable .npy file: %s",
+                      kiln__path_shown(path), why->message);
 }
 
 /* ---- reading ---- */
@@ -65,11 +64,10 @@ static kiln_status read_all(int fd, const char *path, void *data, size_t bytes, 
         return KILN_OK;
     return kiln__fail(err, KILN_ERR_FORMAT,
                       "\"%s\" is no usable .npy file: it lost %zu bytes while it was read",
-                      path_shown(path), bytes - (size_t)got);
+                      kiln__path_shown(path), bytes - (size_t)got);
 }
 
-/* Open a regular file and learn its size. */
-static kiln_status open_regular(const char *path, int *fd_out, size_t *bytes_out, kiln_error *err)
+kiln_status kiln__file_open(const char *path, int *fd_out, size_t *bytes_out, kiln_error *err)
 {
     struct stat info;
 
@@ -80,7 +78,7 @@ static kiln_status open_regular(const char *path, int *fd_out, size_t *bytes_out
     if (errno != ENODEV || info.st_mode == 0)
         return fail_io(err, path, "cannot be opened", errno);
     return kiln__fail(err, KILN_ERR_IO, "\"%s\" is %s, and only regular files can be read",
-                      path_shown(path),
+                      kiln__path_shown(path),
                       S_ISDIR(info.st_mode)    ? "a folder"
                       : S_ISFIFO(info.st_mode) ? "a pipe"
                                                : "no regular file");
@@ -145,6 +143,22 @@ static void put_right(const kiln__npy_header *header, unsigned char *data, size_
             data[i] = data[i] != 0;
 }
 
+kiln_status kiln__npy_take(void *data, size_t bytes, kiln__npy_header *header_out, kiln_error *err)
+{
+    int64_t size = 0;
+
+    KILN_CHECK(kiln__npy_parse(data, bytes, header_out, err));
+    const size_t itemsize = kiln_dtype_size(header_out->dtype);
+    const size_t there = bytes - header_out->data_offset;
+    KILN_CHECK(kiln__shape_size(header_out->rank, header_out->shape, itemsize, &size, err));
+    if ((size_t)size * itemsize != there)
+        return kiln__fail(err, KILN_ERR_FORMAT,
+                          "its header claims %zu bytes of elements, and %zu are there",
+                          (size_t)size * itemsize, there);
+    put_right(header_out, (unsigned char *)data + header_out->data_offset, there);
+    return KILN_OK;
+}
+
 kiln_status kiln__npy_read(const char *path, kiln__npy_header *header_out, void **data_out,
                            kiln_error *err)
 {
@@ -157,7 +171,7 @@ kiln_status kiln__npy_read(const char *path, kiln__npy_header *header_out, void 
     *data_out = NULL;
     if (path == NULL)
         return kiln__fail(err, KILN_ERR_NULL, "the path is NULL");
-    KILN_TRY(open_regular(path, &fd, &file_bytes, err));
+    KILN_TRY(kiln__file_open(path, &fd, &file_bytes, err));
     KILN_TRY(read_header(fd, path, file_bytes, header_out, err));
     KILN_TRY(kiln__shape_size(header_out->rank, header_out->shape,
                               kiln_dtype_size(header_out->dtype), &size, err));
@@ -167,7 +181,7 @@ kiln_status kiln__npy_read(const char *path, kiln__npy_header *header_out, void 
         status = kiln__fail(err, KILN_ERR_FORMAT,
                             "\"%s\" is no usable .npy file: its header claims %zu bytes of "
                             "elements, and %s%zu are there",
-                            path_shown(path), bytes, there < bytes ? "only " : "", there);
+                            kiln__path_shown(path), bytes, there < bytes ? "only " : "", there);
         goto done;
     }
     KILN_TRY(kiln__make_room(&data, bytes, err));
@@ -185,20 +199,11 @@ done:
 
 /* ---- writing ---- */
 
-/* What a file is made of. */
+/* What puts the bytes into a file. */
 typedef struct content {
-    const char *header;
-    size_t header_bytes;
-    const void *data;
-    size_t bytes;
+    kiln__put_fn put;
+    void *user;
 } content;
-
-static int write_content(int fd, const content *c)
-{
-    const int error = kiln__write_all(fd, c->header, c->header_bytes);
-
-    return error == 0 ? kiln__write_all(fd, c->data, c->bytes) : error;
-}
 
 /* A name in the folder of `path` that was not given out before. It does not grow with that of the
  * file, which may be as long as names can be. */
@@ -269,7 +274,7 @@ static int write_new(const char *target, mode_t mode, bool named, const content 
         return error;
     if (mode != 0)
         (void)!fchmod(fd, mode); /* Keep what was chosen for the file; no reason to fail. */
-    error = write_content(fd, c);
+    error = c->put(fd, c->user);
     if (error == 0 && !named)
         *usable = named = give_name(fd, target, name, name_bytes);
     if (close(fd) != 0 && error == 0)
@@ -309,46 +314,59 @@ static kiln_status write_in_place(const char *path, const content *c, kiln_error
 
     if (fd < 0)
         return fail_io(err, path, "cannot be opened", errno);
-    error = write_content(fd, c);
+    error = c->put(fd, c->user);
     if (close(fd) != 0 && error == 0)
         error = errno;
     return error == 0 ? KILN_OK : fail_io(err, path, "cannot be written", error);
+}
+
+kiln_status kiln__file_write(const char *path, kiln__put_fn put, void *user, kiln_error *err)
+{
+    const content c = {put, user};
+    struct stat info;
+
+    if (path == NULL)
+        return kiln__fail(err, KILN_ERR_NULL, "the path is NULL");
+    const bool exists = stat(path, &info) == 0;
+    if (exists && S_ISDIR(info.st_mode))
+        return fail_io(err, path, "cannot be written", EISDIR);
+    if (exists && !S_ISREG(info.st_mode))
+        return write_in_place(path, &c, err);
+    if (exists && access(path, W_OK) != 0) /* rename() would ask the folder only */
+        return fail_io(err, path, "cannot be written", errno);
+    /* A link keeps pointing where it points: the file behind it is replaced. */
+    char *const target = exists ? realpath(path, NULL) : NULL;
+    const kiln_status status = write_renamed(path, target != NULL ? target : path,
+                                             exists ? info.st_mode & 0777 : 0, &c, err);
+    free(target); /* from realpath, hence not kiln__free */
+    return status;
+}
+
+/* What a .npy file is made of. */
+typedef struct npy_content {
+    const char *header;
+    size_t header_bytes;
+    const void *data;
+    size_t bytes;
+} npy_content;
+
+static int put_npy(int fd, void *user)
+{
+    const npy_content *const c = user;
+    const int error = kiln__write_all(fd, c->header, c->header_bytes);
+
+    return error == 0 ? kiln__write_all(fd, c->data, c->bytes) : error;
 }
 
 kiln_status kiln__npy_write(const char *path, kiln_dtype dtype, int rank, const int64_t *shape,
                             const void *data, kiln_error *err)
 {
     char header[KILN__NPY_MADE_BYTES_MAX];
-    content c = {.header = header, .data = data};
-    kiln_status status = KILN_OK;
-    char *target = NULL;
-    struct stat info;
+    npy_content c = {.header = header, .data = data};
     int64_t size = 0;
 
-    if (path == NULL)
-        return kiln__fail(err, KILN_ERR_NULL, "the path is NULL");
-    KILN_TRY(kiln__shape_size(rank, shape, kiln_dtype_size(dtype), &size, err));
+    KILN_CHECK(kiln__shape_size(rank, shape, kiln_dtype_size(dtype), &size, err));
     c.header_bytes = kiln__npy_make(dtype, rank, shape, header);
     c.bytes = (size_t)size * kiln_dtype_size(dtype);
-    bool exists = stat(path, &info) == 0;
-    if (exists && S_ISDIR(info.st_mode)) {
-        status = fail_io(err, path, "cannot be written", EISDIR);
-        goto done;
-    }
-    if (exists && !S_ISREG(info.st_mode)) {
-        status = write_in_place(path, &c, err);
-        goto done;
-    }
-    if (exists && access(path, W_OK) != 0) { /* rename() would ask the folder only */
-        status = fail_io(err, path, "cannot be written", errno);
-        goto done;
-    }
-    /* A link keeps pointing where it points: the file behind it is replaced. */
-    target = exists ? realpath(path, NULL) : NULL;
-    status = write_renamed(path, target != NULL ? target : path, exists ? info.st_mode & 0777 : 0,
-                           &c, err);
-
-done:
-    free(target); /* from realpath, hence not kiln__free */
-    return status;
+    return kiln__file_write(path, put_npy, &c, err);
 }

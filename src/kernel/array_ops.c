@@ -177,7 +177,8 @@ kiln_status kiln_array_arange(kiln_context *ctx, kiln_dtype dtype, double start,
         host_ramp(y, start, step, NULL);
     } else {
         const kiln_arg args[] = {kiln_arg_float(start), kiln_arg_float(step), kiln_arg_array(y)};
-        KILN_TRY(kiln__builtin_run(ctx, KILN__BUILTIN_ARANGE, args, KILN_COUNT_OF(args), NULL, err));
+        KILN_TRY(
+            kiln__builtin_run(ctx, KILN__BUILTIN_ARANGE, args, KILN_COUNT_OF(args), NULL, err));
     }
     *out = y;
     y = NULL;
@@ -202,7 +203,8 @@ kiln_status kiln_array_linspace(kiln_context *ctx, kiln_dtype dtype, double star
     } else {
         const kiln_arg args[] = {kiln_arg_float(start), kiln_arg_float(step), kiln_arg_float(stop),
                                  kiln_arg_array(y)};
-        KILN_TRY(kiln__builtin_run(ctx, KILN__BUILTIN_LINSPACE, args, KILN_COUNT_OF(args), NULL, err));
+        KILN_TRY(
+            kiln__builtin_run(ctx, KILN__BUILTIN_LINSPACE, args, KILN_COUNT_OF(args), NULL, err));
     }
     *out = y;
     y = NULL;
@@ -426,13 +428,26 @@ done:
     return status;
 }
 
+kiln_status kiln__array_from_npy(kiln_context *ctx, const kiln__npy_header *header,
+                                 const void *data, kiln_array **out, kiln_error *err)
+{
+    int64_t strides[KILN_RANK_MAX], step = (int64_t)kiln_dtype_size(header->dtype);
+
+    for (int k = 0; k < header->rank; k++) {
+        const int axis = header->fortran ? k : header->rank - 1 - k;
+        strides[axis] = step;
+        step *= header->shape[axis];
+    }
+    return kiln_array_from_host(ctx, header->dtype, header->rank, header->shape, data, strides, out,
+                                err);
+}
+
 kiln_status kiln_array_load_npy(kiln_context *ctx, const char *path, kiln_array **out,
                                 kiln_error *err)
 {
     kiln_status status = KILN_OK;
     kiln__npy_header header;
     void *data = NULL;
-    int64_t strides[KILN_RANK_MAX];
 
     KILN_CHECK_NULL(out, err);
     *out = NULL;
@@ -440,14 +455,7 @@ kiln_status kiln_array_load_npy(kiln_context *ctx, const char *path, kiln_array 
         return kiln__fail(err, KILN_ERR_NULL, "kiln_array_load_npy: `%s` is NULL",
                           ctx == NULL ? "ctx" : "path");
     KILN_TRY(kiln__npy_read(path, &header, &data, err));
-    int64_t step = (int64_t)kiln_dtype_size(header.dtype);
-    for (int k = 0; k < header.rank; k++) {
-        int axis = header.fortran ? k : header.rank - 1 - k;
-        strides[axis] = step;
-        step *= header.shape[axis];
-    }
-    KILN_TRY(kiln_array_from_host(ctx, header.dtype, header.rank, header.shape, data, strides, out,
-                                  err));
+    status = kiln__array_from_npy(ctx, &header, data, out, err);
 
 done:
     kiln__free(data);

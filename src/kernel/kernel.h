@@ -21,6 +21,7 @@
  * overlap.c      outputs that share memory with inputs
  * launch.c       prepared launches
  * lists.c        calls whose arguments are lists of arrays
+ * npz.c          .npz files
  * prefetch.c     kernels compiled ahead by other threads
  * array_like.c   arrays like others, single elements
  * transfer.c     page-locked host memory; copies into what exists, and between contexts
@@ -609,6 +610,10 @@ void kiln__described_note(const void *described, kiln__step_note *note);
 kiln_status kiln__workspace_make(kiln__device *device, const kiln__workspace_need *need,
                                  kiln_stream *stream, void *block, kiln__block **out,
                                  kiln_error *err);
+
+/* A new array of elements as a .npy file has them. (array_ops.c) */
+kiln_status kiln__array_from_npy(kiln_context *ctx, const kiln__npy_header *header, const void *data,
+                                 kiln_array **out, kiln_error *err);
 
 /* The order of axes, slowest first, of a new array that is like this one (K-order). */
 void kiln__array_k_order(const kiln_array *array, int *order_out);
