@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -77,6 +78,33 @@ static void test_cuda_memory__the_drivers_pool_gives_every_block(void **state)
     assert_int_equal(cuda->blocks, 0);
 }
 
+/* Copies of all sizes in turn, of which the largest make the stage grow. */
+static void test_cuda_memory__large_copies_are_staged_in_larger_parts(void **state)
+{
+    static const size_t sizes[] = {5000, (size_t)9 << 20, ((size_t)70 << 20) + 13, 300, (size_t)33 << 20};
+    (void)state;
+    kiln__device *device = must_open("cuda:0");
+    kiln_stream *const stream = kiln__device_home(device);
+
+    for (size_t k = 0; k < KILN_COUNT_OF(sizes); k++) {
+        unsigned char *const from = malloc(sizes[k]), *const back = calloc(sizes[k], 1);
+        kiln__block *block = NULL;
+        for (size_t b = 0; b < sizes[k]; b++)
+            from[b] = (unsigned char)((b * 2654435761u) >> 13 ^ k);
+        assert_int_equal(kiln__pool_alloc(device, sizes[k], stream, &block, NULL), KILN_OK);
+        assert_int_equal(kiln__copy_host_to_device(device, block->address, from, sizes[k], stream, NULL),
+                         KILN_OK);
+        assert_int_equal(kiln__copy_device_to_host(device, back, block->address, sizes[k], stream, NULL),
+                         KILN_OK);
+        assert_memory_equal(from, back, sizes[k]);
+        kiln__pool_free(device, block, NULL, 0);
+        free(from);
+        free(back);
+    }
+    kiln__device_close(device);
+    assert_int_equal(cuda->host_blocks, 0);
+}
+
 /* 1 is the policy that prefers a node, and 3 the one that spreads pages. */
 static void test_cuda_memory__page_locked_memory_is_near_the_device(void **state)
 {
@@ -112,6 +140,7 @@ int main(void)
         cmocka_unit_test(test_cuda_memory__a_pointer_is_told_by_what_it_points_to),
         cmocka_unit_test(test_cuda_memory__the_drivers_pool_gives_every_block),
         cmocka_unit_test(test_cuda_memory__page_locked_memory_is_near_the_device),
+        cmocka_unit_test(test_cuda_memory__large_copies_are_staged_in_larger_parts),
     };
 
     cuda = load_fake_cuda();

@@ -361,6 +361,8 @@ static const kiln_raw_call_options one_thread = {
     A(kiln_array_place, (o.x, o.x, o.z, &err))                                                     \
     A(kiln_module_create, (o.ctx, module_text, NULL, &t.module, &err))                             \
     A(kiln_module_create_from_image, (o.ctx, "", 0, NULL, &t.module, &err))                        \
+    A(kiln_module_create_linked,                                                                   \
+      (o.ctx, &(kiln_module_input){"", 0, NULL}, 1, NULL, &t.module, &err))                        \
     A(kiln_module_create_from_file, (o.ctx, npy_path, NULL, &t.module, &err))                      \
     A(kiln_module_kernel, (o.module, "set", NULL, &t.raw, &err))                                   \
     A(kiln_module_symbol, (o.module, "v", KILN_INT32, &t.array, &err))                             \

@@ -158,6 +158,41 @@ static void test_module_cuda__programs_keep_clusters_and_cooperation(void **stat
     kiln_module_destroy(clustered);
 }
 
+/* A function and its caller in two texts of PTX, as two compilations would give them. */
+static void test_module_cuda__linked_images_call_each_other(void **state)
+{
+    static const char twice[] =
+        ".version 7.0\n.target sm_80\n.address_size 64\n"
+        ".visible .func (.param .b32 out) twice(.param .b32 in)\n{\n.reg .b32 %r<3>;\n"
+        "ld.param.b32 %r1, [in];\nadd.s32 %r2, %r1, %r1;\nst.param.b32 [out], %r2;\nret;\n}\n";
+    static const char caller[] =
+        ".version 7.0\n.target sm_80\n.address_size 64\n"
+        ".extern .func (.param .b32 out) twice(.param .b32 in);\n"
+        ".visible .entry use_twice(.param .u64 p)\n{\n.reg .b32 %r<3>;\n.reg .b64 %rd<3>;\n"
+        "ld.param.u64 %rd1, [p];\ncvta.to.global.u64 %rd2, %rd1;\nld.global.u32 %r1, [%rd2];\n"
+        "{\n.param .b32 a;\n.param .b32 b;\nst.param.b32 [a], %r1;\ncall (b), twice, (a);\n"
+        "ld.param.b32 %r2, [b];\n}\nst.global.u32 [%rd2], %r2;\nret;\n}\n";
+    test_env *t = *state;
+    const kiln_module_input both[] = {{twice, sizeof twice - 1, "twice"}, {caller, sizeof caller - 1, "caller"}};
+    const kiln_raw_call_options o = threads(1, 1);
+    kiln_module *m = NULL;
+    int got = 21;
+
+    if (kiln_module_create_linked(t->ctx, both, 2, NULL, &m, &t->err) == KILN_ERR_UNSUPPORTED) {
+        kiln_error_clear(&t->err);
+        skip(); /* nvJitLink is not here */
+    }
+    OK(t, t->err.status);
+    kiln_raw *const k = kernel(t, m, "use_twice", "raw int32 p");
+    kiln_array *const x = upload(t, KILN_INT32, 1, &got);
+    OK(t, kiln_raw_run(k, KILN_ARGS(x), &o, &t->err));
+    download(t, x, &got, sizeof got);
+    assert_int_equal(got, 42);
+    kiln_array_release(x);
+    kiln_raw_destroy(k);
+    kiln_module_destroy(m);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -165,6 +200,7 @@ int main(int argc, char **argv)
         TEST(test_module_cuda__a_cooperative_grid_meets),
         TEST(test_module_cuda__clusters_have_ranks),
         TEST(test_module_cuda__programs_keep_clusters_and_cooperation),
+        TEST(test_module_cuda__linked_images_call_each_other),
     };
     char cuda[] = "cuda";
     char *own[] = {argv[0], argc > 1 && argv[1][0] != '\0' ? argv[1] : cuda, NULL};

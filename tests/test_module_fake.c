@@ -217,6 +217,53 @@ static void test_module_fake__parameters_come_from_the_driver_or_the_cubin(void 
     kiln_context_release(ctx);
 }
 
+/* Two texts of PTX, of which one calls the other's function. */
+static const char twice_ptx[] =
+    ".version 7.0\n.target sm_80\n.address_size 64\n"
+    ".visible .func (.param .b32 out) twice(.param .b32 in)\n{\n.reg .b32 %r<3>;\n"
+    "ld.param.b32 %r1, [in];\nadd.s32 %r2, %r1, %r1;\nst.param.b32 [out], %r2;\nret;\n}\n";
+static const char caller_ptx[] =
+    ".version 7.0\n.target sm_80\n.address_size 64\n"
+    ".extern .func (.param .b32 out) twice(.param .b32 in);\n"
+    ".visible .entry use_twice(.param .u64 p)\n{\n.reg .b32 %r<3>;\n.reg .b64 %rd<3>;\n"
+    "ld.param.u64 %rd1, [p];\ncvta.to.global.u64 %rd2, %rd1;\nld.global.u32 %r1, [%rd2];\n"
+    "{\n.param .b32 a;\n.param .b32 b;\nst.param.b32 [a], %r1;\ncall (b), twice, (a);\n"
+    "ld.param.b32 %r2, [b];\n}\nst.global.u32 [%rd2], %r2;\nret;\n}\n";
+
+static void test_module_fake__images_are_linked(void **state)
+{
+    (void)state;
+    const kiln_module_input both[] = {{twice_ptx, sizeof twice_ptx - 1, "twice.ptx"},
+                                      {caller_ptx, sizeof caller_ptx - 1, NULL}};
+    const kiln_module_input bad[] = {{twice_ptx, sizeof twice_ptx - 1, NULL}, {"nothing", 7, NULL}};
+    kiln_module_options named = KILN_MODULE_OPTIONS_INIT;
+    kiln_context *ctx = open_context(folder);
+    kiln_error err = KILN_ERROR_INIT;
+    kiln_module *m = NULL;
+    kiln_raw *k = NULL;
+
+    named.name = "linked";
+    FAILS(KILN_ERR_FORMAT, "module \"linked\": input 2: 7 bytes",
+          kiln_module_create_linked(ctx, bad, 2, &named, &m, &err));
+    FAILS(KILN_ERR_NULL, "input 1 is NULL",
+          kiln_module_create_linked(ctx, &(kiln_module_input){NULL, 4, NULL}, 1, &named, &m, &err));
+    const kiln_status status = kiln_module_create_linked(ctx, both, 2, &named, &m, &err);
+    if (status != KILN_ERR_UNSUPPORTED) {
+        OK(status);
+        FAILS(KILN_ERR_COMPILE, "twice", kiln_module_create_linked(ctx, both + 1, 1, &named, &(kiln_module *){NULL}, &err));
+        assert_non_null(err.log);
+        kiln_error_clear(&err);
+        cuda->kernels = (const char *const[]){"use_twice", NULL};
+        FAILS(KILN_ERR_NAME, "it has use_twice", kiln_module_kernel(m, "other", NULL, &k, &err));
+        cuda->kernels = kernels;
+        kiln_module_destroy(m);
+    }
+    kiln_error_clear(&err);
+    kiln_context_release(ctx);
+    if (status == KILN_ERR_UNSUPPORTED)
+        skip(); /* nvJitLink is not here */
+}
+
 static void test_module_fake__old_drivers(void **state)
 {
     (void)state;
@@ -454,6 +501,7 @@ static int set_up(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_module_fake__images_are_linked),
         cmocka_unit_test(test_module_fake__old_drivers),
         cmocka_unit_test(test_module_fake__names_lead_to_symbols_from_the_cache_too),
         cmocka_unit_test(test_module_fake__a_plain_name_is_found_unless_it_is_overloaded),

@@ -58,6 +58,13 @@ typedef struct kiln_module_options {
 
 #define KILN_MODULE_OPTIONS_INIT {sizeof(kiln_module_options), NULL, NULL, 0, NULL, 0}
 
+/** One image of several that kiln_module_create_linked() makes a module of. */
+typedef struct kiln_module_input {
+    const void *data; /**< PTX, cubin, fatbin, LTO-IR, an object of the host, an archive of such. */
+    size_t bytes;
+    const char *name; /**< For messages; may be NULL. */
+} kiln_module_input;
+
 /** How one launch is to run. */
 typedef struct kiln_raw_call_options {
     size_t struct_size;  /**< sizeof(kiln_raw_call_options) as the caller compiled it. */
@@ -124,7 +131,20 @@ kiln_module_create_from_image(kiln_context *ctx, const void *image, size_t bytes
                               const kiln_module_options *opts, kiln_module **out, kiln_error *err);
 
 /**
- * The same for a file of either kind: an image, or CUDA C++ source, whose folder is searched for what it
+ * Link images, compiled for that (nvcc -rdc=true, or -dlto for LTO-IR), and load the result. nvJitLink does it,
+ * which is loaded then. Nothing is cached.
+ *
+ * @param inputs `count` images; they are the caller's again when the call returns.
+ * @param opts   Only the name counts; ERR_ARGUMENT where options are given that only sources have.
+ * @return ERR_COMPILE with the linker's log in err->log; ERR_FORMAT for what is none of the kinds; ERR_DRIVER;
+ *         ERR_UNSUPPORTED without nvJitLink, and on the cpu device; ERR_NULL, ERR_NO_MEMORY.
+ */
+KILN_API KILN_NODISCARD kiln_status
+kiln_module_create_linked(kiln_context *ctx, const kiln_module_input *inputs, size_t count,
+                          const kiln_module_options *opts, kiln_module **out, kiln_error *err);
+
+/**
+ * A module of a file of either kind: an image, or CUDA C++ source, whose folder is searched for what it
  * includes.
  * @return As the two functions above, or ERR_IO.
  */

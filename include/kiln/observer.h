@@ -39,7 +39,7 @@ typedef enum kiln_observed {
     KILN_OBSERVED_RELEASE = 3, /**< The pool has given memory back to the device. */
     KILN_OBSERVED_LIMIT = 4,   /**< An allocation found the pool at its limit, or the device full;
                                         `status` says whether it was served all the same. */
-    KILN_OBSERVED_LAUNCH = 5,  /**< A kernel was enqueued. */
+    KILN_OBSERVED_LAUNCH = 5,  /**< A kernel was enqueued, or a library's matrix product. */
     KILN_OBSERVED_REPLAY = 6,  /**< A captured program was enqueued. */
     KILN_OBSERVED_COPY = 7,    /**< A copy was made or enqueued; see `direction`. */
     KILN_OBSERVED_WAIT = 8,    /**< The thread has waited for a stream or for the device. */
@@ -52,14 +52,18 @@ typedef enum kiln_observed {
     KILN_OBSERVED_CALL_END = 14,   /**< It returns. */
     KILN_OBSERVED_SCOPE_BEGIN = 15, /**< kiln_scope_push(); of no context. */
     KILN_OBSERVED_SCOPE_END = 16,   /**< kiln_scope_pop(). */
-    KILN_OBSERVED_RUN = 17 /**< A kernel, program or copy has run on the device; the times are
+    KILN_OBSERVED_RUN = 17, /**< A kernel, program or copy has run on the device; the times are
                                         the device's. Told some time afterwards. Two events are
                                         recorded around all work while this is observed. */
+    KILN_OBSERVED_HOST_ALLOC = 18,   /**< The pool of page-locked memory has handed out a block. */
+    KILN_OBSERVED_HOST_FREE = 19,    /**< A block was given back to that pool. */
+    KILN_OBSERVED_HOST_ACQUIRE = 20, /**< That pool has taken memory from the system. */
+    KILN_OBSERVED_HOST_RELEASE = 21  /**< It has given memory back to the system. */
 } kiln_observed;
 
 /** For sets of kinds: `KILN_OBSERVE(KILN_OBSERVED_ALLOC) | ...`. */
 #define KILN_OBSERVE(kind) (UINT32_C(1) << (kind))
-#define KILN_OBSERVE_ALL ((UINT32_C(1) << 18) - 1)
+#define KILN_OBSERVE_ALL ((UINT32_C(1) << 22) - 1)
 
 /** Between which memories a copy goes. */
 typedef enum kiln_direction {

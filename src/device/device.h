@@ -402,6 +402,10 @@ kiln_status kiln__stream_no_recording(kiln_stream *stream, const char *what, kil
 /* Work that a library enqueues by itself on a stream of the backend's (`native`). It may be done several
  * times, each with the addresses that its block of arguments has then. */
 typedef kiln_status (*kiln__library_fn)(const void *args, void *native, kiln_error *err);
+/* Have a library enqueue work on a stream that is not recorded, as observers are told: a launch of a kernel of
+ * that name. (runs.c) */
+kiln_status kiln__library_call(kiln_stream *stream, const char *name, kiln__library_fn call,
+                               const void *args, kiln_error *err);
 /* Note such work on a recording stream; `args` is copied, and `describe(args, ..)` tells its addresses. */
 kiln_status kiln__record_library(kiln_stream *stream, kiln__library_fn call, const void *args,
                                  size_t args_bytes, kiln__describe_fn describe, kiln_error *err);

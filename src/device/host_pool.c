@@ -8,6 +8,8 @@
  * third of a block is unused. Write-combined blocks have no class; they go back to the backend when
  * they are freed.
  *
+ * Observers are told of blocks outside the lock.
+ *
  * Rule 1: one lock for all. It is not held while the backend allocates or frees.
  * Rule 2: `blocks` is sorted by address, so that the block of any pointer is found by bisection.
  * Rule 3: a mark is recorded on a block for each copy that is enqueued from or to it. A block is
@@ -35,6 +37,22 @@ struct kiln__host_pool {
     host_block *free[CLASS_COUNT];
     kiln_pool_stats stats;
 };
+
+/* ---- observers ---- */
+
+static void tell(kiln__host_pool *pool, kiln_observed kind, const void *memory, size_t bytes)
+{
+    kiln_observation what = {.kind = kind, .address = memory, .bytes = bytes};
+
+    if (!kiln__is_watched(KILN_OBSERVE(kind)))
+        return;
+    pthread_mutex_lock(&pool->lock);
+    what.used_bytes = pool->stats.used_bytes;
+    what.held_bytes = pool->stats.held_bytes;
+    pthread_mutex_unlock(&pool->lock);
+    what.begin_us = what.end_us = kiln__now_us();
+    kiln__watch_tell(pool->device, &what);
+}
 
 /* ---- size classes ---- */
 
@@ -177,6 +195,7 @@ static void block_destroy(kiln__host_pool *pool, host_block *block)
 {
     (void)marks_passed(pool, block, true);
     pool->device->backend->host_free(pool->device, block->memory);
+    tell(pool, KILN_OBSERVED_HOST_RELEASE, block->memory, block->bytes);
     kiln__free(block);
 }
 
@@ -272,6 +291,7 @@ static kiln_status block_new(kiln__host_pool *pool, size_t bytes, bool write_com
         goto done;
     block->memory = memory;
     block->bytes = bytes;
+    tell(pool, KILN_OBSERVED_HOST_ACQUIRE, memory, bytes);
     *out = block;
     return KILN_OK;
 
@@ -316,12 +336,14 @@ kiln_status kiln__host_alloc(kiln__device *device, size_t bytes, bool write_comb
         return kiln__fail_memory(err, sizeof *block);
     }
     *out = block->memory;
+    tell(pool, KILN_OBSERVED_HOST_ALLOC, block->memory, block->bytes);
     return KILN_OK;
 }
 
 void kiln__host_free(kiln__device *device, void *memory)
 {
     kiln__host_pool *const pool = device->host_pool;
+    size_t bytes = 0;
 
     if (memory == NULL || kiln__device_forked(device))
         return;
@@ -330,6 +352,7 @@ void kiln__host_free(kiln__device *device, void *memory)
     if (block != NULL && block->memory != memory)
         block = NULL; /* not where a block begins */
     if (block != NULL) {
+        bytes = block->bytes;
         block->used = false;
         pool->stats.used_bytes -= block->bytes;
         if (block->size_class >= 0) {
@@ -342,6 +365,8 @@ void kiln__host_free(kiln__device *device, void *memory)
         }
     }
     pthread_mutex_unlock(&pool->lock);
+    if (bytes > 0)
+        tell(pool, KILN_OBSERVED_HOST_FREE, memory, bytes);
     if (block != NULL)
         block_destroy(pool, block);
 }

@@ -336,6 +336,19 @@ void kiln__work_close(kiln__work *work, kiln_status status)
         kiln__runs_settle(work->device, false);
 }
 
+kiln_status kiln__library_call(kiln_stream *stream, const char *name, kiln__library_fn call,
+                               const void *args, kiln_error *err)
+{
+    kiln__work work;
+
+    kiln__work_begin(&work, KILN_OBSERVED_LAUNCH, stream->device, stream);
+    if (work.watched) {
+        snprintf(work.kernel, sizeof work.kernel, "%s", name);
+        work.what.kernel = work.kernel;
+    }
+    return kiln__work_end(&work, call(args, stream->native, err));
+}
+
 kiln_status kiln__launch_watched(kiln__device *device, void *entry,
                                  const kiln__launch_config *config, const void *args,
                                  size_t args_bytes, kiln_stream *stream, kiln_error *err)

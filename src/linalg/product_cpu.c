@@ -56,5 +56,5 @@ kiln_status kiln__product_cpu(kiln__device *device, const kiln__product *p, kiln
 
     return kiln__stream_is_recording(stream)
                ? kiln__record_library(stream, multiply, &c, sizeof c, describe, err)
-               : multiply(&c, NULL, err);
+               : kiln__library_call(stream, "matmul", multiply, &c, err);
 }

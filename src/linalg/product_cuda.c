@@ -555,6 +555,20 @@ static kiln_status multiply(const decision *d, const kiln__product *p, void *wor
     return result == KILN__LT_SUCCESS ? KILN_OK : fail(lt, result, "cublasLtMatmul", err);
 }
 
+/* A call that is made now. */
+typedef struct chosen {
+    const decision *d;
+    const kiln__product *p;
+    void *workspace;
+} chosen;
+
+static kiln_status multiply_chosen(const void *args, void *native, kiln_error *err)
+{
+    const chosen *const c = args;
+
+    return multiply(c->d, c->p, c->workspace, native, err);
+}
+
 /* A call as a recording keeps it. */
 typedef struct recorded {
     kiln_context *ctx; /* kept by the program */
@@ -612,7 +626,8 @@ kiln_status kiln__product_cuda(kiln_context *ctx, const kiln__product *p, kiln_s
         workspace = block->address;
     }
     status = recording ? record(ctx, p, &d, workspace, stream, err)
-                       : multiply(&d, p, workspace, kiln__stream_native(stream), err);
+                       : kiln__library_call(stream, "matmul (cuBLASLt)", multiply_chosen,
+                                            &(chosen){&d, p, workspace}, err);
     *finished_out = d.finished;
 
 done:

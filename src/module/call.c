@@ -164,6 +164,18 @@ static kiln_status take_argument(const kiln__function *r, size_t p, const kiln_a
     return KILN_OK;
 }
 
+/* The dtypes where all are declared and all arrays have them: what calls cost most of the time. */
+static bool take_declared(const kiln__function *r, const kiln__given *given, kiln_dtype *dtypes)
+{
+    for (size_t p = 0; p < r->def->param_count; p++) {
+        dtypes[p] = r->def->params[p].dtype;
+        if (dtypes[p] == KILN_DTYPE_NONE ||
+            (given[p].kind == KILN__GIVEN_ARRAY && given[p].dtype != dtypes[p]))
+            return false;
+    }
+    return true;
+}
+
 /* Check all arguments and fill the block. */
 static kiln_status take_arguments(const kiln__function *r, const kiln_arg *args, size_t count,
                                   kiln_array **arrays, kiln_dtype *dtypes, unsigned char *block,
@@ -183,7 +195,7 @@ static kiln_status take_arguments(const kiln__function *r, const kiln_arg *args,
         dtypes[p] = KILN_DTYPE_NONE;
         KILN_CHECK(take_argument(r, p, &args[p], &arrays[p], block, &given[p], err));
     }
-    if (r->typed)
+    if (r->typed && !take_declared(r, given, dtypes))
         KILN_CHECK(kiln__bind_types(r->def, given, dtypes, err));
     for (size_t p = 0; p < count; p++)
         if (arrays[p] == NULL && args[p].kind != KILN_ARG_STRUCT)

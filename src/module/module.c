@@ -152,13 +152,29 @@ static kiln_status load_image(kiln__loaded *l, const void *image, size_t bytes,
     return load(l, l->own, bytes, err);
 }
 
+static kiln_status load_linked(kiln__loaded *l, const kiln_module_input *inputs, size_t count,
+                               const kiln_module_options *o, kiln_error *err)
+{
+    void *cubin = NULL;
+    size_t bytes = 0;
+
+    if (kiln__device_info(l->device)->backend != KILN_BACKEND_CUDA)
+        return kiln__fail(err, KILN_ERR_UNSUPPORTED,
+                          "module \"%.60s\": the cpu device links no code for GPUs", l->name);
+    KILN_CHECK(kiln__link(l->device, l->name, inputs, count, &cubin, &bytes, err));
+    const kiln_status status = load_image(l, cubin, bytes, o, err);
+    kiln__free(cubin);
+    return status;
+}
+
 /* ---- creation ---- */
 
-/* What is to be loaded: exactly one of the first two. */
+/* What is to be loaded: exactly one of the first three. */
 typedef struct origin {
     const char *source;
     const void *image;
-    size_t bytes;
+    const kiln_module_input *inputs;
+    size_t bytes; /* of the image, or how many inputs there are */
 } origin;
 
 static kiln_status create(kiln_context *ctx, const origin *from, const char *name,
@@ -169,8 +185,9 @@ static kiln_status create(kiln_context *ctx, const origin *from, const char *nam
     KILN_CHECK(kiln__make_zeroed(&m, 1, sizeof *m, err));
     m->magic = KILN__MODULE_MAGIC;
     KILN_TRY(loaded_make(ctx, name, &m->loaded, err));
-    status = from->source != NULL ? load_source(m->loaded, from->source, o, err)
-                                  : load_image(m->loaded, from->image, from->bytes, o, err);
+    status = from->source != NULL  ? load_source(m->loaded, from->source, o, err)
+             : from->image != NULL ? load_image(m->loaded, from->image, from->bytes, o, err)
+                                   : load_linked(m->loaded, from->inputs, from->bytes, o, err);
     if (status == KILN_OK) {
         *out = m;
         return KILN_OK;
@@ -192,7 +209,7 @@ static kiln_status begin(kiln_context *ctx, const void *given, const char *what,
     *out = NULL;
     if (ctx == NULL || given == NULL)
         return kiln__fail(err, KILN_ERR_NULL, "%s: `%s` is NULL", what,
-                          ctx == NULL ? "ctx" : "source, image or path");
+                          ctx == NULL ? "ctx" : "source, image, inputs or path");
     KILN_CHECK(kiln__context_check(ctx, err));
     KILN_CHECK(KILN_READ_OPTIONS(kiln_module_options, o, opts, err));
     if ((o->compiler_options == NULL && o->compiler_option_count != 0) ||
@@ -218,6 +235,16 @@ kiln_status kiln_module_create_from_image(kiln_context *ctx, const void *image, 
     kiln_module_options o = KILN_MODULE_OPTIONS_INIT;
     KILN_CHECK(begin(ctx, image, "kiln_module_create_from_image", opts, &o, out, err));
     return create(ctx, &(origin){.image = image, .bytes = bytes},
+                  o.name != NULL ? o.name : "module", &o, out, err);
+}
+
+kiln_status kiln_module_create_linked(kiln_context *ctx, const kiln_module_input *inputs,
+                                      size_t count, const kiln_module_options *opts,
+                                      kiln_module **out, kiln_error *err)
+{
+    kiln_module_options o = KILN_MODULE_OPTIONS_INIT;
+    KILN_CHECK(begin(ctx, inputs, "kiln_module_create_linked", opts, &o, out, err));
+    return create(ctx, &(origin){.inputs = inputs, .bytes = count},
                   o.name != NULL ? o.name : "module", &o, out, err);
 }
 

@@ -7,6 +7,7 @@
  * module.c  kiln_module: sources and images, loaded; variables
  * image.c   which kind of image some bytes are
  * cubin.c   what a cubin's ELF tells of its kernels
+ * link.c    several images linked to one cubin
  * name.c    C++ names, compared
  * raw.c     kiln_raw: names, signatures and parameters
  * call.c    arguments and launch records, checked
@@ -45,6 +46,11 @@ const char *kiln__cubin_kernel(const void *data, size_t bytes, size_t nth);
 /* The parameters of a kernel: room for KILN__RAW_PARAMS_MAX. ERR_NAME, ERR_FORMAT. */
 kiln_status kiln__cubin_params(const void *data, size_t bytes, const char *kernel,
                                kiln__raw_param *params, size_t *count_out, kiln_error *err);
+
+/* The images as one cubin for the device, on the heap. ERR_COMPILE with the linker's log, ERR_FORMAT, ERR_NULL,
+ * ERR_UNSUPPORTED without nvJitLink. (link.c) */
+kiln_status kiln__link(kiln__device *device, const char *module, const kiln_module_input *inputs,
+                       size_t count, void **cubin_out, size_t *bytes_out, kiln_error *err);
 
 /* ---- objects ---- */
 

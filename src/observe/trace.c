@@ -132,9 +132,9 @@ static void put_slice(trace *t, uint64_t track, const char *before, const char *
     put_args(t, what);
 }
 
-static void put_counter(trace *t, const kiln_observation *what)
+static void put_counter(trace *t, const char *before, const kiln_observation *what)
 {
-    put_begin(t, "C", "memory of ", what->device);
+    put_begin(t, "C", before, what->device);
     kiln__buf_printf(&t->sink.text, ",\"ts\":%.3f,\"args\":{\"used\":%zu,\"free\":%zu}}",
                      what->begin_us, what->used_bytes,
                      what->held_bytes > what->used_bytes ? what->held_bytes - what->used_bytes : 0);
@@ -169,7 +169,13 @@ static void see(void *user, const kiln_observation *what)
     case KILN_OBSERVED_FREE:
     case KILN_OBSERVED_ACQUIRE:
     case KILN_OBSERVED_RELEASE:
-        put_counter(t, what);
+        put_counter(t, "memory of ", what);
+        break;
+    case KILN_OBSERVED_HOST_ALLOC:
+    case KILN_OBSERVED_HOST_FREE:
+    case KILN_OBSERVED_HOST_ACQUIRE:
+    case KILN_OBSERVED_HOST_RELEASE:
+        put_counter(t, "page-locked memory of ", what);
         break;
     case KILN_OBSERVED_LIMIT:
         put_limit(t, what);

@@ -119,12 +119,16 @@ extern kiln__cuda_driver kiln__cu;
 kiln_status kiln__cuda_init(kiln_error *err);
 
 /* Copies go through two halves of page-locked memory of this size each, so that filling one half
- * overlaps the transfer of the other. */
+ * overlaps the transfer of the other; from a copy of KILN__STAGE_GROWS_AT on of the second size: threads that
+ * fill a half have to be woken for each. */
 #define KILN__STAGE_BYTES ((size_t)4 << 20)
+#define KILN__STAGE_BYTES_LARGE ((size_t)16 << 20)
+#define KILN__STAGE_GROWS_AT ((size_t)64 << 20)
 
 typedef struct kiln__cuda_stage {
     pthread_mutex_t lock;
     char *half[2];           /* NULL until needed */
+    size_t half_bytes;       /* of each */
     kiln__cu_event event[2]; /* the last transfer out of each half */
     bool busy[2];            /* whether the event has to be waited for */
     int at;                  /* the half being filled */

@@ -131,23 +131,67 @@ static kiln__cu_result lock_host_memory(kiln__device *device, size_t bytes, unsi
 
 /* ---- the stage ---- its lock is held and the context is current */
 
-static bool stage_open(kiln__device *device)
+static void free_halves(kiln__cuda_stage *stage)
+{
+    for (int i = 0; i < 2; i++) {
+        if (stage->half[i] != NULL)
+            (void)kiln__cu.mem_free_host(stage->half[i]);
+        stage->half[i] = NULL;
+    }
+}
+
+/* Whether there are halves of `bytes` now. Transfers out of the old ones have been waited for. */
+static bool make_halves(kiln__device *device, size_t bytes)
+{
+    kiln__cuda_stage *const stage = &kiln__cuda_of(device)->stage;
+    bool made = true;
+
+    for (int i = 0; i < 2 && made; i++) {
+        void *memory = NULL;
+        made = lock_host_memory(device, bytes, 0, &memory) == KILN__CU_OK;
+        stage->half[i] = memory;
+    }
+    if (!made)
+        free_halves(stage);
+    stage->half_bytes = made ? bytes : 0;
+    stage->used = 0;
+    return made;
+}
+
+/* Larger halves for large copies; where they cannot be had, the old size is. */
+static void stage_grow(kiln__device *device)
 {
     kiln__cuda_stage *const stage = &kiln__cuda_of(device)->stage;
 
-    if (stage->half[0] != NULL || stage->failed)
-        return !stage->failed;
     for (int i = 0; i < 2; i++) {
-        void *memory = NULL;
-        if (lock_host_memory(device, KILN__STAGE_BYTES, 0, &memory) != KILN__CU_OK ||
-            kiln__cu.event_create(&stage->event[i], EVENT_DISABLE_TIMING) != KILN__CU_OK)
-            stage->failed = true;
-        stage->half[i] = memory;
+        if (stage->busy[i] && kiln__cu.event_synchronize(stage->event[i]) != KILN__CU_OK)
+            return; /* the copy itself will tell */
+        stage->busy[i] = false;
+    }
+    free_halves(stage);
+    stage->failed =
+        !make_halves(device, KILN__STAGE_BYTES_LARGE) && !make_halves(device, KILN__STAGE_BYTES);
+}
+
+/* Whether the stage is there for a copy of so many bytes. */
+static bool stage_open(kiln__device *device, size_t bytes)
+{
+    kiln__cuda_stage *const stage = &kiln__cuda_of(device)->stage;
+    const bool large = bytes >= KILN__STAGE_GROWS_AT;
+
+    if (stage->failed)
+        return false;
+    if (stage->half[0] != NULL) {
+        if (large && stage->half_bytes < KILN__STAGE_BYTES_LARGE)
+            stage_grow(device);
+        return !stage->failed;
     }
     const int cores = kiln__cpu_core_count();
-    if (kiln__team_create(cores < STAGE_THREADS_MAX ? cores : STAGE_THREADS_MAX, &stage->team,
-                          NULL) != KILN_OK)
-        stage->failed = true;
+    const int threads = cores < STAGE_THREADS_MAX ? cores : STAGE_THREADS_MAX;
+    stage->failed = !make_halves(device, large ? KILN__STAGE_BYTES_LARGE : KILN__STAGE_BYTES) ||
+                    kiln__cu.event_create(&stage->event[0], EVENT_DISABLE_TIMING) != KILN__CU_OK ||
+                    kiln__cu.event_create(&stage->event[1], EVENT_DISABLE_TIMING) != KILN__CU_OK ||
+                    kiln__team_create(threads, &stage->team, NULL) != KILN_OK;
     return !stage->failed;
 }
 
@@ -155,12 +199,10 @@ void kiln__cuda_stage_clear(kiln__device *device)
 {
     kiln__cuda_stage *stage = &kiln__cuda_of(device)->stage;
 
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < 2; i++)
         if (stage->event[i] != NULL)
             (void)kiln__cu.event_destroy(stage->event[i]);
-        if (stage->half[i] != NULL)
-            (void)kiln__cu.mem_free_host(stage->half[i]);
-    }
+    free_halves(stage);
 }
 
 /* Switch to the other half, and wait until the last transfer out of it is done. */
@@ -179,13 +221,13 @@ static kiln_status stage_turn(kiln__device *device, kiln_error *err)
     return KILN_OK;
 }
 
-/* Copy at most KILN__STAGE_BYTES to the device through a slice of the stage. */
+/* Copy at most half_bytes to the device through a slice of the stage. */
 static kiln_status stage_send(kiln__device *device, kiln__cu_pointer dst, const void *src,
                               size_t bytes, kiln__cu_stream stream, kiln_error *err)
 {
     kiln__cuda_stage *stage = &kiln__cuda_of(device)->stage;
 
-    if (stage->used + bytes > KILN__STAGE_BYTES || (stage->used > 0 && stage->stream != stream))
+    if (stage->used + bytes > stage->half_bytes || (stage->used > 0 && stage->stream != stream))
         KILN_CHECK(stage_turn(device, err));
     char *slice = stage->half[stage->at] + stage->used;
     kiln__cpu_copy(stage->team, slice, src, bytes);
@@ -212,7 +254,7 @@ static kiln_status stage_receive(kiln__device *device, char *dst, kiln__cu_point
     while (done < bytes) {
         if (asked < bytes) {
             KILN_TRY(stage_turn(device, err));
-            size_t part = bytes - asked < KILN__STAGE_BYTES ? bytes - asked : KILN__STAGE_BYTES;
+            size_t part = bytes - asked < stage->half_bytes ? bytes - asked : stage->half_bytes;
             KILN_TRY(kiln__cuda_status(
                 device,
                 kiln__cu.memcpy_dtoh_async(stage->half[stage->at], src + asked, part, stream),
@@ -294,9 +336,9 @@ kiln_status kiln__cuda_copy_host_to_device(kiln__device *device, void *dst, cons
     KILN_CHECK(kiln__cuda_enter(device, &pushed, err));
     if (!is_known_to_driver(src)) {
         pthread_mutex_lock(&stage->lock);
-        staged = stage_open(device);
+        staged = stage_open(device, bytes);
         for (size_t done = 0; staged && done < bytes && status == KILN_OK;) {
-            size_t part = bytes - done < KILN__STAGE_BYTES ? bytes - done : KILN__STAGE_BYTES;
+            size_t part = bytes - done < stage->half_bytes ? bytes - done : stage->half_bytes;
             status = stage_send(device, to + done, (const char *)src + done, part, native, err);
             done += part;
         }
@@ -323,7 +365,7 @@ kiln_status kiln__cuda_copy_device_to_host(kiln__device *device, void *dst, cons
     KILN_CHECK(kiln__cuda_enter(device, &pushed, err));
     if (bytes > DIRECT_MAX && !is_known_to_driver(dst)) {
         pthread_mutex_lock(&stage->lock);
-        staged = stage_open(device);
+        staged = stage_open(device, bytes);
         if (staged)
             status = stage_receive(device, dst, from, bytes, native, err);
         pthread_mutex_unlock(&stage->lock);
