@@ -5,8 +5,6 @@
  * Expected bytes come from the sizes that the test asks for, rounded up to the pool's 512.
  */
 #define _GNU_SOURCE
-#include <pthread.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -393,80 +391,6 @@ static void test_observer__a_replayed_program_is_one_run(void **state)
 
 /* ---- labels ---- */
 
-/* ---- threads ---- */
-
-enum { THREADS = 3, ROUNDS = 40 };
-
-typedef struct shared {
-    test_env *t;
-    kiln_elementwise *op;
-    atomic_bool ends;
-    atomic_size_t seen, failed;
-} shared;
-
-static void count_one(void *user, const kiln_observation *what)
-{
-    (void)what;
-    atomic_fetch_add(&((shared *)user)->seen, 1);
-}
-
-/* Calls under labels, copies and page-locked memory, until the others are done. */
-static void *work(void *user)
-{
-    shared *const s = user;
-    const int64_t size = 300;
-    float data[300] = {0};
-    kiln_array *x = NULL, *y = NULL;
-    void *memory = NULL;
-
-    while (!atomic_load(&s->ends)) {
-        KILN_SCOPE_PUSH("a thread's work");
-        if (kiln_array_from_host(s->t->ctx, KILN_FLOAT32, 1, &size, data, NULL, &x, NULL) != KILN_OK ||
-            kiln_call(s->op, NULL, x, &y) != KILN_OK ||
-            kiln_host_alloc(s->t->ctx, 5000, 0, &memory, NULL) != KILN_OK ||
-            kiln_array_download(y, memory, sizeof data, NULL, NULL, NULL) != KILN_OK)
-            atomic_fetch_add(&s->failed, 1);
-        kiln_host_free(s->t->ctx, memory);
-        kiln_array_release(x);
-        kiln_array_release(y);
-        x = y = NULL;
-        kiln_scope_pop();
-    }
-    return NULL;
-}
-
-static void test_observer__they_come_and_go_while_threads_work(void **state)
-{
-    shared s = {.t = *state};
-    test_env *t = s.t;
-    kiln_observer *counts = NULL, *table = NULL;
-    pthread_t threads[THREADS];
-    char *text = NULL;
-
-    OK(t, kiln_elementwise_create(t->ctx, "T x", "T y", "y = x + 1", NULL, &s.op, &t->err));
-    for (int k = 0; k < THREADS; k++)
-        assert_int_equal(pthread_create(&threads[k], NULL, work, &s), 0);
-    for (int k = 0; k < ROUNDS; k++) {
-        const size_t before = atomic_load(&s.seen);
-        OK(t, kiln_observer_create(k % 2 == 0 ? t->ctx : NULL, 0, count_one, &s, &counts, &t->err));
-        OK(t, kiln_observer_create_table(NULL, KILN_TABLE_BY_LABEL, &table, &t->err));
-        while (atomic_load(&s.seen) < before + 20)
-            continue;
-        OK(t, kiln_observer_flush(counts, &t->err));
-        OK(t, kiln_observer_to_string(table, &text, &t->err));
-        kiln_free(text);
-        kiln_observer_destroy(counts);
-        const size_t behind = atomic_load(&s.seen);
-        kiln_observer_destroy(table);
-        assert_int_equal(atomic_load(&s.seen), behind); /* it is told nothing any more */
-    }
-    atomic_store(&s.ends, true);
-    for (int k = 0; k < THREADS; k++)
-        pthread_join(threads[k], NULL);
-    assert_int_equal(atomic_load(&s.failed), 0);
-    kiln_elementwise_destroy(s.op);
-}
-
 static void test_observer__labels_nest_and_outlive_their_text(void **state)
 {
     test_env *t = *state;
@@ -607,7 +531,6 @@ int main(int argc, char **argv)
         TEST(test_observer__memory_is_told_from_the_device_and_back),
         TEST(test_observer__page_locked_memory_has_kinds_of_its_own),
         TEST(test_observer__products_are_launches),
-        TEST(test_observer__they_come_and_go_while_threads_work),
         TEST(test_observer__copies_have_a_direction_and_bytes),
         TEST(test_observer__only_what_was_asked_for_is_told),
         TEST(test_observer__device_times_follow_the_stream),

@@ -416,11 +416,15 @@ static void *work(void *user)
 {
     worker *w = user;
     kiln_array *x = NULL, *y = NULL;
+    void *memory = NULL;
 
     w->failed = kiln_array_zeros(w->t->ctx, KILN_FLOAT32, 1, (int64_t[]){500}, &x, NULL) != KILN_OK;
     while (!w->failed && !atomic_load(w->stop)) {
         kiln_scope_push("work");
-        w->failed = kiln_call(w->op, NULL, x, &y) != KILN_OK;
+        w->failed = kiln_call(w->op, NULL, x, &y) != KILN_OK ||
+                    kiln_host_alloc(w->t->ctx, 2000, 0, &memory, NULL) != KILN_OK ||
+                    kiln_array_download(y, memory, 2000, NULL, NULL, NULL) != KILN_OK;
+        kiln_host_free(w->t->ctx, memory);
         kiln_array_release(y);
         y = NULL;
         kiln_scope_pop();
