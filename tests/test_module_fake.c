@@ -501,7 +501,6 @@ static int set_up(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_module_fake__images_are_linked),
         cmocka_unit_test(test_module_fake__old_drivers),
         cmocka_unit_test(test_module_fake__names_lead_to_symbols_from_the_cache_too),
         cmocka_unit_test(test_module_fake__a_plain_name_is_found_unless_it_is_overloaded),
@@ -510,6 +509,7 @@ int main(void)
         cmocka_unit_test(test_module_fake__attributes_of_a_launch),
         cmocka_unit_test(test_module_fake__what_the_function_allows_is_told),
         cmocka_unit_test(test_module_fake__images_are_ended_and_their_refusal_is_explained),
+        cmocka_unit_test(test_module_fake__images_are_linked),
         cmocka_unit_test(test_module_fake__survives_each_failure_of_the_driver),
     };
     const char *id = NULL;

@@ -304,8 +304,8 @@ static void test_observer__only_what_was_asked_for_is_told(void **state)
     free(everything);
 
     FAILS(t, KILN_ERR_ARGUMENT,
-          kiln_observer_create(t->ctx, UINT32_C(1) << 18, note, NULL, &refused, &t->err),
-          "0x40000");
+          kiln_observer_create(t->ctx, UINT32_C(1) << 22, note, NULL, &refused, &t->err),
+          "0x400000");
     FAILS(t, KILN_ERR_NULL, kiln_observer_create(t->ctx, 0, NULL, NULL, &refused, &t->err), "fn");
     FAILS(t, KILN_ERR_ARGUMENT,
           kiln_observer_create_table(t->ctx, (kiln_table_by)9, &refused, &t->err), "9");
