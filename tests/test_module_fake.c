@@ -410,6 +410,8 @@ static void test_module_fake__what_the_function_allows_is_told(void **state)
     OK(kiln_raw_get_attributes(k, &a, &err));
     assert_int_equal(a.registers, 104);
     assert_int_equal(a.binary_version, 106);
+    assert_int_equal(a.cache_mode_ca, 107);
+    assert_int_equal(a.preferred_shared_percent, 109);
     kiln_array_release(x);
     kiln_raw_destroy(k);
     kiln_module_destroy(m);

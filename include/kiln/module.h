@@ -97,6 +97,8 @@ typedef struct kiln_raw_attributes {
     int max_dynamic_shared_bytes; /**< What a launch may ask for now; one that asks for more raises it. */
     int binary_version;           /**< 90 for code of compute capability 9.0. */
     int ptx_version;              /**< The same of the PTX that it was made from. */
+    int cache_mode_ca;            /**< 1: global loads may be cached in L1. */
+    int preferred_shared_percent; /**< Of L1, as shared memory; -1: the driver chooses. */
 } kiln_raw_attributes;
 
 KILN_EXTERN_C_BEGIN

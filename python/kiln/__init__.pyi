@@ -106,6 +106,9 @@ class Row:
 
 class _Function:
     name: str
+    @property
+    def attributes(self) -> dict[str, int]: ...
+    def __getattr__(self, name: str) -> int: ...
     def __call__(self, grid: _Shape, block: _Shape, args: Sequence[Any], *, shared_mem: int = ...,
                  stream: Any = ...) -> None: ...
 

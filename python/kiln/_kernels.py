@@ -28,7 +28,23 @@ def _check(kernel, what):
             raise
 
 
-class _Definition(_kiln.Kernel):
+def _remake(made, args, keywords):
+    return made(*args, **keywords)
+
+
+class _Picklable:
+    """What is pickled, and copied, as the arguments that it was made from."""
+
+    def __new__(cls, *args, **keywords):
+        self = super().__new__(cls)
+        self._made_from = args, keywords
+        return self
+
+    def __reduce__(self):
+        return _remake, (type(self), *self._made_from)
+
+
+class _Definition(_Picklable, _kiln.Kernel):
     """What the four families of definitions have in common."""
 
     def __init__(self, family, texts, inputs, outputs, options):
@@ -188,7 +204,7 @@ def eval(expression, *, out=None, stream=None, **arrays):
     return _graph(expression, tuple(arrays))(*arrays.values(), out=out, stream=stream)
 
 
-class RawModule:
+class RawModule(_Picklable):
     """A module of CUDA C++ source, or of a file with source, PTX, a cubin or a fatbin.
 
     The arguments are cupy.RawModule's; `backend` and `jitify` are taken and ignored. On the cpu
@@ -212,7 +228,7 @@ class RawModule:
         grammar, makes calls check dtypes as well as sizes."""
         key = name, signature
         if key not in self._kernels:
-            self._kernels[key] = _Function(self._module, name, signature, self._cooperative)
+            self._kernels[key] = _Function(self, name, signature, self._cooperative)
         return self._kernels[key]
 
     def get_global(self, name, dtype="uint8", device=None):
@@ -225,13 +241,30 @@ class RawModule:
         self._module._check(device or _kiln.default_device())
 
 
-class _Function(_kiln.Kernel):
-    """A kernel of a module; called as CuPy's: kernel(grid, block, args, shared_mem=0)."""
+_ATTRIBUTES = frozenset((
+    "max_threads_per_block", "num_regs", "shared_size_bytes", "local_size_bytes", "const_size_bytes",
+    "max_dynamic_shared_size_bytes", "binary_version", "ptx_version", "cache_mode_ca",
+    "preferred_shared_memory_carveout"))
+
+
+class _Function(_Picklable, _kiln.Kernel):
+    """A kernel of a module; called as CuPy's: kernel(grid, block, args, shared_mem=0). What the driver
+    knows of it is a dictionary, `attributes`, and attributes by the same names: num_regs and so on."""
 
     def __init__(self, module, name, signature, cooperative):
         super().__init__(RAW, (name, signature), 0, 0,
-                         {"module": module, "cooperative": cooperative})
+                         {"module": module._module, "cooperative": cooperative})
         self.name = name
+
+    @property
+    def attributes(self):
+        """For the device that calls without arrays use; it is compiled for that."""
+        return self._attributes(_kiln.default_device())
+
+    def __getattr__(self, name):
+        if name in _ATTRIBUTES:
+            return self.attributes[name]
+        raise AttributeError(f"a kernel of a module has no {name}")
 
     def __call__(self, grid, block, args, *, shared_mem=0, stream=None):
         super().__call__(*args, grid=grid, block=block, shared_mem=shared_mem, stream=stream)
@@ -246,7 +279,7 @@ class RawKernel(_Function):
         module = RawModule(code, options=options, backend=backend,
                            translate_cucomplex=translate_cucomplex, jitify=jitify,
                            name_expressions=None if plain else (name,))
-        super().__init__(module._module, name, signature, enable_cooperative_groups)
+        super().__init__(module, name, signature, enable_cooperative_groups)
         self.code = code
 
     def compile(self, log_stream=None, *, device=None):

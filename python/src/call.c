@@ -229,11 +229,44 @@ static int take_capsule(call *c, item *i)
     return kilnpy_borrow(i->kind, i->object, stream, &i->seen);
 }
 
+/* An object that is the address of memory, as CuPy's MemoryPointer: `ptr`, and `device_id`, which is -1
+ * for the host. Kernels of modules take such; their size and dtype are not known. False where it is
+ * none, without an exception. */
+static bool take_pointer(const item *i, borrowed *out)
+{
+    PyObject *address = PyObject_GetAttrString(i->object, "ptr");
+    PyObject *device = PyObject_GetAttrString(i->object, "device_id");
+    DLTensor *const t = &out->tensor.dl_tensor;
+
+    PyErr_Clear();
+    if (address != NULL && PyLong_Check(address) && device != NULL && PyLong_Check(device)) {
+        const int number = (int)PyLong_AsLong(device);
+        out->dims[0] = 1;
+        out->tensor.version = (DLPackVersion){DLPACK_MAJOR_VERSION, DLPACK_MINOR_VERSION};
+        *t = (DLTensor){.data = PyLong_AsVoidPtr(address),
+                        .device = {number < 0 ? kDLCPU : kDLCUDA, number < 0 ? 0 : number},
+                        .ndim = 1,
+                        .dtype = {kDLUInt, 8, 1},
+                        .shape = out->dims};
+    }
+    Py_XDECREF(address);
+    Py_XDECREF(device);
+    return t->data != NULL && PyErr_Occurred() == NULL;
+}
+
+/* Describe an array, or what a kernel of a module takes in its place. */
+static int see(call *c, item *i)
+{
+    if (i->kind->how == HOW_CAPSULE)
+        return take_capsule(c, i);
+    if (i->kind->how == HOW_NOT && c->kernel->def.family == FAMILY_RAW && take_pointer(i, &i->seen))
+        return 0;
+    return PyErr_Occurred() != NULL ? -1 : kilnpy_borrow(i->kind, i->object, 0, &i->seen);
+}
+
 static int take_array(call *c, item *i, size_t position)
 {
-    const bool capsule = i->kind->how == HOW_CAPSULE;
-
-    if ((capsule ? take_capsule(c, i) : kilnpy_borrow(i->kind, i->object, 0, &i->seen)) != 0)
+    if (see(c, i) != 0)
         return -1;
     i->device = i->kind->how == HOW_ARRAY ? kilnpy_device_of(i->seen.array)
                                           : kilnpy_device_of_tensor(&i->seen.tensor.dl_tensor);

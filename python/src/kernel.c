@@ -243,7 +243,33 @@ static PyObject *kernel_symbol(PyObject *self, PyObject *args)
     return kilnpy_array_new(found);
 }
 
+/* _attributes(device): what a driver tells of a module's kernel, by CuPy's names. */
+static PyObject *kernel_attributes(PyObject *self, PyObject *name)
+{
+    const char *text = PyUnicode_AsUTF8AndSize(name, NULL);
+    const int device = text != NULL ? kilnpy_device_number(text) : -1;
+    kiln_raw_attributes a;
+    kiln_error err = KILN_ERROR_INIT;
+    void *raw;
+
+    if (((kernel *)self)->def.family != FAMILY_RAW)
+        return kilnpy_fail(KILN_ERR_ARGUMENT, "only kernels of modules have attributes");
+    raw = device >= 0 ? kilnpy_kernel_handle((kernel *)self, device) : NULL;
+    if (raw == NULL)
+        return NULL;
+    if (kiln_raw_get_attributes(raw, &a, &err) != KILN_OK)
+        return kilnpy_raise(&err);
+    return Py_BuildValue(
+        "{sisisisisisisisisisi}", "max_threads_per_block", a.max_threads, "num_regs", a.registers,
+        "shared_size_bytes", a.static_shared_bytes, "local_size_bytes", a.local_bytes,
+        "const_size_bytes", a.const_bytes, "max_dynamic_shared_size_bytes",
+        a.max_dynamic_shared_bytes, "binary_version", a.binary_version, "ptx_version",
+        a.ptx_version, "cache_mode_ca", a.cache_mode_ca, "preferred_shared_memory_carveout",
+        a.preferred_shared_percent);
+}
+
 static PyMethodDef methods[] = {
+    {"_attributes", kernel_attributes, METH_O, "What a driver tells of a module's kernel."},
     {"_check", kernel_check, METH_O, "Make the kernel for a device now."},
     {"_symbol", kernel_symbol, METH_VARARGS, "A variable of a module, as an array."},
     {"source", METHOD(kernel_source), METH_VARARGS | METH_KEYWORDS,

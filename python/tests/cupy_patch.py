@@ -64,8 +64,10 @@ def _in_cupys_classes(function):
 def fuse(*args, **kwargs):
     made = kiln.fuse(*args, **kwargs)
     if isinstance(made, kiln._fuse.Fusion):
-        return _in_cupys_classes(made)
-    return lambda function: _in_cupys_classes(made(function))
+        named = _in_cupys_classes(made)
+        named.clear_cache = made.clear_cache
+        return named
+    return lambda function: fuse(function) if not (args or kwargs) else _in_cupys_classes(made(function))
 
 
 cupy.RawKernel, cupy.RawModule, cupy.fuse = kiln.RawKernel, RawModule, fuse

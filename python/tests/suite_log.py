@@ -19,11 +19,11 @@ def pytest_runtest_logreport(report):
     why = ""
     if report.failed:
         lines = str(report.longrepr).splitlines()
-        why = next((line[1:].strip() for line in reversed(lines) if line.startswith("E ")), "")
+        why = " ".join([line[1:].strip() for line in lines if line.startswith("E ")][-6:])
     elif report.skipped:
         why = str(report.longrepr[-1] if isinstance(report.longrepr, tuple) else report.longrepr)
     with open(os.environ["KILN_SUITE_LOG"], "a", encoding="utf-8") as log:
-        log.write(f"{report.outcome}\t{report.nodeid}\t{' '.join(why.split())[:300]}\n")
+        log.write(f"{report.outcome}\t{report.nodeid}\t{' '.join(why.split())[:500]}\n")
 
 
 def count(*paths):

@@ -1,4 +1,6 @@
 """fuse(), RawKernel and RawModule. What is expected comes from the same function of NumPy's arrays."""
+import copy
+import pickle
 import unittest
 
 import numpy as np
@@ -189,6 +191,65 @@ class Raw(unittest.TestCase):
         x = np.ones(4)
         module.get_function("scale<double>", "raw float64 x, float64 a")((2,), (2,), (x, 2.0))
         np.testing.assert_array_equal(x, np.full(4, 6.0))
+
+    def test_complex_numbers_of_cuda(self):
+        kernel = kiln.RawKernel(r"""
+            #include <cuComplex.h>
+            extern "C" __global__ void f(const cuComplex *x, const cuFloatComplex *y, cuDoubleComplex s,
+                                         cuComplex *z, float *m)
+            {
+                const int i = blockIdx.x * blockDim.x + threadIdx.x;
+                const cuComplex q = cuCdivf(cuCmulf(x[i], y[i]), cuCsubf(y[i], cuConjf(x[i])));
+                z[i] = cuCfmaf(cuCaddf(q, cuComplexDoubleToFloat(s)), make_cuFloatComplex(0.0f, 1.0f), x[i]);
+                m[i] = cuCabsf(x[i]) + cuCrealf(y[i]) * cuCimagf(y[i]);
+            }""", "f", translate_cucomplex=True)
+        x, y = (floats(8).astype(np.complex64) + 1j * floats(8)[::-1].astype(np.complex64) for _ in "xy")
+        y = y * np.complex64(2 - 1j)
+        z, m = np.empty(8, np.complex64), np.empty(8, np.float32)
+        kernel((2,), (4,), (x, y, 3 - 2j, z, m))
+        np.testing.assert_allclose(z, (x * y / (y - x.conj()) + (3 - 2j)) * 1j + x, rtol=1e-5)
+        np.testing.assert_allclose(m, abs(x) + y.real * y.imag, rtol=1e-5)
+
+    def test_attributes(self):
+        kernel = kiln.RawKernel(SOURCE, "axpy")
+        self.assertLessEqual({"max_threads_per_block", "num_regs", "shared_size_bytes", "local_size_bytes",
+                              "const_size_bytes", "max_dynamic_shared_size_bytes", "ptx_version",
+                              "binary_version", "cache_mode_ca", "preferred_shared_memory_carveout"},
+                             set(kernel.attributes))
+        self.assertGreaterEqual(kernel.max_threads_per_block, 256)
+        self.assertEqual(kernel.attributes["max_threads_per_block"], kernel.max_threads_per_block)
+        self.assertEqual((kernel.num_regs, kernel.shared_size_bytes), (0, 0))  # of the cpu device
+        with self.assertRaises(AttributeError):
+            kernel.nothing
+
+    def test_definitions_are_pickled(self):
+        module = kiln.RawModule(code=SOURCE)
+        x, y = np.arange(4, dtype=np.float32), np.ones(4, np.float32)
+        for kernel in (kiln.RawKernel(SOURCE, "axpy", signature=SIGNATURE), module.get_function("axpy"),
+                       module.get_function("axpy", SIGNATURE)):
+            kernel((1,), (4,), (x, y, 4, np.float32(2)))
+            again = pickle.loads(pickle.dumps(kernel))
+            self.assertEqual((type(again), again.name), (type(kernel), "axpy"))
+            again((1,), (4,), (x, y, 4, np.float32(2)))
+        np.testing.assert_array_equal(y, 1 + 12 * x)
+        self.assertIsInstance(pickle.loads(pickle.dumps(module)), kiln.RawModule)
+        for kernel in (kiln.ElementwiseKernel("T x", "T y", "y = x + 1"),
+                       kiln.ReductionKernel("T x", "T y", "x + T(0.25)", "a + b", "y = a", "0"),
+                       kiln.Scan("T x", "T y", "x", "a + b", "y = a", "0"),
+                       kiln.Row("T x", "T y", [kiln.Stage("x", "T", "max(a, b)", "m")], "y = x - m")):
+            again = copy.deepcopy(kernel)
+            np.testing.assert_array_equal(again(x), kernel(x))
+            self.assertEqual(repr(again), repr(kernel))
+
+    def test_pointers(self):
+        class Pointer:
+            def __init__(self, array):
+                self.ptr, self.device_id = array.ctypes.data, -1
+        x, y = np.arange(4, dtype=np.float32), np.ones(4, np.float32)
+        kiln.RawKernel(SOURCE, "axpy")((1,), (4,), (Pointer(x), y, 4, np.float32(2)))
+        np.testing.assert_array_equal(y, 1 + 2 * x)
+        with self.assertRaisesRegex(TypeError, "neither an array nor a number"):
+            kiln.RawKernel(SOURCE, "axpy")((1,), (4,), (object(), y, 4, np.float32(2)))
 
     def test_errors(self):
         with self.assertRaises(kiln.CompileError):

@@ -21,6 +21,7 @@
 static const char *const built_in[] = {
     "cupy/complex.cuh",  "cupy/carray.cuh",       "cupy/atomics.cuh", "cupy/float16.cuh",
     "cupy/bfloat16.cuh", "cupy/math_constants.h", "math_constants.h", "thrust/complex.h",
+    "cuComplex.h",
 };
 
 enum { FILES_MAX = 256, DEPTH_MAX = 16, FILE_BYTES_MAX = 1 << 20 };

@@ -313,7 +313,7 @@ typedef struct kiln__raw_limits {
 
 typedef struct kiln__raw_attributes {
     int max_threads, registers, shared_bytes, local_bytes, const_bytes, max_dynamic_shared_bytes;
-    int binary_version, ptx_version;
+    int binary_version, ptx_version, cache_mode_ca, preferred_shared_percent;
 } kiln__raw_attributes;
 
 /* All of grid and block are at least 1; no cluster is all zeros. */

@@ -569,7 +569,9 @@ kiln_status kiln_raw_get_attributes(kiln_raw *kernel, kiln_raw_attributes *out, 
                                  .const_bytes = own.const_bytes,
                                  .max_dynamic_shared_bytes = own.max_dynamic_shared_bytes,
                                  .binary_version = own.binary_version,
-                                 .ptx_version = own.ptx_version};
+                                 .ptx_version = own.ptx_version,
+                                 .cache_mode_ca = own.cache_mode_ca,
+                                 .preferred_shared_percent = own.preferred_shared_percent};
     return KILN_OK;
 }
 

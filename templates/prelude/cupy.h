@@ -43,3 +43,61 @@ template <class A, class B> KILN_FN decltype(A() + B()) _floor_divide(A a, B b)
         return q - R(q * y != x && (x < R(0)) != (y < R(0)));
     }
 }
+
+//% section cucomplex_types on cuda
+// cucomplex_types (CUDA): pairs of numbers.
+typedef float2 cuFloatComplex;
+typedef double2 cuDoubleComplex;
+
+//% section cucomplex_types on cpu needs float1 double1
+// cucomplex_types (CPU): pairs of numbers.
+typedef float2 cuFloatComplex;
+typedef double2 cuDoubleComplex;
+
+//% section cucomplex needs cucomplex_types hypot fabs fma when cuFloatComplex cuDoubleComplex cuComplex !cuComplex.h
+// cucomplex: the functions of CUDA's header cuComplex.h, for float (with an f) and double. A quotient is
+// scaled by the divisor's parts, so that it overflows only where the result does.
+#define CU_COMPLEX_H_
+typedef cuFloatComplex cuComplex;
+#define KILN__CU_COMPLEX(T, C, name, f)                                                            \
+    KILN_FN C make_##name(T x, T y)                                                                \
+    {                                                                                              \
+        C c;                                                                                       \
+        c.x = x;                                                                                   \
+        c.y = y;                                                                                   \
+        return c;                                                                                  \
+    }                                                                                              \
+    KILN_FN T cuCreal##f(C a) { return a.x; }                                                      \
+    KILN_FN T cuCimag##f(C a) { return a.y; }                                                      \
+    KILN_FN T cuCabs##f(C a) { return (T)hypot(a.x, a.y); }                                        \
+    KILN_FN C cuConj##f(C a) { return make_##name(a.x, -a.y); }                                    \
+    KILN_FN C cuCadd##f(C a, C b) { return make_##name(a.x + b.x, a.y + b.y); }                    \
+    KILN_FN C cuCsub##f(C a, C b) { return make_##name(a.x - b.x, a.y - b.y); }                    \
+    KILN_FN C cuCmul##f(C a, C b)                                                                  \
+    {                                                                                              \
+        return make_##name(a.x * b.x - a.y * b.y, a.x * b.y + a.y * b.x);                          \
+    }                                                                                              \
+    KILN_FN C cuCdiv##f(C a, C b)                                                                  \
+    {                                                                                              \
+        const T s = T(1) / (T)(fabs(b.x) + fabs(b.y));                                             \
+        const T ax = a.x * s, ay = a.y * s, bx = b.x * s, by = b.y * s;                            \
+        const T d = T(1) / (bx * bx + by * by);                                                    \
+        return make_##name((ax * bx + ay * by) * d, (ay * bx - ax * by) * d);                      \
+    }                                                                                              \
+    KILN_FN C cuCfma##f(C a, C b, C c)                                                             \
+    {                                                                                              \
+        return make_##name((T)fma(-a.y, b.y, (T)fma(a.x, b.x, c.x)),                               \
+                           (T)fma(a.y, b.x, (T)fma(a.x, b.y, c.y)));                               \
+    }
+KILN__CU_COMPLEX(float, cuFloatComplex, cuFloatComplex, f)
+KILN__CU_COMPLEX(double, cuDoubleComplex, cuDoubleComplex, )
+#undef KILN__CU_COMPLEX
+KILN_FN cuComplex make_cuComplex(float x, float y) { return make_cuFloatComplex(x, y); }
+KILN_FN cuDoubleComplex cuComplexFloatToDouble(cuFloatComplex a)
+{
+    return make_cuDoubleComplex((double)a.x, (double)a.y);
+}
+KILN_FN cuFloatComplex cuComplexDoubleToFloat(cuDoubleComplex a)
+{
+    return make_cuFloatComplex((float)a.x, (float)a.y);
+}

@@ -14,7 +14,9 @@ enum {
     FUNC_REGISTERS = 4,
     FUNC_PTX_VERSION = 5,
     FUNC_BINARY_VERSION = 6,
+    FUNC_CACHE_MODE_CA = 7,
     FUNC_MAX_DYNAMIC_SHARED = 8,
+    FUNC_PREFERRED_SHARED_PERCENT = 9,
     FUNC_NON_PORTABLE_CLUSTER = 14
 };
 
@@ -147,6 +149,8 @@ static kiln_status get_attributes(kiln__device *device, void *entry, kiln__raw_a
         {FUNC_REGISTERS, &out->registers},           {FUNC_PTX_VERSION, &out->ptx_version},
         {FUNC_BINARY_VERSION, &out->binary_version},
         {FUNC_MAX_DYNAMIC_SHARED, &out->max_dynamic_shared_bytes},
+        {FUNC_CACHE_MODE_CA, &out->cache_mode_ca},
+        {FUNC_PREFERRED_SHARED_PERCENT, &out->preferred_shared_percent},
     };
     bool pushed;
     kiln_status status = KILN_OK;
