@@ -110,6 +110,18 @@ bool kiln__is_heavy_word(const char *word)
     return false;
 }
 
+bool kiln__is_shared_word(const char *word)
+{
+    static const char *const names[] = {"word",   "word64",      "bits",    "uniform",
+                                        "normal", "exponential", "integer", "bernoulli"};
+    static const char before[] = "kiln_random_";
+
+    for (size_t k = 0; kiln__starts_with(word, before) && k < KILN_COUNT_OF(names); k++)
+        if (strcmp(word + sizeof before - 1, names[k]) == 0)
+            return true;
+    return false;
+}
+
 bool kiln__tokens_are_heavy(const kiln__tokens *t)
 {
     for (size_t k = 0; k < t->count; k++)

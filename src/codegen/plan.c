@@ -20,6 +20,9 @@
  * as many 20 %; see docs/design.md, "What measurement changed". */
 enum { ACCESS_BYTES = 16, UNROLL_MAX = 8 };
 
+/* As many more accesses have threads that compute random numbers: they make the round keys once. */
+enum { RANDOM_UNROLL = 2 };
+
 /* Threads a block of each CUDA layout. */
 enum { BLOCK_THREADS = 256 };
 
@@ -73,7 +76,7 @@ static int choose_vec(const kiln__walk *w, const kiln__variant *v, const kiln__o
 }
 
 /* Accesses a thread has in flight, so that they come to ACCESS_BYTES of the widest operand. */
-static int choose_unroll(const kiln__walk *w, const kiln__variant *v)
+static int choose_unroll(const kiln__walk *w, const kiln__variant *v, bool random)
 {
     int widest = 0;
     for (int k = 0; k < w->count; k++) {
@@ -83,8 +86,10 @@ static int choose_unroll(const kiln__walk *w, const kiln__variant *v)
             widest = w->itemsize[k];
     }
     const int bytes = widest * v->vec;
-    const int unroll = bytes == 0 ? 1 : kiln__tuned("KILN_TUNE_ACCESS", ACCESS_BYTES) / bytes;
-    return unroll < 1 ? 1 : unroll > UNROLL_MAX ? UNROLL_MAX : unroll;
+    const int fit = bytes == 0 ? 1 : kiln__tuned("KILN_TUNE_ACCESS", ACCESS_BYTES) / bytes;
+    const int more = random ? kiln__tuned("KILN_TUNE_RANDOM", RANDOM_UNROLL) : 1;
+    const int unroll = (fit < 1 ? 1 : fit) * more;
+    return unroll > UNROLL_MAX ? UNROLL_MAX : unroll;
 }
 
 /* 32 when every element count and byte offset fits a signed 32-bit integer with room for one
@@ -223,7 +228,8 @@ static void plan_loop(const kiln__plan_request *q, kiln__plan *plan)
     if (v->backend != KILN_BACKEND_CPU && !(def->own[0] != '\0' && def->cuda_only) && !def->large) {
         if (v->layout != KILN__LAYOUT_TRANSPOSE) {
             v->vec = (uint8_t)choose_vec(&w, v, q->operands);
-            v->unroll = (uint8_t)choose_unroll(&w, v);
+            v->unroll = (uint8_t)choose_unroll(
+                &w, v, def->shares && v->layout == KILN__LAYOUT_LINEAR);
         }
     }
     kiln__window_choose(&w, def, q->operands, plan);
