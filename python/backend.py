@@ -42,8 +42,7 @@ def _tag():
     return f"cp311-abi3-linux_{platform.machine()}"
 
 
-def _build(folder):
-    """Build the package in `folder`."""
+def _configure(folder):
     generator = ["-G", "Ninja"] if shutil.which("ninja") else []
     subprocess.run(["cmake", "-S", SOURCE, "-B", folder, *generator, "-DCMAKE_BUILD_TYPE=Release",
                     "-DKILN_BUILD_TESTS=OFF", "-DKILN_BUILD_TOOLS=OFF", "-DKILN_BUILD_EXAMPLES=OFF",
@@ -51,6 +50,11 @@ def _build(folder):
                     "-DKILN_PYTHON_REQUIRED=ON", f"-DPython3_EXECUTABLE={sys.executable}",
                     f"-DPython3_INCLUDE_DIR={sysconfig.get_path('include')}"], check=True,
                    stdout=sys.stderr)
+
+
+def _build(folder):
+    """Build the package in `folder`."""
+    _configure(folder)
     subprocess.run(["cmake", "--build", folder, "--parallel", "--target", "kiln_python",
                     "kiln_python_files"], check=True, stdout=sys.stderr)
 

@@ -44,7 +44,8 @@
     X(REPEAT_ALONG, 39, "repeat_along") /* the same, then an axis */                               \
     X(ROLL, 40, "roll")              /* shifts, then as many axes; or one shift, in C-order */     \
     X(PAD, 41, "pad")                /* a kiln_pad_mode, before and after for each axis, or all */ \
-    X(DELETE, 42, "delete")          /* an axis, then what is left out of it */
+    X(DELETE, 42, "delete")          /* an axis, then what is left out of it */                    \
+    X(INSERT, 43, "insert")          /* an axis, then where the second operand goes in */
 
 /** Tags of rearrangements. */
 typedef enum kiln_rearrangement {

@@ -1,9 +1,11 @@
 """The wheel that python/backend.py packs: what is in it, and that it works where it is unpacked, without
-the build folder. It holds what this build folder has; `pip wheel ./python` compiles for itself."""
+the build folder. It holds what this build folder has; `pip wheel ./python` compiles for itself, which is
+only configured here."""
 import base64
 import csv
 import hashlib
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -45,6 +47,19 @@ class Wheel(unittest.TestCase):
         for name in ("kiln/__init__.py", "kiln/__init__.pyi", "kiln/py.typed", "kiln/_kiln.abi3.so",
                      "kiln/linalg.py", f"kiln/libkiln.so.{kiln.__version__.partition('.')[0]}"):
             self.assertIn(name, names)
+
+    @unittest.skipIf(shutil.which("ninja") is None, "no ninja, which tells what it would build")
+    def test_pip_would_build_it(self):
+        """All but the compiling, which takes minutes: pip's build is configured, and knows each step."""
+        import backend
+        with tempfile.TemporaryDirectory() as folder:
+            backend._configure(folder)
+            steps = subprocess.run(["ninja", "-C", folder, "-t", "commands", "kiln_python", "kiln_python_files"],
+                                   capture_output=True, text=True, check=True).stdout
+        self.assertGreater(steps.count("\n"), 100)
+        for name in ("libkiln.so", "_kiln.abi3.so", "copied.stamp"):
+            self.assertIn(name, steps)
+        self.assertNotIn("test_", steps)
 
     def test_it_works_where_it_is_unpacked(self):
         with tempfile.TemporaryDirectory() as place:

@@ -181,9 +181,8 @@ typedef struct kiln__definition {
     bool uses_indexer;      /* `_ind` is used */
     bool cuda_only;         /* thread indices, shared memory, shuffles, ... */
     char cuda_only_word[48];
-    bool heavy;             /* snippets use a word of which kiln__is_heavy_word() says so */
+    bool heavy, shares;     /* snippets use a word of which kiln__is_heavy_word(), _shared_, says so */
     bool heavy_map;         /* reductions: so does `map`, which is computed for each element */
-    bool shares;            /* they use a word of which kiln__is_shared_word() says so */
     bool large;             /* op comes to much code: a kernel holds it once (extent.c) */
     bool compares;          /* some snippet or header orders two values: <, <=, > or >= */
     bool includes;          /* some snippet holds an #include */
@@ -262,10 +261,6 @@ bool kiln__definition_declares(const kiln__definition *def, const char *word);
 /* Whether it names a function that keeps a kernel busy with arithmetic rather than with memory, and
  * which a cpu's compiler vectorises only in a loop of its own: exp, powf, ... */
 bool kiln__is_heavy_word(const char *word);
-
-/* Whether a function's results for the neighbours of an access come from one block, and its results for
- * all elements from one key: random numbers. */
-bool kiln__is_shared_word(const char *word);
 
 /* ---- types (types.c) ----------------------------------------------------------------------- */
 

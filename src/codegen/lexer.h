@@ -112,6 +112,10 @@ kiln_status kiln__headers_read(const kiln__definition *def, const kiln__scan *sc
                                kiln__headers *out, kiln_error *err);
 void kiln__headers_clear(kiln__headers *headers);
 
+/* Whether a function's results for the neighbours of an access come from one block, and its results for
+ * all elements from one key: random numbers. */
+bool kiln__is_shared_word(const char *word);
+
 /* Whether some token is a word of which kiln__is_heavy_word() says so. */
 bool kiln__tokens_are_heavy(const kiln__tokens *tokens);
 

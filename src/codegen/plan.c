@@ -20,8 +20,9 @@
  * as many 20 %; see docs/design.md, "What measurement changed". */
 enum { ACCESS_BYTES = 16, UNROLL_MAX = 8 };
 
-/* As many more accesses have threads that compute random numbers: they make the round keys once. */
-enum { RANDOM_UNROLL = 2 };
+/* As many more accesses have threads that compute random numbers, for they make the round keys once:
+ * fewer where elements are loaded beside them (bench/results/random-h200.txt). */
+enum { RANDOM_UNROLL = 4, RANDOM_UNROLL_LOADING = 2 };
 
 /* Threads a block of each CUDA layout. */
 enum { BLOCK_THREADS = 256 };
@@ -79,15 +80,17 @@ static int choose_vec(const kiln__walk *w, const kiln__variant *v, const kiln__o
 static int choose_unroll(const kiln__walk *w, const kiln__variant *v, bool random)
 {
     int widest = 0;
+    bool loads = false;
     for (int k = 0; k < w->count; k++) {
         const uint8_t access = k == w->index ? KILN__ACCESS_ONE : v->access[w->param[k]];
         if ((access == KILN__ACCESS_VECTOR || access == KILN__ACCESS_STRIDED) &&
             w->itemsize[k] > widest)
             widest = w->itemsize[k];
+        loads = loads || (access == KILN__ACCESS_VECTOR && !w->written[k]);
     }
     const int bytes = widest * v->vec;
     const int fit = bytes == 0 ? 1 : kiln__tuned("KILN_TUNE_ACCESS", ACCESS_BYTES) / bytes;
-    const int more = random ? kiln__tuned("KILN_TUNE_RANDOM", RANDOM_UNROLL) : 1;
+    const int more = !random ? 1 : loads ? RANDOM_UNROLL_LOADING : RANDOM_UNROLL;
     const int unroll = (fit < 1 ? 1 : fit) * more;
     return unroll > UNROLL_MAX ? UNROLL_MAX : unroll;
 }

@@ -293,6 +293,24 @@ static void whole_axis(kiln__build *b, cut *c, int64_t extent)
     c->count = 1;
 }
 
+/* Operand `k` of a node as a value of dtype `dtype`; a number must fit it. */
+static uint32_t operand_as(kiln__build *b, uint32_t node, uint32_t k, kiln_dtype dtype,
+                           const char *what)
+{
+    const uint32_t from = b->ir->edges[b->ir->nodes[node].operands + k];
+    kiln__op_type type;
+
+    if (!kiln__is_number(b, from, &type))
+        return kiln__low_cast(b, b->lowering.lowered[from], dtype, node);
+    if (!type.unknown && !kiln__number_fits(&type.number, dtype))
+        kiln__build_fail(b, node, KILN_ERR_RANGE, "%s does not fit %s", what,
+                         kiln_dtype_name(dtype));
+    const bool whole = kiln_dtype_kind(dtype) == 'i' || kiln_dtype_kind(dtype) == 'u';
+    if (whole && type.number.kind == 'f') /* 2.5 becomes 2 */
+        return kiln__low_cast(b, kiln__number_low(b, from, KILN_FLOAT64), dtype, node);
+    return kiln__number_low(b, from, dtype);
+}
+
 /* Numbers: the mode, then for each axis how many before and after. A second operand is the constant. */
 static uint32_t pad(kiln__build *b, uint32_t node, const kiln__node *n)
 {
@@ -310,14 +328,7 @@ static uint32_t pad(kiln__build *b, uint32_t node, const kiln__node *n)
         kiln__build_fail(b, node, KILN_ERR_SHAPE, "widths for %u axes are given, rank is %d",
                          (n->data_count - 1) / 2, rank);
     if (data[0] == KILN_PAD_CONSTANT && n->operand_count > 1) {
-        kiln__op_type type;
-        const uint32_t from = b->ir->edges[n->operands + 1];
-        const bool weak = kiln__is_number(b, from, &type);
-        if (weak && !type.unknown && !kiln__number_fits(&type.number, dtype))
-            kiln__build_fail(b, node, KILN_ERR_RANGE, "the constant does not fit %s",
-                             kiln_dtype_name(dtype));
-        fill = weak ? kiln__number_low(b, from, dtype)
-                    : kiln__low_cast(b, b->lowering.lowered[from], dtype, node);
+        fill = operand_as(b, node, 1, dtype, "the constant");
         if (b->lows[fill].rank != 0)
             kiln__build_fail(b, node, KILN_ERR_SHAPE, "the constant has shape %s",
                              kiln__build_shape(b, b->lows[fill].rank, b->lows[fill].shape));
@@ -411,6 +422,88 @@ static uint32_t leave_out(kiln__build *b, uint32_t node, const kiln__node *n)
     }
     cuts[axis] = (cut){list, kept};
     return of_boxes(b, node, low, 0, cuts);
+}
+
+/* Where an element goes in, and which of the values. */
+typedef struct gap {
+    int64_t at, value;
+} gap;
+
+/* What goes into a gap: values of a shape that broadcasts. With one gap they are as many as their first
+ * axis has, if they have as many axes as the array; else there is one for each gap, along the axis. */
+static uint32_t values_at(kiln__build *b, uint32_t node, uint32_t values, const kiln__low *o, int axis,
+                          size_t gaps, int64_t which, int64_t *box)
+{
+    const kiln__low v = b->lows[values];
+    kiln__axis_map map[KILN_RANK_MAX];
+
+    memcpy(box, o->shape, (size_t)o->rank * sizeof *box);
+    box[axis] = gaps == 1 && v.rank == o->rank && v.rank > 0 ? v.shape[0] : 1;
+    bool fits = v.rank <= o->rank;
+    for (int a = 0; fits && a < v.rank; a++) {
+        const int p = a + o->rank - v.rank; /* its axis beside the array's */
+        const int to = gaps > 1 ? p : p == 0 ? axis : p <= axis ? p - 1 : p;
+        const int64_t wanted = to != axis ? o->shape[to] : gaps > 1 ? (int64_t)gaps : box[axis];
+        fits = v.shape[a] == 1 || v.shape[a] == wanted;
+        map[a] = v.shape[a] == 1          ? (kiln__axis_map){-1, 0, 0}
+                 : to == axis && gaps > 1 ? (kiln__axis_map){-1, which, 0}
+                                          : (kiln__axis_map){to, 0, 1};
+    }
+    if (!fits)
+        kiln__build_fail(b, node, KILN_ERR_SHAPE, "values of shape %s do not go into shape %s",
+                         kiln__build_shape(b, v.rank, v.shape),
+                         kiln__build_shape(b, o->rank, o->shape));
+    return kiln__low_view(b, values, o->rank, box, map, node);
+}
+
+/* Numbers: the axis, then the places before which values stand, by the array's own indices. */
+static uint32_t put_in(kiln__build *b, uint32_t node, const kiln__node *n)
+{
+    const int64_t *data = b->ir->data + n->data;
+    const size_t count = n->data_count - 1;
+    kiln_dtype dtype;
+    const uint32_t low = common_operands(b, node, 1, &dtype)[0];
+    const uint32_t values = operand_as(b, node, 1, dtype, "the number");
+    const kiln__low o = b->lows[low];
+    const int axis = read_axis(b, node, data[0], o.rank);
+    gap *gaps = kiln__build_alloc(b, (count + 1) * sizeof *gaps);
+    int64_t shape[KILN_RANK_MAX], box[KILN_RANK_MAX], from = 0;
+    pieces p = {0};
+
+    for (size_t k = 0; k < count; k++) {
+        const int64_t i = data[1 + k] < 0 ? data[1 + k] + o.shape[axis] : data[1 + k];
+        if (i < 0 || i > o.shape[axis])
+            kiln__build_fail(b, node, KILN_ERR_AXIS, "index %lld is out of range for %lld elements",
+                             (long long)data[1 + k], (long long)o.shape[axis]);
+        size_t at = k; /* sorted; those of one place in the order given */
+        for (; at > 0 && gaps[at - 1].at > i; at--)
+            gaps[at] = gaps[at - 1];
+        gaps[at] = (gap){i, (int64_t)k};
+    }
+    memcpy(shape, o.shape, (size_t)o.rank * sizeof *shape);
+    shape[axis] = 0;
+    for (size_t k = 0; k <= count; k++) {
+        const int64_t stop = k < count ? gaps[k].at : o.shape[axis];
+        kiln__axis_map map[KILN_RANK_MAX];
+        for (int a = 0; a < o.rank; a++)
+            map[a] = (kiln__axis_map){a, a == axis ? from : 0, 1};
+        memcpy(box, o.shape, (size_t)o.rank * sizeof *box);
+        box[axis] = stop - from;
+        piece *kept = add_piece(b, node, &p);
+        kept->start[axis] = shape[axis];
+        kept->low = kiln__low_view(b, low, o.rank, box, map, node);
+        shape[axis] += box[axis];
+        from = stop;
+        if (k == count)
+            break;
+        const uint32_t one =
+            values_at(b, node, values, &o, axis, count, gaps[k].value, box);
+        piece *put = add_piece(b, node, &p);
+        put->start[axis] = shape[axis];
+        put->low = one;
+        shape[axis] += box[axis];
+    }
+    return join(b, node, dtype, o.rank, shape, &p);
 }
 
 /* ---- again and again ------------------------------------------------------------------------- */
@@ -530,6 +623,8 @@ uint32_t kiln__lower_rearranged(kiln__build *b, uint32_t node)
         return roll(b, node, n);
     case KILN_REARRANGE_DELETE:
         return leave_out(b, node, n);
+    case KILN_REARRANGE_INSERT:
+        return put_in(b, node, n);
     case KILN_REARRANGE_TILE:
         return tile(b, node, n);
     case KILN_REARRANGE_REPEAT:

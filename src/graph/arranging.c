@@ -127,6 +127,21 @@ static kiln_status leave_out(kiln__parser *p, kiln__parsed_call *c, reading *r, 
     return KILN_OK;
 }
 
+/* insert(x, places, values, axis): without an axis, into the elements in C-order. */
+static kiln_status put_in(kiln__parser *p, kiln__parsed_call *c, reading *r, kiln__parsed *out)
+{
+    const int64_t all = -1, axis = r->has_axis ? r->numbers[r->number_count] : 0;
+
+    (void)p;
+    if (!r->has_axis)
+        r->nodes[0] = kiln_node_reshape(r->nodes[0], 1, &all, KILN__PLACE(c->at));
+    memmove(r->numbers + 1, r->numbers, r->number_count * sizeof r->numbers[0]);
+    r->numbers[0] = axis;
+    r->axis_count = 1;
+    record(c, KILN_REARRANGE_INSERT, r, out);
+    return KILN_OK;
+}
+
 /* The sum of a diagonal. */
 static kiln_status trace(kiln__parser *p, kiln__parsed_call *c, reading *r, kiln__parsed *out)
 {
@@ -202,6 +217,64 @@ static kiln_status ediff1d(kiln__parser *p, kiln__parsed_call *c, reading *r, ki
     return diff(p, c, r, out);
 }
 
+/* gradient(x, distance, axis): half the difference of both neighbours, at the ends that of one neighbour,
+ * over the distance. */
+static kiln_status gradient(kiln__parser *p, kiln__parsed_call *c, reading *r, kiln__parsed *out)
+{
+    static const int64_t open = KILN_SLICE_OPEN;
+    const struct {
+        int64_t from[2], less[2]; /* start and stop of what is subtracted from what */
+    } slices[] = {{{1, 2}, {0, 1}}, {{2, open}, {open, -2}}, {{-1, open}, {-2, -1}}};
+    const int64_t axis = r->has_axis ? r->numbers[0] : -1;
+    const kiln_node x = r->nodes[0];
+    kiln_node parts[3];
+
+    (void)p;
+    for (int k = 0; k < 3; k++)
+        parts[k] = kiln_node_op2(KILN_OP_SUBTRACT,
+                                 kiln_node_slice(x, (int)axis, slices[k].from[0], slices[k].from[1],
+                                                 1, KILN__PLACE(c->at)),
+                                 kiln_node_slice(x, (int)axis, slices[k].less[0], slices[k].less[1],
+                                                 1, KILN__PLACE(c->at)),
+                                 KILN__PLACE(c->at));
+    parts[1] =
+        kiln_node_op2(KILN_OP_DIVIDE, parts[1], kiln_node_of_int(2), KILN__PLACE(c->at));
+    kiln_node whole = kiln_node_rearrange(KILN_REARRANGE_CONCATENATE, parts, 3, &axis, 1,
+                                          KILN__PLACE(c->at));
+    if (r->node_count > 1)
+        whole = kiln_node_op2(KILN_OP_DIVIDE, whole, r->nodes[1], KILN__PLACE(c->at));
+    kiln__set_node(out, whole);
+    return KILN_OK;
+}
+
+/* Positions along axis `axis` of a shape. */
+static kiln_node positions(kiln__parser *p, kiln__parsed_call *c, int rank, const int64_t *shape,
+                           int axis)
+{
+    int64_t one[KILN_RANK_MAX];
+
+    for (int a = 0; a < rank; a++)
+        one[a] = a == axis ? shape[a] : 1;
+    return kiln_node_broadcast_to(
+        kiln_node_reshape(kiln_node_arange(p->graph, shape[axis], KILN__PLACE(c->at)), rank, one,
+                          KILN__PLACE(c->at)),
+        rank, shape, KILN__PLACE(c->at));
+}
+
+/* indices((2, 3)): the positions along each axis, stacked. */
+static kiln_status indices(kiln__parser *p, kiln__parsed_call *c, reading *r, kiln__parsed *out)
+{
+    const int rank = (int)r->number_count;
+    const int64_t first = 0;
+    kiln_node all[KILN_RANK_MAX];
+
+    for (int a = 0; a < rank; a++)
+        all[a] = positions(p, c, rank, r->numbers, a);
+    kiln__set_node(out, kiln_node_rearrange(KILN_REARRANGE_STACK, all, (size_t)rank, &first, 1,
+                                            KILN__PLACE(c->at)));
+    return KILN_OK;
+}
+
 /* ---- the table ------------------------------------------------------------------------------- */
 
 static const function functions[] = {
@@ -226,6 +299,9 @@ static const function functions[] = {
     {"roll", KILN_REARRANGE_ROLL, false, 1, 1, KILN_RANK_MAX, {0}, true, roll},
     {"pad", KILN_REARRANGE_PAD, false, 1, 1, 2 * KILN_RANK_MAX, {0}, false, pad},
     {"delete", KILN_REARRANGE_DELETE, false, 1, 1, NUMBERS_MAX - 2, {0}, true, leave_out},
+    {"insert", KILN_REARRANGE_INSERT, false, 1, 1, NUMBERS_MAX - 2, {0}, true, put_in},
+    {"gradient", KILN_REARRANGE_PAD, false, 1, 0, 0, {0}, true, gradient},
+    {"indices", KILN_REARRANGE_PAD, false, 0, 1, KILN_RANK_MAX, {0}, false, indices},
     {"trace", KILN_REARRANGE_DIAGONAL, false, 1, 0, 3, {0, 0, 1}, false, trace},
     {"tril", KILN_REARRANGE_PAD, false, 1, 0, 1, {0}, false, triangle},
     {"triu", KILN_REARRANGE_PAD, false, 1, 0, 1, {0}, false, triangle},
@@ -281,7 +357,8 @@ static kiln_status read_call(kiln__parser *p, kiln__parsed_call *c, reading *r)
             return fail(p, c, KILN_ERR_ARGUMENT_COUNT, "needs an array");
         KILN_CHECK(add_node(p, c, &c->arg[at], r));
     }
-    if (f->what == KILN_REARRANGE_PAD && f->finish == pad && c->count > 2) /* the constant */
+    if ((f->finish == pad && c->count > 2) || f->finish == put_in || /* the constant, the values */
+        (f->finish == gradient && c->count > 1))                     /* the distance */
         KILN_CHECK(add_node(p, c, &c->arg[--c->count], r));
     for (; at < c->count; at++)
         if (c->arg[at].kind != KILN__PARSED_NONE)
