@@ -106,6 +106,7 @@ class Row:
 
 class _Function:
     name: str
+    enable_cooperative_groups: bool
     @property
     def attributes(self) -> dict[str, int]: ...
     def __getattr__(self, name: str) -> int: ...
@@ -121,6 +122,7 @@ class RawKernel(_Function):
     def compile(self, log_stream: Any = ..., *, device: str | None = ...) -> None: ...
 
 class RawModule:
+    enable_cooperative_groups: bool
     def __init__(self, code: str | None = ..., *, path: str | PathLike[str] | None = ...,
                  options: str | Iterable[str] = ..., backend: str = ...,
                  translate_cucomplex: Any = ..., enable_cooperative_groups: Any = ...,

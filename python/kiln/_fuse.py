@@ -84,6 +84,10 @@ class Node:
         self._written = self._argument is not None and not _is_number(self._given)
         return self
 
+    def _update(self, value):
+        """What `x += y` makes of x: a number among the arguments stays what it is, for other names of it."""
+        return value if self._argument is not None and _is_number(self._given) else self._assign(value)
+
     def _fill(self, value):
         """Become a value in one's own shape and, for an argument, dtype."""
         text = f"where(True, {self._recorder.text_of(value)}, {self._text})"
@@ -275,7 +279,7 @@ def _operand(value):
 
 add_operators(Node, lambda name, args: next(a for a in args if isinstance(a, Node))
               ._kiln_node(name, args),
-              lambda target, name, other: target._assign(target._kiln_node(name, (target, other))),
+              lambda target, name, other: target._update(target._kiln_node(name, (target, other))),
               _operand)
 for _name in REDUCTIONS:
     setattr(Node, _name, functools.partialmethod(

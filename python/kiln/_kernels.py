@@ -217,7 +217,7 @@ class RawModule(_Picklable):
         del backend, translate_cucomplex, jitify  # CuPy's headers are kiln's own text.
         if (code is None) == (path is None):
             raise TypeError("a RawModule has either `code` or `path`")
-        self._cooperative = enable_cooperative_groups
+        self._cooperative = self.enable_cooperative_groups = enable_cooperative_groups
         self._kernels = {}
         self._module = _kiln.Kernel(MODULE, (code, None if path is None else str(path)), 0, 0,
                                     {"options": _texts(options),
@@ -255,6 +255,7 @@ class _Function(_Picklable, _kiln.Kernel):
         super().__init__(RAW, (name, signature), 0, 0,
                          {"module": module._module, "cooperative": cooperative})
         self.name = name
+        self.enable_cooperative_groups = cooperative
 
     @property
     def attributes(self):

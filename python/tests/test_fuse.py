@@ -79,6 +79,11 @@ class Fuse(unittest.TestCase):
         def count(x, n):
             n += 2
             return x * n
+        def keep(n, x):
+            before = n
+            n += 2
+            return x * n + before
+        self.check(keep, 3, floats(3))
         self.check(count, floats(3), 4)
         self.check(count, floats(3), np.int64(4))
 
@@ -230,6 +235,7 @@ class Raw(unittest.TestCase):
             kernel((1,), (4,), (x, y, 4, np.float32(2)))
             again = pickle.loads(pickle.dumps(kernel))
             self.assertEqual((type(again), again.name), (type(kernel), "axpy"))
+            self.assertIs(again.enable_cooperative_groups, False)
             again((1,), (4,), (x, y, 4, np.float32(2)))
         np.testing.assert_array_equal(y, 1 + 12 * x)
         self.assertIsInstance(pickle.loads(pickle.dumps(module)), kiln.RawModule)

@@ -92,6 +92,10 @@ typedef cuFloatComplex cuComplex;
 KILN__CU_COMPLEX(float, cuFloatComplex, cuFloatComplex, f)
 KILN__CU_COMPLEX(double, cuDoubleComplex, cuDoubleComplex, )
 #undef KILN__CU_COMPLEX
+KILN_FN cuComplex cuCadd(cuComplex a, cuComplex b) { return cuCaddf(a, b); } // as CuPy's complex has them
+KILN_FN cuComplex cuCsub(cuComplex a, cuComplex b) { return cuCsubf(a, b); }
+KILN_FN cuComplex cuCmul(cuComplex a, cuComplex b) { return cuCmulf(a, b); }
+KILN_FN cuComplex cuCdiv(cuComplex a, cuComplex b) { return cuCdivf(a, b); }
 KILN_FN cuComplex make_cuComplex(float x, float y) { return make_cuFloatComplex(x, y); }
 KILN_FN cuDoubleComplex cuComplexFloatToDouble(cuFloatComplex a)
 {
