@@ -91,6 +91,8 @@ static const bench_case cases[] = {
      {M(28)}, 0, 0, 0},
     {"cumsum_int8", "cumsum of all, int8 to int64", WORK_CUMSUM, KILN_INT8, KILN_INT64, 1, {M(28)},
      0, 0, 0},
+    {"cumsum_bfloat16", "cumsum of all, bfloat16", WORK_CUMSUM, KILN_BFLOAT16, KILN_BFLOAT16, 1,
+     {M(28)}, 0, 0, 0},
     {"recurrence_all", "s = s / 2 + x, over all", WORK_RECURRENCE, F32, 1, {M(28)}, 0, 0, 0},
     {"recurrence_2^24x16_0", "s = s / 2 + x, over (2^24, 16), axis 0", WORK_RECURRENCE, F32, 2,
      {M(24), M(4)}, 0, 0, 0},

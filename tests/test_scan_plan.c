@@ -182,8 +182,10 @@ static void check_rows(const scan_case *c, const kiln__plan *plan, const element
                 const int64_t access = (int64_t)c->address[p] + plan->begin[p] +
                                        offset_of(plan, p, 0, v->keep_rank, n) +
                                        offset_of(plan, p, v->keep_rank, v->rank, e / v->vec);
-                at[p] = access + e % v->vec * itemsize;
-                if (access % (v->vec * itemsize) != 0)
+                const bool back = v->access[p] == KILN__ACCESS_BACK;
+                const int64_t lowest = back ? access - (v->vec - 1) * itemsize : access;
+                at[p] = access + e % v->vec * (back ? -itemsize : itemsize);
+                if (lowest % (v->vec * itemsize) != 0)
                     fail_msg("a misaligned access of %d elements", v->vec);
             }
             const element key = {at[1], 0, 0};

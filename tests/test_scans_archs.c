@@ -42,7 +42,8 @@ typedef struct walk_case {
 static const walk_case walks[] = {
     {"all", 1, {1 << 28}, {1}, 0, false, false, ROWS, true, 256, 4},
     {"all, exclusive, every second", 1, {1 << 27}, {2}, 0, true, false, ROWS, true, 256, 1},
-    {"all, backwards", 1, {1 << 27}, {1}, 0, true, true, ROWS, true, 256, 1},
+    {"all, backwards", 1, {1 << 27}, {1}, 0, true, true, ROWS, true, 256, 4},
+    {"all but one, backwards", 1, {(1 << 27) - 1}, {1}, 0, true, true, ROWS, true, 256, 1},
     {"axis none of a permuted array",
      3,
      {64, 64, 64},

@@ -337,7 +337,8 @@ typedef enum kiln__access {
     KILN__ACCESS_COLUMN,  /* row programs: the same for every row, so loaded where it is used */
     KILN__ACCESS_ONCE,    /* reductions on cuda: vectors of 16 bytes, each of them read once */
     KILN__ACCESS_WINDOW,  /* out of a window that other inputs may share (window.c) */
-    KILN__ACCESS_STAGED   /* through the panels of a tile of results (reduce_tile.c) */
+    KILN__ACCESS_STAGED,  /* through the panels of a tile of results (reduce_tile.c) */
+    KILN__ACCESS_BACK     /* scans on cuda: vectors whose first element is the last one in memory */
 } kiln__access;
 
 /* Everything of a plan that shapes the source: what all families have, and a member of the family's

@@ -325,6 +325,7 @@ static int test(void *state, const char *name, size_t bytes)
         {"p.read_first", e->def->params[e->p].read_first},
         {"p.vector", access_of(e, e->p) == KILN__ACCESS_VECTOR},
         {"p.splat", is_splat(e, e->p)},
+        {"p.back", access_of(e, e->p) == KILN__ACCESS_BACK},
         {"p.stored", is_stored(e, e->p)},
         {"p.tile", is_tile(e, e->p)},
         {"p.run", access_of(e, e->p) == (few_last ? KILN__ACCESS_VECTOR : KILN__ACCESS_TILE)},
@@ -459,7 +460,9 @@ static bool put_text(const emitter *e, const char *name, size_t bytes, kiln__buf
         {"p.ctype", ctype},
         {"p.placeholder", placeholder},
         {"p.const", p->output || p->writable ? "" : "const "},
-        {"p.lane", splat ? "0" : "kiln__v"},
+        {"p.lane", splat                                      ? "0"
+                   : access_of(e, e->p) == KILN__ACCESS_BACK ? "kiln__V - 1 - kiln__v"
+                                                             : "kiln__v"},
         {"p.word", e->v->vec > 1 ? "unsigned int" : p->placeholder != 0 ? placeholder : ctype},
         {"p.skewed", tile.skew != 0 && is_skewed(e, e->p) ? "true" : "false"},
         {"p.load", access_of(e, e->p) == KILN__ACCESS_ONCE ? "kiln__load_once" : "kiln__load"},

@@ -26,6 +26,7 @@ enum {
     BLOCK_THREADS = 256,
     WARP_THREADS = 32,
     ACCESS_BYTES = 16,
+    NARROW_BYTES = 4,        /* the least that an access to an input should have */
     THREAD_BYTES = 128,      /* of inputs, or of mapped values, that a thread holds at once */
     UNROLL_MAX = 16,         /* accesses a thread holds at once */
     UNROLL_LARGE_PART = 4,   /* the same when an accumulator may fill many registers */
@@ -47,9 +48,9 @@ enum {
     CARRIERS = 8,                     /* while there are no more tiles across than warps for them */
     CARRIER_WARPS = 8,
     FAN = WARP_THREADS, /* rows: tiles a warp of the carrier takes at once */
-    CPU_RUN = 64,           /* elements of a run, CPU_RUNS of which are scanned side by side */
-    CPU_RUNS = 4,           /* compilers make bad vectors of more */
-    CPU_COLUMNS = 1024,     /* a row of a tile is about a page, which is read ahead */
+    CPU_RUN = 64,       /* elements of a run, CPU_RUNS of which are scanned side by side */
+    CPU_RUNS = 4,       /* compilers make bad vectors of more */
+    CPU_COLUMNS = 1024, /* a row of a tile is about a page, which is read ahead */
     CPU_COLUMNS_MIN = 4,
     CPU_WHOLE_MIN = 64, /* so many sequences need not be split for any number of threads */
     CPU_TOGETHER = 1 << 15
@@ -84,13 +85,35 @@ static void choose_access(const kiln__walk *keep, const kiln__walk *seq, kiln__v
 
 /* Widest vectors along the last axis of `inner` that all operands' alignment allows. A sequence of
  * one axis may end within an access; elsewhere accesses must not straddle. */
-static int choose_vec(const kiln__walk *inner, const kiln__walk *outer, bool whole,
+static int choose_vec(const kiln__walk *inner, const kiln__walk *outer, bool whole, int bytes,
                       const kiln__operand *operands, const kiln__variant *v)
 {
     const int64_t extent = inner->shape[inner->rank - 1];
-    int vec = kiln__walk_vec(inner, outer, operands, v, ACCESS_BYTES, true);
+    int vec = kiln__walk_vec(inner, outer, operands, v, bytes, true);
     while ((whole && extent % vec != 0) || extent < vec)
         vec /= 2;
+    return vec;
+}
+
+/* Vectors along a sequence. One that runs backwards in memory is read by vectors as well, where all
+ * operands allow it. Where the widest operand would leave an input accesses of one or two bytes, it takes
+ * two accesses itself. */
+static int choose_along(const kiln__walk *seq, const kiln__walk *keep,
+                        const kiln__operand *operands, kiln__variant *v)
+{
+    kiln__variant back = *v;
+    int64_t narrowest = ACCESS_BYTES;
+
+    for (int k = 0; k < seq->count; k++) {
+        narrowest = kiln__least(narrowest, seq->itemsize[k]);
+        if (seq->stride[k][seq->rank - 1] == -seq->itemsize[k] && !kiln__walk_is_number(seq, k))
+            back.access[seq->param[k]] = KILN__ACCESS_BACK;
+    }
+    int vec = choose_vec(seq, keep, seq->rank > 1, ACCESS_BYTES, operands, &back);
+    if (vec > 1 && vec * narrowest < NARROW_BYTES)
+        vec = choose_vec(seq, keep, seq->rank > 1, 2 * ACCESS_BYTES, operands, &back);
+    if (vec > 1)
+        *v = back;
     return vec;
 }
 
@@ -144,7 +167,9 @@ static void split_rows(kiln__plan *plan, const kiln__walk *seq, int units, int64
     const int64_t inputs = input_bytes(seq);
     const int64_t access = v->vec * (inputs > 0 ? inputs : 1);
     const int64_t unroll =
-        kiln__least(kiln__least(THREAD_BYTES / access, ASIDE_ELEMENTS / v->vec), UNROLL_MAX);
+        kiln__least(kiln__least(THREAD_BYTES / access,
+                                ASIDE_ELEMENTS / v->vec),
+                    UNROLL_MAX);
     int64_t block = v->block;
 
     /* Only inputs are held from phase to phase, not running values: they may be more, and wider
@@ -447,13 +472,14 @@ static void plan_scan(const kiln__plan_request *request, kiln__plan *plan)
 
     v->layout = rows_weight(&keep, &seq) > 0 ||
                         (backend != KILN_BACKEND_CPU && kiln__walk_many_tiles(&keep))
-                    ? KILN__LAYOUT_ROWS : KILN__LAYOUT_COLUMNS;
+                    ? KILN__LAYOUT_ROWS
+                    : KILN__LAYOUT_COLUMNS;
     const bool rows = v->layout == KILN__LAYOUT_ROWS;
     choose_access(&keep, &seq, v);
     if (backend != KILN_BACKEND_CPU && rows)
-        v->vec = (uint8_t)choose_vec(&seq, &keep, seq.rank > 1, q->operands, v);
+        v->vec = (uint8_t)choose_along(&seq, &keep, q->operands, v);
     else if (backend != KILN_BACKEND_CPU && part <= ACCESS_BYTES)
-        v->vec = (uint8_t)choose_vec(&keep, &seq, true, q->operands, v);
+        v->vec = (uint8_t)choose_vec(&keep, &seq, true, ACCESS_BYTES, q->operands, v);
     kiln__walk_join(&keep, &seq, plan);
     kiln__walk_widen(rows ? &seq : &keep, (rows ? v->rank : v->keep_rank) - 1, plan);
     plan->size = empty ? 0 : kiln__walk_size(&keep) * kiln__walk_size(&seq);
@@ -508,6 +534,7 @@ const kiln__family kiln__family_scan = {
     .part_bytes_max = KILN__PART_BYTES_MAX,
     .plan = plan_scan,
     .layouts = 1u << KILN__LAYOUT_ROWS | 1u << KILN__LAYOUT_COLUMNS,
+    .accesses = 1u << KILN__ACCESS_BACK,
     .fields = fields,
     .field_count = KILN_COUNT_OF(fields),
     .refuse = refuse,

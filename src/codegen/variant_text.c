@@ -30,7 +30,7 @@ static const char *const accesses[] = {
     [KILN__ACCESS_SPLAT] = "splat",   [KILN__ACCESS_STRIDED] = "strided",
     [KILN__ACCESS_TILE] = "tile",     [KILN__ACCESS_COLUMN] = "column",
     [KILN__ACCESS_ONCE] = "once",     [KILN__ACCESS_WINDOW] = "window",
-    [KILN__ACCESS_STAGED] = "staged",
+    [KILN__ACCESS_STAGED] = "staged", [KILN__ACCESS_BACK] = "back",
 };
 
 const char *kiln__layout_name(kiln__layout layout)

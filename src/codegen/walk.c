@@ -220,7 +220,7 @@ static bool is_element(const kiln__walk *w, int k, const kiln__variant *v)
 {
     const uint8_t access = kiln__walk_is_number(w, k) ? KILN__ACCESS_ONE : v->access[w->param[k]];
     return access == KILN__ACCESS_VECTOR || access == KILN__ACCESS_STRIDED ||
-           access == KILN__ACCESS_COLUMN;
+           access == KILN__ACCESS_COLUMN || access == KILN__ACCESS_BACK;
 }
 
 int kiln__walk_vec(const kiln__walk *inner, const kiln__walk *outer, const kiln__operand *operands,
@@ -231,10 +231,12 @@ int kiln__walk_vec(const kiln__walk *inner, const kiln__walk *outer, const kiln_
     for (int k = 0; k < inner->count; k++) {
         if (!is_element(inner, k, v) || (inner->written[k] && !written))
             continue;
-        if (inner->stride[k][last] != inner->itemsize[k])
+        const bool back = v->access[inner->param[k]] == KILN__ACCESS_BACK;
+        if (inner->stride[k][last] != (back ? -inner->itemsize[k] : inner->itemsize[k]))
             return 1;
-        uint64_t low_bits =
-            kiln__walk_begin(inner, k, operands) + (outer != NULL ? (uint64_t)outer->begin[k] : 0);
+        uint64_t low_bits = kiln__walk_begin(inner, k, operands) +
+                            (outer != NULL ? (uint64_t)outer->begin[k] : 0) +
+                            (back ? (uint64_t)inner->itemsize[k] : 0); /* the end of the first */
         for (int a = 0; a < last; a++)
             low_bits |= (uint64_t)inner->stride[k][a];
         for (int a = 0; outer != NULL && a < outer->rank; a++)

@@ -11,7 +11,11 @@
 //% if p.vector
         return j * (${index})(${vec} * sizeof(${p.type})); // known to the compiler: offsets fold
 //% else
+//% if p.back
+        return j * -(${index})(${vec} * sizeof(${p.type}));
+//% else
         return j * (${index})a.stride_${p.name}_${last};
+//% end
 //% end
 //% else
         ${index} rest_j = j;

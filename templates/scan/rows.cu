@@ -81,6 +81,9 @@ ${entry}(const __grid_constant__ args a)
 //% for a in keep_axes
             + at_${a.n} * (${index})a.stride_${p.name}_${a.n}
 //% end
+//% if p.back
+            - (V - 1) * (int)sizeof(${p.type}) // where an access begins in memory
+//% end
             ;
 //% end
         return r;
@@ -91,6 +94,9 @@ ${entry}(const __grid_constant__ args a)
         return (${p.const}${p.type} *)(r.row_${p.name} + along_${p.name}(e / V))
 //% if p.vector
             + e % V
+//% end
+//% if p.back
+            + (V - 1 - e % V)
 //% end
             ;
     };
@@ -132,7 +138,7 @@ ${entry}(const __grid_constant__ args a)
                 #pragma unroll
                 for (int v = 0; v < ${p.lanes}; v++) {
                     const ${index} e = j * V + v;
-                    reg_${p.name}[u][v] = *at_${p.name}(r, e < count ? e : count - 1);
+                    reg_${p.name}[u][${p.lane}] = *at_${p.name}(r, e < count ? e : count - 1);
                 }
 //% end
             }
@@ -241,7 +247,7 @@ ${entry}(const __grid_constant__ args a)
             #pragma unroll
             for (int v = 0; v < V; v++) {
                 const ${index} e = j * V + v;
-                out_${p.name}[v] = *at_${p.name}(r, e < count ? e : count - 1);
+                out_${p.name}[${p.lane}] = *at_${p.name}(r, e < count ? e : count - 1);
             }
 //% end
 //% end
@@ -256,7 +262,7 @@ ${entry}(const __grid_constant__ args a)
 //% end
                 post(place(j * V + v), told
 //% for p in outputs
-                    , out_${p.name}[v]
+                    , out_${p.name}[${p.lane}]
 //% end
                 );
             }
@@ -271,7 +277,7 @@ ${entry}(const __grid_constant__ args a)
                     if (e >= count)
                         break;
 //% for p in outputs
-                    *at_${p.name}(r, e) = out_${p.name}[v];
+                    *at_${p.name}(r, e) = out_${p.name}[${p.lane}];
 //% end
                 }
             }
