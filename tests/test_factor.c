@@ -513,8 +513,8 @@ static void check_random(test_env *t, int function, kiln_dtype dtype, int rank,
  * kernel serves. */
 static int64_t random_side(test_env *t)
 {
-    static const int64_t sides[] = {0, 1, 3, 3, 6, 6, 34};
-    return sides[test_random_below(t, COUNT(sides))];
+    static const int64_t drawn[] = {0, 1, 3, 3, 6, 6, 34};
+    return drawn[test_random_below(t, COUNT(drawn))];
 }
 
 /* Stacks of up to two axes, with extents of 0 and 1 among them, of views with gaps and reversed axes. */
