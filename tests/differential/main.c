@@ -58,7 +58,7 @@ static bool set_option(dt_options *o, const char *name, const char *value, const
 
     if (strcmp(name, "--seed") == 0 && strcmp(value, "random") == 0) {
         /* Processes that begin together draw different cases. */
-        o->seed = ((uint64_t)time(NULL) << 22 | (uint64_t)getpid() % (1 << 22)) >> 1;
+        o->seed = (uint64_t)time(NULL) << 22 | (uint64_t)getpid() % (1 << 22);
         return true;
     }
     if (strcmp(name, "--kind") == 0)
