@@ -359,6 +359,7 @@ static const kiln_raw_call_options one_thread = {
     A(kiln_array_nonzero, (o.x, &t.array, &t.second, &err))                                        \
     A(kiln_array_argwhere, (o.x, &t.array, &t.second, &err))                                       \
     A(kiln_array_place, (o.x, o.x, o.z, &err))                                                     \
+    A(kiln_array_unique, (o.x, &t.array, &t.second, NULL, NULL, &err))                             \
     A(kiln_module_create, (o.ctx, module_text, NULL, &t.module, &err))                             \
     A(kiln_module_create_from_image, (o.ctx, "", 0, NULL, &t.module, &err))                        \
     A(kiln_module_create_linked,                                                                   \

@@ -160,6 +160,21 @@ KILN_API KILN_NODISCARD kiln_status kiln_array_argwhere(const kiln_array *array,
                                                         kiln_array **count, kiln_error *err);
 
 /**
+ * NumPy's unique: the distinct elements, sorted as kiln_array_sort() sorts; NaN counts as equal to NaN.
+ *
+ * Sorts, and waits for the device to know how many there are.
+ * @param out      The distinct elements, a vector of the array's dtype.
+ * @param first    int64: where each of them stands first in the array, in C-order. This array and the two
+ *                 below: NULL where it is not wanted.
+ * @param inverse  int64, of the array's shape: for each element the place in `out` of its equal.
+ * @param counts   int64: how often each of them occurs.
+ * @return ERR_NULL, ERR_DEVICE_MEMORY, and those of a first compile; all results are NULL on failure.
+ */
+KILN_API KILN_NODISCARD kiln_status kiln_array_unique(const kiln_array *array, kiln_array **out,
+                                                      kiln_array **first, kiln_array **inverse,
+                                                      kiln_array **counts, kiln_error *err);
+
+/**
  * NumPy's place: `values`, one after the other, into the elements where the mask is true, in C-order.
  *
  * Where there are fewer values than such elements they are repeated, so that one value fills all; further

@@ -7,6 +7,7 @@
  * masks.c      where masks are true and arrays not zero; values into such places
  * subscript.c  subscripts by what stands in the brackets
  * report.c     what kernels report indices out of range to
+ * unique.c     distinct elements
  * scatter.c    x[i] = v and sums at indices, in place
  *
  * What takes elements by indices is in src/graph (take.c), because a graph does it.

@@ -1,5 +1,5 @@
 //# Filters: the elements for which an expression is true, one after the other. docs/select.md.
-//% own base_ index keep op
+//% own base_ index keep none_ op
 //% plain kiln__a i n
 // ${title}
 typedef ${index} index; // wide enough for every count and offset of this kernel
@@ -32,7 +32,8 @@ ${preamble}
     auto &${p.name} = kiln__a.raw_${p.name};
 //% end
 //% for p in ones
-    const ${p.type} ${p.name} = *kiln__a.ptr_${p.name};
+    const ${p.type} none_${p.name} = {}; // an empty array may have no memory
+    const ${p.type} ${p.name} = kiln__a.count > 0 ? *kiln__a.ptr_${p.name} : none_${p.name};
 //% end
 //% if indexer
     auto _ind = kiln__a.in_indexer.walker();

@@ -1,0 +1,162 @@
+/*
+ * unique.c - the distinct elements of an array, where each stands first, and how often it occurs.
+ *
+ *     array > [stable argsort] > order > [a filter] > elements that differ from the one before
+ *                                      > [a search in their places] > the number of each element's
+ */
+#include "indexing/indexing.h"
+
+/* NaN counts as equal to NaN, as in NumPy. The sort is stable, so the first of equal elements in the order is
+ * the first in the array. */
+static kiln_status define_distinct(kiln_context *ctx, const void *user, kiln__kernel **out,
+                                   kiln_error *err)
+{
+    const kiln__definition_request request = {
+        .name = "kiln_unique",
+        .in = "raw T x, raw int64 order, int64 at",
+        .out = "T y, int64 first, int64 place, int64 count",
+        .snippet = {[KILN__SNIPPET_WHERE] =
+                        "i == 0 || (x[at] != x[order[i - 1]] && "
+                        "(x[at] == x[at] || x[order[i - 1]] == x[order[i - 1]]))",
+                    [KILN__SNIPPET_OP] = "y = x[at]; first = at; place = i"},
+    };
+    (void)user;
+    return kiln__kernel_new(ctx, false, &kiln__filter_calls, &request, out, err);
+}
+
+static kiln_status define_counts(kiln_context *ctx, const void *user, kiln__kernel **out,
+                                 kiln_error *err)
+{
+    const kiln__definition_request request = {
+        .name = "kiln_unique_counts",
+        .in = "int64 place, raw int64 places, int64 unique, int64 all",
+        .out = "int64 count",
+        .snippet = {[KILN__SNIPPET_OP] =
+                        "count = (i + 1 < unique ? places[i + 1] : all) - place"},
+    };
+    (void)user;
+    return kiln__kernel_new(ctx, false, &kiln__loop_calls, &request, out, err);
+}
+
+/* Element `at`, which is number i in the order, belongs to the last distinct element at or before place i. */
+static kiln_status define_inverse(kiln_context *ctx, const void *user, kiln__kernel **out,
+                                  kiln_error *err)
+{
+    const kiln__definition_request request = {
+        .name = "kiln_unique_inverse",
+        .in = "raw int64 places, int64 unique, int64 at",
+        .out = "raw int64 inverse",
+        .snippet = {[KILN__SNIPPET_OP] = "long long low = 0, high = unique;\n"
+                                         "while (high - low > 1) {\n"
+                                         "    const long long middle = low + (high - low) / 2;\n"
+                                         "    if (places[middle] <= i)\n"
+                                         "        low = middle;\n"
+                                         "    else\n"
+                                         "        high = middle;\n"
+                                         "}\n"
+                                         "inverse[at] = low;"},
+    };
+    (void)user;
+    return kiln__kernel_new(ctx, false, &kiln__loop_calls, &request, out, err);
+}
+
+static kiln_status run(kiln_context *ctx, kiln__kept_fn define, const kiln_arg *args,
+                       size_t arg_count, kiln_error *err)
+{
+    const kiln__call call = {.args = args,
+                             .arg_count = arg_count,
+                             .stream = kiln__device_stream(kiln__context_device(ctx))};
+    kiln__kernel *op = NULL;
+
+    KILN_CHECK(kiln__kept_kernel(ctx, define, NULL, 0, &op, err));
+    return kiln__kernel_run(op, &call, err);
+}
+
+/* What is wanted of one array; those that are not are NULL. */
+typedef struct results {
+    kiln_array *values, *first, *inverse, *counts;
+} results;
+
+/* The vector `x`, which is contiguous, and the order that sorts it. `number`: of distinct elements. */
+static kiln_status find_distinct(const kiln_array *x, const kiln_array *order, results *r,
+                                 kiln_array **places, kiln_error *err)
+{
+    kiln_array *values = NULL, *first = NULL, *place = NULL, *count = NULL;
+    kiln_status status = KILN_OK;
+    const kiln_arg args[] = {kiln_arg_array((kiln_array *)x), kiln_arg_array((kiln_array *)order),
+                             kiln_arg_array((kiln_array *)order), kiln_arg_out(&values),
+                             kiln_arg_out(&first), kiln_arg_out(&place), kiln_arg_out(&count)};
+
+    KILN_TRY(run(x->ctx, define_distinct, args, KILN_COUNT_OF(args), err));
+    KILN_TRY(kiln_array_first(values, count, &r->values, err));
+    KILN_TRY(kiln_array_slice(first, 0, 0, kiln_array_size(r->values), 1, &r->first, err));
+    KILN_TRY(kiln_array_slice(place, 0, 0, kiln_array_size(r->values), 1, places, err));
+
+done:
+    kiln_array_release(values);
+    kiln_array_release(first);
+    kiln_array_release(place);
+    kiln_array_release(count);
+    return status;
+}
+
+static kiln_status count_each(const kiln_array *x, kiln_array *places, results *r, kiln_error *err)
+{
+    const kiln_arg args[] = {kiln_arg_array(places), kiln_arg_array(places),
+                             kiln_arg_int(kiln_array_size(places)), kiln_arg_int(x->size),
+                             kiln_arg_out(&r->counts)};
+
+    return run(x->ctx, define_counts, args, KILN_COUNT_OF(args), err);
+}
+
+static kiln_status number_each(const kiln_array *array, kiln_array *order, kiln_array *places,
+                               results *r, kiln_error *err)
+{
+    KILN_CHECK(kiln_array_empty(array->ctx, KILN_INT64, array->rank, array->shape, &r->inverse, err));
+    const kiln_arg args[] = {kiln_arg_array(places), kiln_arg_int(kiln_array_size(places)),
+                             kiln_arg_array(order), kiln_arg_array(r->inverse)};
+
+    return array->size == 0 ? KILN_OK
+                            : run(array->ctx, define_inverse, args, KILN_COUNT_OF(args), err);
+}
+
+kiln_status kiln_array_unique(const kiln_array *array, kiln_array **out, kiln_array **first_out,
+                              kiln_array **inverse_out, kiln_array **counts_out, kiln_error *err)
+{
+    kiln_array **const outs[] = {out, first_out, inverse_out, counts_out};
+    kiln_array *dense = NULL, *x = NULL, *order = NULL, *places = NULL;
+    results r = {0};
+    kiln_status status = KILN_OK;
+
+    for (size_t k = 0; k < KILN_COUNT_OF(outs); k++)
+        if (outs[k] != NULL)
+            *outs[k] = NULL;
+    KILN_CHECK_NULL(out, err);
+    KILN_CHECK(kiln__array_check(array, NULL, "array", err));
+    KILN_TRY(kiln_array_contiguous((kiln_array *)array, &dense, err));
+    KILN_TRY(kiln_array_reshape(dense, 1, &array->size, &x, err));
+    KILN_TRY(kiln_array_argsort(x, NULL, &order, err));
+    KILN_TRY(find_distinct(x, order, &r, &places, err));
+    if (counts_out != NULL)
+        KILN_TRY(count_each(x, places, &r, err));
+    if (inverse_out != NULL)
+        KILN_TRY(number_each(array, order, places, &r, err));
+    *out = r.values, r.values = NULL;
+    if (first_out != NULL)
+        *first_out = r.first, r.first = NULL;
+    if (inverse_out != NULL)
+        *inverse_out = r.inverse, r.inverse = NULL;
+    if (counts_out != NULL)
+        *counts_out = r.counts, r.counts = NULL;
+
+done:
+    kiln_array_release(r.values);
+    kiln_array_release(r.first);
+    kiln_array_release(r.inverse);
+    kiln_array_release(r.counts);
+    kiln_array_release(dense);
+    kiln_array_release(x);
+    kiln_array_release(order);
+    kiln_array_release(places);
+    return status;
+}

@@ -1,0 +1,178 @@
+/*
+ * test_unique.c - distinct elements against plain loops.
+ *
+ * An element's class is what a loop over all elements before it says: the first that is equal, where NaN is
+ * equal to NaN. The order of the results is checked by comparing neighbours.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "kiln/select.h"
+#include "test_env.h"
+
+enum { MOST = 3000 };
+
+typedef struct answer {
+    int64_t count, first[MOST], inverse[MOST], counts[MOST];
+} answer;
+
+/* Values are small integers in any dtype, and NaN where `nan` and the dtype has one. */
+static void fill(test_env *t, double *x, int64_t n, int kinds, bool nan)
+{
+    for (int64_t k = 0; k < n; k++) {
+        x[k] = (double)test_random_below(t, (uint64_t)kinds);
+        if (nan && test_random_below(t, 5) == 0)
+            x[k] = NAN;
+    }
+}
+
+static bool equal(double a, double b)
+{
+    return a == b || (a != a && b != b);
+}
+
+static bool before(double a, double b)
+{
+    return a < b || (a == a && b != b);
+}
+
+/* The distinct numbers in order, by insertion. */
+static void solve(const double *x, int64_t n, double *values, answer *a)
+{
+    a->count = 0;
+    for (int64_t k = 0; k < n; k++) {
+        int64_t at = 0;
+        while (at < a->count && before(values[at], x[k]))
+            at++;
+        if (at < a->count && equal(values[at], x[k])) {
+            a->counts[at]++;
+            continue;
+        }
+        for (int64_t m = a->count++; m > at; m--) {
+            values[m] = values[m - 1];
+            a->first[m] = a->first[m - 1];
+            a->counts[m] = a->counts[m - 1];
+        }
+        values[at] = x[k];
+        a->first[at] = k;
+        a->counts[at] = 1;
+    }
+    for (int64_t k = 0; k < n; k++)
+        for (int64_t m = 0; m < a->count; m++)
+            if (equal(values[m], x[k]))
+                a->inverse[k] = m;
+}
+
+static void expect_numbers(test_env *t, const kiln_array *array, const int64_t *want, int64_t count,
+                           const char *what)
+{
+    int64_t *got = malloc(sizeof *got * (size_t)(count + 1));
+
+    assert_non_null(got);
+    assert_int_equal(kiln_array_size(array), count);
+    assert_int_equal(kiln_array_dtype(array), KILN_INT64);
+    OK(t, kiln_array_to_host(array, got, sizeof *got * (size_t)count, NULL, &t->err));
+    for (int64_t k = 0; k < count; k++)
+        if (got[k] != want[k])
+            fail_msg("%s[%lld] is %lld, not %lld", what, (long long)k, (long long)got[k],
+                     (long long)want[k]);
+    free(got);
+}
+
+static void check(test_env *t, kiln_dtype dtype, int rank, const int64_t *shape, int kinds)
+{
+    static double x[MOST], values[MOST], got[MOST];
+    static answer want;
+    const char kind = kiln_dtype_kind(dtype);
+    kiln_array *wide = NULL, *array = NULL, *y = NULL, *first = NULL, *inverse = NULL;
+    kiln_array *counts = NULL, *numbers = NULL;
+    int64_t n = 1;
+
+    for (int a = 0; a < rank; a++)
+        n *= shape[a];
+    fill(t, x, n, kind == 'b' ? 2 : kinds, kind == 'f' || kind == 'c');
+    solve(x, n, values, &want);
+    OK(t, kiln_array_from_host(t->ctx, KILN_FLOAT64, rank, shape, x, NULL, &wide, &t->err));
+    OK(t, kiln_array_cast(wide, dtype, &array, &t->err));
+    OK(t, kiln_array_unique(array, &y, &first, &inverse, &counts, &t->err));
+    assert_int_equal(kiln_array_dtype(y), dtype);
+    assert_int_equal(kiln_array_size(y), want.count);
+    assert_int_equal(kiln_array_rank(inverse), rank);
+    OK(t, kiln_array_cast(y, KILN_FLOAT64, &numbers, &t->err));
+    OK(t, kiln_array_to_host(numbers, got, sizeof got[0] * (size_t)want.count, NULL, &t->err));
+    for (int64_t k = 0; k < want.count; k++)
+        if (!equal(got[k], values[k]))
+            fail_msg("%s: value %lld is %g, not %g", kiln_dtype_name(dtype), (long long)k, got[k],
+                     values[k]);
+    expect_numbers(t, first, want.first, want.count, "first");
+    expect_numbers(t, counts, want.counts, want.count, "counts");
+    expect_numbers(t, inverse, want.inverse, n, "inverse");
+    kiln_array *const all[] = {wide, array, y, first, inverse, counts, numbers};
+    for (size_t k = 0; k < sizeof all / sizeof all[0]; k++)
+        kiln_array_release(all[k]);
+}
+
+static void test_unique__every_dtype(void **state)
+{
+#define DTYPE(NAME, ...) KILN_##NAME,
+    static const kiln_dtype dtypes[] = {KILN_DTYPE_MAP(DTYPE)};
+#undef DTYPE
+    test_env *t = *state;
+
+    for (size_t d = 0; d < sizeof dtypes / sizeof dtypes[0]; d++)
+        check(t, dtypes[d], 1, (int64_t[]){700}, 40);
+}
+
+static void test_unique__every_size(void **state)
+{
+    static const int64_t shapes[][2] = {{0, 3}, {1, 1}, {1, 2}, {7, 300}, {300, 7}, {50, 60}};
+    test_env *t = *state;
+
+    for (size_t s = 0; s < sizeof shapes / sizeof shapes[0]; s++)
+        for (int kinds = 1; kinds < 5000; kinds *= 16)
+            check(t, KILN_FLOAT32, 2, shapes[s], kinds);
+}
+
+/* A view that runs backwards, with gaps: C-order is that of the view. */
+static void test_unique__of_a_view(void **state)
+{
+    static const int32_t numbers[] = {5, 0, 3, 0, 5, 0, 1, 0, 3, 0};
+    static const int64_t first[] = {1, 0, 2}, counts[] = {1, 2, 2};
+    test_env *t = *state;
+    kiln_array *x = NULL, *view = NULL, *y = NULL, *at = NULL, *each = NULL;
+    int32_t got[3];
+
+    OK(t, kiln_array_from_host(t->ctx, KILN_INT32, 1, (int64_t[]){10}, numbers, NULL, &x, &t->err));
+    OK(t, kiln_array_view(x, "8::-2", &view, &t->err)); /* 3, 1, 5, 3, 5 */
+    OK(t, kiln_array_unique(view, &y, &at, NULL, &each, &t->err));
+    assert_int_equal(kiln_array_size(y), 3);
+    OK(t, kiln_array_to_host(y, got, sizeof got, NULL, &t->err));
+    assert_true(got[0] == 1 && got[1] == 3 && got[2] == 5);
+    expect_numbers(t, at, first, 3, "first");
+    expect_numbers(t, each, counts, 3, "counts");
+    kiln_array *const all[] = {x, view, y, at, each};
+    for (size_t k = 0; k < sizeof all / sizeof all[0]; k++)
+        kiln_array_release(all[k]);
+}
+
+static void test_unique__bad_arguments(void **state)
+{
+    test_env *t = *state;
+    kiln_array *y = NULL, *first = NULL;
+
+    FAILS(t, KILN_ERR_NULL, kiln_array_unique(NULL, &y, &first, NULL, NULL, &t->err), "array");
+    assert_null(y);
+}
+
+int main(int argc, char **argv)
+{
+    static const struct CMUnitTest tests[] = {
+        TEST(test_unique__every_dtype),
+        TEST(test_unique__every_size),
+        TEST(test_unique__of_a_view),
+        TEST(test_unique__bad_arguments),
+    };
+
+    return test_env_main(argc, argv, "test_unique", tests, sizeof tests / sizeof tests[0]);
+}
