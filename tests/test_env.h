@@ -76,7 +76,7 @@ uint64_t test_random(test_env *t);
 uint64_t test_random_below(test_env *t, uint64_t bound);
 
 /* Whether this case of a long table runs: on a GPU, and with $KILN_TEST_ALL set, each of them; on the
- * cpu device, where each is a compile, the half of them that the seed draws. */
+ * cpu device, where each is a compile, the third of them that the seed draws. */
 bool test_drawn(test_env *t);
 
 /* What OK() and FAILS() stand for: fail the running test with all that `err` tells. */

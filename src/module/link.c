@@ -148,12 +148,13 @@ static kiln_status explain(linker *l, const char *module, const char *what, kiln
     return KILN_ERR_COMPILE;
 }
 
-static kiln_status add(linker *l, const char *module, const kiln_module_input *input,
-                       input_kind kind, size_t nth, kiln_error *err)
-{
-    char name[80];
+enum { NAME_BYTES = 32 };
 
-    snprintf(name, sizeof name, "input %zu", nth + 1);
+/* `name` receives what an input without a name is called. The linker reads it until the link is complete. */
+static kiln_status add(linker *l, const char *module, const kiln_module_input *input,
+                       input_kind kind, size_t nth, char name[NAME_BYTES], kiln_error *err)
+{
+    snprintf(name, NAME_BYTES, "input %zu", nth + 1);
     return api.add(l, (int)kind, input->data, input->bytes,
                    input->name != NULL ? input->name : name) == 0
                ? KILN_OK
@@ -193,12 +194,14 @@ kiln_status kiln__link(kiln__device *device, const char *module, const kiln_modu
     char arch[64];
     const char *options[] = {arch, "-lto"};
     input_kind *kinds = NULL;
+    char(*names)[NAME_BYTES] = NULL;
     linker *l = NULL;
     bool lto = false;
     kiln_status status = KILN_OK;
 
     *cubin_out = NULL;
     KILN_TRY(kiln__make_zeroed(&kinds, count + 1, sizeof *kinds, err));
+    KILN_TRY(kiln__make_zeroed(&names, count + 1, sizeof *names, err));
     KILN_TRY(check_inputs(module, inputs, count, kinds, &lto, err));
     KILN_TRY(ready(device, err));
     snprintf(arch, sizeof arch, "-arch=%s", kiln__device_info(device)->target);
@@ -207,7 +210,7 @@ kiln_status kiln__link(kiln__device *device, const char *module, const kiln_modu
         goto done;
     }
     for (size_t k = 0; k < count; k++)
-        KILN_TRY(add(l, module, &inputs[k], kinds[k], k, err));
+        KILN_TRY(add(l, module, &inputs[k], kinds[k], k, names[k], err));
     if (api.complete(l) != 0 || api.cubin_size(l, bytes_out) != 0 ||
         *bytes_out > LINKED_BYTES_MAX) {
         status = explain(l, module, "the linker refuses", err);
@@ -221,6 +224,7 @@ done:
     if (l != NULL)
         (void)api.destroy(&l);
     kiln__free(kinds);
+    kiln__free(names);
     if (status != KILN_OK) {
         kiln__free(*cubin_out);
         *cubin_out = NULL;
