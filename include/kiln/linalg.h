@@ -13,15 +13,14 @@
  *     kiln_matmul(x, rows, &options, &z, &err);    // z = max(x @ y.T + bias, 0), into the same z
  *     kiln_array_release(z);
  *
- * The numerics are those of libraries, which are loaded when they are first needed and never linked:
- * cuBLASLt and cuSOLVER on a CUDA device, a BLAS and a LAPACK of the system on the cpu device. Without a BLAS, and for dtypes
- * that it lacks, kiln has products of its own (docs/linalg.md). kiln_linalg_list() says what was
- * found.
+ * Most of the work is done by libraries, which are loaded when they are first needed and never linked:
+ * cuBLASLt and cuSOLVER on a CUDA device, a BLAS and a LAPACK of the system on the cpu device. kiln computes
+ * small matrices itself, and what the libraries lack (docs/linalg.md). kiln_linalg_list() says what was found.
  *
  * Threads: every function may be called from any thread.
  * Owner:   results are arrays, which whoever receives them releases.
- * Order:   calls enqueue on the stream of their options and return, as those of
- *          kiln/elementwise.h do.
+ * Order:   products enqueue on the stream of their options and return, as calls of kiln/elementwise.h do.
+ *          Equations and factors wait until it is known whether a matrix failed.
  */
 #ifndef KILN_LINALG_H
 #define KILN_LINALG_H
@@ -36,8 +35,8 @@ typedef enum kiln_epilogue {
     KILN_EPILOGUE_GELU = 2  /**< x / 2 * (1 + tanh(sqrt(2 / pi) * (x + 0.044715 * x^3))). */
 } kiln_epilogue;
 
-/** In what precision a CUDA device multiplies float32 and complex64. Sums are float32 always. What the library or
- *  the GPU does not know is computed exactly. */
+/** In what precision a CUDA device multiplies float32 and complex64. Sums are always float32. A mode that the
+ *  library or the GPU lacks counts as KILN_COMPUTE_EXACT. */
 typedef enum kiln_compute {
     KILN_COMPUTE_EXACT = 0,    /**< In float32: each product is rounded once. */
     KILN_COMPUTE_TF32 = 1,     /**< Factors are rounded to 11 bits first: faster. */
@@ -101,7 +100,7 @@ typedef struct kiln_linalg_options {
 /** A library that linear algebra can use; filled by kiln_linalg_list(). */
 typedef struct kiln_linalg_info {
     kiln_backend backend; /**< The device that it serves. */
-    char role[32];        /**< "BLAS", "LAPACK", "cuBLASLt". */
+    char role[32];        /**< "BLAS", "LAPACK", "cuBLASLt", "cuBLAS", "cuSOLVER". */
     bool found;
     char library[256]; /**< Where it was found; empty when it was not. */
     char reason[512];  /**< Why there is none, or what else there is to say; may be empty. */
@@ -206,8 +205,8 @@ KILN_API KILN_NODISCARD kiln_status kiln_linalg_multi_dot(const kiln_array *cons
  *
  * A letter is an axis, the same letter axes of equal extents (or 1, which broadcasts); "..." stands for
  * further axes, which broadcast. Without "->" the result has the letters that appear once, in
- * alphabetical order. Operands are contracted by twos: the pair comes first that makes the fewest elements out
- * of its operands', and each pair is one kiln_matmul() where it sums, or multiplies by rows and columns.
+ * alphabetical order. More than two operands are contracted in pairs, the pair first whose result adds the fewest
+ * elements (docs/linalg.md). Each pair over which axes are summed is one kiln_matmul() or one reduction.
  *
  * @param subscripts  Blanks are ignored. ERR_SYNTAX, with a caret.
  * @param arrays      As many as there are terms (ERR_ARGUMENT_COUNT).
@@ -237,8 +236,9 @@ KILN_API KILN_NODISCARD kiln_status kiln_linalg_matrix_power(const kiln_array *a
 /* The functions below take stacks of square matrices (ERR_SHAPE) of float32, float64, complex64 or
  * complex128 (ERR_DTYPE); integers and bool become float64. `opts` may be NULL. `*out` is a new array
  * where it points at NULL, else an array of the result's shape, which receives it. A call waits until it
- * is known whether a matrix failed: on the cpu device the work is done then. On a CUDA device cuSOLVER and
- * cuBLAS do it; ERR_UNSUPPORTED, with the names that were tried, where they are missing.
+ * is known whether a matrix failed: on the cpu device the work is done then. On a CUDA device kernels of kiln's
+ * own do it for small matrices of float32 and float64, cuSOLVER and cuBLAS for others; ERR_UNSUPPORTED, with the
+ * names that were tried, where these are needed and missing.
  *
  * ERR_SINGULAR names the matrix of the stack and the pivot. Matrices with NaN give NaN, but no Cholesky
  * factor. */
@@ -264,7 +264,7 @@ KILN_API KILN_NODISCARD kiln_status kiln_linalg_solve_triangular(const kiln_arra
                                                                  const kiln_linalg_options *opts,
                                                                  kiln_array **out, kiln_error *err);
 
-/** NumPy's `linalg.inv`: b with a b = b a = 1. To solve equations, kiln_linalg_solve() is faster and more
+/** NumPy's `linalg.inv`: b such that a b = b a is the unit matrix. To solve equations, kiln_linalg_solve() is faster and more
  *  accurate than a product with the inverse. */
 KILN_API KILN_NODISCARD kiln_status kiln_linalg_inv(const kiln_array *a,
                                                     const kiln_linalg_options *opts,
