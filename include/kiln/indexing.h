@@ -12,15 +12,15 @@
  *     kiln_array_release(rows);
  *     kiln_array_release(i);
  *
- * Results, dtypes and the order of axes are NumPy's. In graphs (kiln_node_index()) and expressions
- * indices are one more way to reach an operand: what uses the elements reads them through the indices,
- * and nothing is copied.
+ * Results, dtypes and the order of axes are NumPy's. In graphs (kiln_node_index()) and expressions the
+ * kernel that uses the elements reads them through the indices, and nothing is copied. kiln/select.h has
+ * masks, kiln/sort.h makes indices.
  *
- * Indices: arrays of any integer dtype. Negative ones count from the end.
+ * Indices: arrays of any integer dtype. Negative ones count from the end, but in the mode KILN_INDEX_CLIP.
  * Errors:  an index out of range is known to the device alone. Its element is 0, nothing out of bounds
  *          is touched, and the next call that waits for the device (kiln_context_synchronize(), a
- *          copy to the host, ...) returns ERR_INDEX with the array, the axis and the index. Of several
- *          findings one is told. kiln_index_mode has other ways.
+ *          copy to the host, ...) returns ERR_INDEX with the array, the axis and the index; of several such
+ *          indices one is reported. kiln_index_mode has other choices.
  * Threads, units, ownership: as kiln/array.h.
  */
 #ifndef KILN_INDEXING_H
@@ -30,7 +30,7 @@
 #include "kiln/array.h"
 #include "kiln/node.h"
 
-/** What becomes of an index out of range. Values are pinned. */
+/** What happens to an index that is out of range. Values are pinned. */
 typedef enum kiln_index_mode {
     KILN_INDEX_CHECK = 0, /**< ERR_INDEX at the next synchronise. */
     KILN_INDEX_WRAP = 1,  /**< It counts around: the index modulo the extent. */
@@ -80,7 +80,7 @@ typedef enum kiln_scatter {
 typedef struct kiln_scatter_options {
     size_t struct_size;   /**< sizeof(kiln_scatter_options) as the caller compiled it. */
     kiln_index_mode mode; /**< What becomes of indices out of range. */
-    bool fast;            /**< Any order will do: results may differ from run to run. */
+    bool fast;            /**< Values may be combined in any order: results may differ from run to run. */
     const char *reduce;   /**< KILN_SCATTER_REDUCE: an expression of `a` and `b` of the array's type,
                                as "a > b ? a : b". It has to be associative: values are combined
                                with each other first, in C-order, and then with the element. */
@@ -140,9 +140,9 @@ KILN_API KILN_NODISCARD kiln_status kiln_array_take_along_axis(const kiln_array 
 /**
  * x[...] with any subscripts, by NumPy's rules for advanced indexing.
  *
- * Index arrays broadcast together; their axes stand where those that they index stood when these are
- * neighbours, and come first otherwise. A number beside an index array counts as one. The
- * result is a new array, even where no subscript is an array.
+ * Index arrays broadcast together; their axes stand where the indexed axes stood when these are neighbours,
+ * and come first otherwise. A number beside an index array counts as an index array. The result is a new
+ * array, even where no subscript is an array; kiln/array.h has views.
  *
  * @return as kiln_array_take(); ERR_SHAPE for index arrays that do not broadcast; ERR_AXIS for too many
  *         subscripts, and for two of `...`.
@@ -157,10 +157,10 @@ KILN_API KILN_NODISCARD kiln_status kiln_array_index(const kiln_array *array,
 /**
  * x[...] = v, x[...] += v and their like in place, where several values may name one element.
  *
- * Results are the same bits in each run and on every device unless `fast` is set: sums and products of floating
- * point are added up in an order that follows from the indices alone. Integers, and all that is
- * fast, change each element by an atomic operation. An index out of range leaves its value out.
- * Enqueued on the context's stream.
+ * Results have the same bits in each run and on every device unless `fast` is set: floating-point values are
+ * combined in an order that follows from the indices alone. Integers, and other dtypes with `fast`, are combined
+ * by atomic operations where their elements have 2 to 8 bytes. A value whose index is out of range is left out.
+ * The work is enqueued on the context's stream.
  *
  * @param values  An array that broadcasts to the shape of x[...], cast as kiln_array_cast() does, or a
  *                number.

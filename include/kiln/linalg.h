@@ -327,8 +327,8 @@ KILN_API KILN_NODISCARD kiln_status kiln_linalg_svdvals(const kiln_array *a,
                                                         kiln_array **out, kiln_error *err);
 
 /** NumPy's `linalg.eig`: eigenvalues of any square matrices, in no order, and their vectors, a column each of
- *  length 1. Both are complex always. A CUDA device computes them where its cuSOLVER has Xgeev (12.6 and later),
- *  else the host's LAPACK does; ERR_UNSUPPORTED without either. */
+ *  length 1. Both are complex always. A CUDA device computes them with the cuSOLVER of CUDA 12.6 or
+ *  later (Xgeev), else the host's LAPACK does; ERR_UNSUPPORTED without either. */
 KILN_API KILN_NODISCARD kiln_status kiln_linalg_eig(const kiln_array *a,
                                                     const kiln_linalg_options *opts,
                                                     kiln_array **values_out,

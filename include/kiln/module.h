@@ -23,14 +23,14 @@
  *     kiln_module_destroy(m);
  *
  * A kernel's arguments are checked against what the compiled function takes: their number and sizes,
- * and with a signature their dtypes too. An array passes the address of its first element; its
- * shape and strides are the kernel's own matter.
+ * and with a signature their dtypes too. An array passes the address of its first element; its shape and
+ * strides are not passed and not checked.
  *
- * On the cpu device a source is compiled as C++, and a kernel runs once for each thread of the grid. What
- * threads of a block do together (shared memory, barriers, warp functions) is refused by name.
+ * On the cpu device a source is compiled as C++, and a kernel runs once for each thread of the grid. Shared
+ * memory, barriers and warp functions are refused there, and the message names the word.
  *
  * Threads: modules and kernels are immutable to their callers: any number of threads may use them at
- *          once. Variables of a module are the kernels' and the callers' own matter.
+ *          once. Callers synchronise accesses to the variables of a module themselves.
  * Units:   memory in bytes; grids in blocks, blocks in threads.
  * Owner:   whoever calls _create or _kernel calls _destroy. A kernel, and an array of
  *          kiln_module_symbol(), keep the module loaded. See docs/modules.md.
@@ -146,7 +146,7 @@ kiln_module_create_linked(kiln_context *ctx, const kiln_module_input *inputs, si
                           const kiln_module_options *opts, kiln_module **out, kiln_error *err);
 
 /**
- * A module of a file of either kind: an image, or CUDA C++ source, whose folder is searched for what it
+ * A module from a file of an image or of CUDA C++ source, whose folder is searched for the headers that it
  * includes.
  * @return As the two functions above, or ERR_IO.
  */
@@ -169,9 +169,9 @@ KILN_API void kiln_module_destroy(kiln_module *m);
  *                  For an image: the symbol, or the name of a C++ function that is not overloaded.
  * @param signature The parameters in kiln's grammar, e.g. "raw const float32 x, raw float32 y, int32 n":
  *                  `raw` for what takes an array, `raw const` where the kernel only reads it, numbers
- *                  without `raw`, `struct s` for a struct that is passed whole. A letter as an array's type stands for one dtype that a call decides.
- *                  Its number of parameters and their sizes must be those of the function. NULL: the
- *                  sizes alone are known, and are checked at each call.
+ *                  without `raw`, `struct s` for a struct that is passed by value. A letter as an array's type
+ *                  stands for one dtype that a call decides. The number of parameters and their sizes must be
+ *                  those of the function. NULL: the sizes alone are known, and are checked at each call.
  * @return ERR_NULL, ERR_NAME where there is no such kernel, ERR_SYNTAX and the like for the signature,
  *         ERR_ARGUMENT_COUNT or ERR_DTYPE where it is not the function's, ERR_UNSUPPORTED where nothing
  *         tells the function's parameters (PTX and fatbins need a driver of CUDA 12.4), ERR_NO_MEMORY.
@@ -205,8 +205,8 @@ KILN_API KILN_NODISCARD kiln_status kiln_raw_run(kiln_raw *kernel, const kiln_ar
 
 /**
  * Do everything but the launch once; kiln_launch_run() then launches at the cost of the driver's own call.
- * The arrays and the module are kept by the result. kiln_launch_set() changes arguments; the launch record is
- * fixed.
+ * The result keeps the arrays and the module. kiln_launch_set() changes arguments; `opts` cannot be changed
+ * afterwards.
  * @return As kiln_raw_run().
  */
 KILN_API KILN_NODISCARD kiln_status kiln_raw_prepare(kiln_raw *kernel, const kiln_arg *args,

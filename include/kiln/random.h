@@ -13,8 +13,9 @@
  * The value of an element depends on four numbers: seed, stream, the number of the draw, and the
  * element's index in C-order. Philox 4x32-10 makes random words of them. Nothing else counts: grids,
  * devices, and how an array is split among threads, GPUs or processes change no value. Integers,
- * bools and uniform floats are equal bit for bit on all devices; those that need a logarithm or
- * a sine differ as these functions do (docs/random.md).
+ * bools, uniform floats and permutations are equal bit for bit on all devices. Normal, exponential and gamma
+ * numbers differ as far as the devices' logarithms and cosines do, Poisson and binomial numbers in rare cases
+ * (docs/random.md).
  *
  * Graphs (kiln_random_node()) and expressions have draws as sources: `x * (uniform(key, x.shape) <
  * 0.9)` is one kernel, which stores no random number.
@@ -38,7 +39,7 @@ typedef struct kiln_random {
 } kiln_random;
 
 /** Distributions, with the names of NumPy's Generator: X(NAME, value, "name"). `a` and `b` are the
- *  parameters, each an array or a number; values are pinned and never reused. */
+ *  parameters, each an array or a number. Values are pinned and never reused. */
 #define KILN_DRAW_MAP(X)                                                                           \
     X(BITS, 1, "random_bits")           /* integers: every bit 0 or 1 */                           \
     X(RANDOM, 2, "random")              /* floats: 0 <= r < 1 */                                   \
@@ -86,9 +87,9 @@ KILN_API void kiln_random_jump(kiln_random *generator, uint64_t draws);
  *
  * @param generator   Advances by one draw when the call succeeds.
  * @param params      The distribution's parameters, numbers or arrays that broadcast to the shape.
- * @param dtype       Of the result; KILN_DTYPE_NONE means NumPy's: float64, int64, or bool.
+ * @param dtype       Of the result; KILN_DTYPE_NONE: float64, int64, bool, or of random_bits uint64.
  * @param out         NULL on failure.
- * @return ERR_NULL, ERR_ARGUMENT for no distribution, ERR_ARGUMENT_COUNT, ERR_DTYPE for a dtype that
+ * @return ERR_NULL, ERR_ARGUMENT for a value that is no distribution, ERR_ARGUMENT_COUNT, ERR_DTYPE for a dtype that
  *         the distribution does not have, ERR_RANGE for a number that cannot be such a parameter (an
  *         array is not looked at: what it asks for in vain is NaN, -1, or the lower bound), and those
  *         of kiln_array_empty() and kiln_elementwise_run().
@@ -99,8 +100,8 @@ KILN_API KILN_NODISCARD kiln_status kiln_random_array(kiln_random *generator, ki
                                                       int rank, const int64_t *shape,
                                                       kiln_array **out, kiln_error *err);
 
-/** The same into an array that is there, of any strides. `opts` may be NULL; `has_size` must not be
- *  set. */
+/** kiln_random_array() into an array that exists, of any strides. `opts` may be NULL; `has_size` must
+ *  not be set. */
 KILN_API KILN_NODISCARD kiln_status kiln_random_fill(kiln_random *generator, kiln_draw draw,
                                                      const kiln_arg *params, size_t param_count,
                                                      const kiln_elementwise_call_options *opts,

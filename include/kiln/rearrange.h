@@ -1,6 +1,6 @@
 /**
  * @file kiln/rearrange.h
- * @brief Arrays side by side, padded, rolled, repeated; and further views.
+ * @brief Arrays side by side, padded, rolled, repeated; and views beside those of kiln/array.h.
  *
  *     const kiln_arg both[] = {kiln_arg_array(x), kiln_arg_array(y)};
  *     const int64_t last[] = {-1}, widths[] = {KILN_PAD_REFLECT, 1, 1, 2, 2};
@@ -8,10 +8,10 @@
  *     kiln_array_rearrange(KILN_REARRANGE_CONCATENATE, both, 2, last, 1, &z, &err);
  *     kiln_array_rearrange(KILN_REARRANGE_PAD, both, 1, widths, 5, &wide, &err);
  *
- * Each is NumPy's function of its name: result, dtype and order of the elements. What a rearrangement
- * needs besides arrays are whole numbers (axes, widths, repetitions), in the order that the table
- * below gives. In graphs (kiln_node_rearrange()) and expressions what is computed is stored straight
- * into its part of the result.
+ * Each is NumPy's function of its name, with its result, dtype and order of the elements. Besides arrays
+ * a rearrangement takes whole numbers (axes, widths, repetitions), in the order that the table below
+ * gives. In graphs (kiln_node_rearrange()) and expressions computed operands are stored straight into
+ * their part of the result.
  *
  * Threads, units, ownership: as kiln/array.h.
  */
@@ -66,7 +66,7 @@ typedef enum kiln_pad_mode {
 
 KILN_EXTERN_C_BEGIN
 
-/** "concatenate"; "unknown" for a value that is none. */
+/** "concatenate"; "unknown" for a value that is no rearrangement. */
 KILN_API const char *kiln_rearrangement_name(kiln_rearrangement what);
 
 /**
@@ -76,7 +76,7 @@ KILN_API const char *kiln_rearrangement_name(kiln_rearrangement what);
  *                  dtype. Numbers count as arrays without axes; one operand at least is an array.
  * @param numbers   As the table says. May be NULL when `number_count` is 0.
  * @param out       NULL on failure.
- * @return ERR_NULL, ERR_ARGUMENT for no rearrangement, negative widths or repetitions,
+ * @return ERR_NULL, ERR_ARGUMENT for an unknown rearrangement, negative widths or repetitions,
  *         ERR_ARGUMENT_COUNT, ERR_AXIS, ERR_SHAPE for shapes that do not fit together or widths for
  *         another rank, ERR_RANGE for a constant that the dtype does not hold, ERR_UNSUPPORTED for a
  *         result of too many parts, and those of kiln_graph_run().
@@ -125,9 +125,9 @@ KILN_API KILN_NODISCARD kiln_status kiln_array_sliding_window(const kiln_array *
 /**
  * NumPy's split and array_split: views of parts along an axis.
  *
- * @param at     Where parts begin but the first, `count - 1` indices as in slices (negative ones count
- *               from the end); NULL: parts of equal extents, the first ones larger by one where that
- *               cannot be.
+ * @param at     Where each part but the first begins: `count - 1` indices as in slices (negative ones count
+ *               from the end). NULL: parts of equal extents; where the extent is no multiple of `count`, the
+ *               first ones are larger by one.
  * @param outs   Receives `count` views; all are NULL on failure.
  */
 KILN_API KILN_NODISCARD kiln_status kiln_array_split(const kiln_array *array, int axis,

@@ -9,11 +9,11 @@
  *     kiln_array_first(y, count, &first, &err);     // waits for the number: a view of y[:count]
  *
  * How many elements a condition chooses is known to the device alone. A result is therefore an array
- * with room for all, whose first elements count, and `count`, an int64 array without axes that says
- * how many. Both are arrays like others: kernels, graphs and further filters take them as inputs
- * (`i < count` tells which elements of the first count), programs capture calls that make them,
- * and nothing waits until kiln_array_first() asks. What stands behind the elements that count is
- * undefined.
+ * with room for all elements, whose first ones are those chosen, and `count`, an int64 array without axes
+ * that says how many these are. Kernels, graphs and further filters take both as inputs (`i < count` is
+ * true for the elements chosen), programs capture calls that make them, and nothing waits until
+ * kiln_array_first() asks. The elements behind the first `count` ones are undefined. kiln/indexing.h has
+ * elements that arrays of integers name.
  *
  * Threads, units, ownership: as kiln/elementwise.h.
  */
@@ -110,9 +110,9 @@ KILN_API void kiln_filter_destroy(kiln_filter *op);
 
 /* ---- functions of NumPy's names --------------------------------------------------------------
  *
- * On the context's own stream. `count` receives the number of elements, and `out` then has room for
- * all that the array has; with NULL in its place the call waits for the device, and `out` has the
- * length of the result, as in NumPy.
+ * They enqueue on the context's own stream. `count` receives the number of elements, and `out` then has
+ * room for all elements of the array. Where `count` is NULL, the call waits for the device, and `out` has
+ * the length of the result, as in NumPy.
  */
 
 /**
@@ -120,7 +120,7 @@ KILN_API void kiln_filter_destroy(kiln_filter *op);
  *
  * Waits for the work on `count`.
  * @param count  One int64, as a filter makes it.
- * @return ERR_NULL, ERR_DTYPE for a count that is none, ERR_AXIS for values without axes, ERR_RANGE for
+ * @return ERR_NULL, ERR_DTYPE for a count of another dtype, ERR_AXIS for values without axes, ERR_RANGE for
  *         a count below 0 or above the extent.
  */
 KILN_API KILN_NODISCARD kiln_status kiln_array_first(const kiln_array *values,
@@ -130,8 +130,10 @@ KILN_API KILN_NODISCARD kiln_status kiln_array_first(const kiln_array *values,
 /**
  * NumPy's `array[mask]`: the elements where the mask is true, in C-order.
  *
- * @param mask   Of bool, with the array's shape, or that of its first axes: then the result has the other
- *               axes behind its first one.
+ * The array comes first here, in NumPy's compress() the mask does.
+ *
+ * @param mask   Of bool, with the array's shape, or the shape of its first axes: then the result has the
+ *               other axes behind its first one.
  * @param count  May be NULL; see above.
  * @return ERR_NULL, ERR_DTYPE for a mask that is not of bool, ERR_SHAPE for one that does not fit, and
  *         those of kiln_filter_run().
@@ -177,8 +179,8 @@ KILN_API KILN_NODISCARD kiln_status kiln_array_unique(const kiln_array *array, k
 /**
  * NumPy's place: `values`, one after the other, into the elements where the mask is true, in C-order.
  *
- * Where there are fewer values than such elements they are repeated, so that one value fills all; further
- * ones are not used. Never waits.
+ * Where there are fewer values than such elements, the values are repeated, so that one value fills all;
+ * values that are too many are not used. The call never waits.
  *
  * @param array  Of any strides.
  * @param mask   Of bool, with the array's shape.

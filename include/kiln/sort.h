@@ -8,11 +8,12 @@
  *     kiln_array_sort(x, &o, &sorted, &err);      // each row
  *     kiln_array_argsort(x, &o, &order, &err);    // int64: where each element stood in its row
  *
- * Order: that of NumPy. NaN come last, in whatever direction is sorted; -0 and +0 are equal; complex
+ * Order: that of NumPy. NaN come last, in ascending and in descending order; -0 and +0 are equal; complex
  *        numbers are ordered by their real parts, then by their imaginary ones. Every sort is stable:
  *        what is equal keeps its order, also in descending direction.
  * Results: the same on every device and in every run, to the last bit.
- * Threads, units, ownership: as kiln/array.h. The work is enqueued on a stream.
+ * Threads, units, ownership: as kiln/array.h. The work is enqueued on a stream. kiln/indexing.h reads
+ * elements in an order that was found here.
  */
 #ifndef KILN_SORT_H
 #define KILN_SORT_H
@@ -25,7 +26,7 @@
 typedef struct kiln_sort_options {
     size_t struct_size;    /**< sizeof(kiln_sort_options) as the caller compiled it. */
     kiln_stream *stream;   /**< NULL: the context's own stream. */
-    const kiln_axes *axes; /**< The one axis to sort along; NULL: all elements, of C-order. */
+    const kiln_axes *axes; /**< The one axis to sort along; NULL: all elements, in C-order. */
     bool descending;       /**< The largest first; NaN last all the same. */
 } kiln_sort_options;
 
@@ -77,9 +78,9 @@ KILN_API KILN_NODISCARD kiln_status kiln_array_argsort(const kiln_array *array,
                                                        kiln_array **out, kiln_error *err);
 
 /**
- * The k first elements of each row by rank, and their places: the largest, largest first; with
- * `opts->descending` set the smallest, smallest first. NaN are taken only where numbers are too few; of equal
- * elements those that come first.
+ * The k largest elements of each row, largest first, and their places; with `opts->descending` set the k smallest,
+ * smallest first. NaN are taken only where a row has fewer than k numbers. Of equal elements those that come
+ * first are taken.
  *
  * @param values_out   As in kiln_array_sort(), with k elements along the axis.
  * @param indices_out  int64 places in the row; NULL: not wanted.
@@ -113,11 +114,11 @@ KILN_API KILN_NODISCARD kiln_status kiln_array_median(const kiln_array *array,
 
 /**
  * Quantiles of each row: the result has an axis for the `count` numbers of `q`, each from 0 to 1, and behind it
- * those of the array but the one that is named. Dtypes and NaN as of kiln_array_median(); methods that take
- * elements give the array's dtype.
+ * the axes of the array without the one that is named. Dtypes and NaN are those of kiln_array_median(); methods
+ * that choose an element and compute no mean give the array's dtype.
  *
  * @return As kiln_array_median(); ERR_RANGE for a q that is not between 0 and 1, ERR_DTYPE for complex numbers,
- *         ERR_ARGUMENT for no method.
+ *         ERR_ARGUMENT for a value that is no method.
  */
 KILN_API KILN_NODISCARD kiln_status kiln_array_quantile(const kiln_array *array, const double *q,
                                                         size_t count, kiln_quantile_method method,
@@ -125,10 +126,11 @@ KILN_API KILN_NODISCARD kiln_status kiln_array_quantile(const kiln_array *array,
                                                         kiln_array **out, kiln_error *err);
 
 /**
- * NumPy's searchsorted: for each of `values`, at which place it would have to be put into the sorted vector
- * `sorted` to keep it sorted; before equal elements, or with `right` behind them. int64, of the shape of `values`.
+ * NumPy's searchsorted: for each of `values` the place at which it would have to be put into the sorted vector
+ * `sorted` to keep it sorted; before equal elements, or with `right` behind them. The result is int64, of the
+ * shape of `values`.
  *
- * Both take their common dtype. NaN count as larger than all numbers. Nothing checks that `sorted` is sorted.
+ * Both arrays are compared in their common dtype. NaN count as larger than all numbers. Nothing checks that `sorted` is sorted.
  *
  * @param stream  NULL: the context's own.
  * @return ERR_SHAPE for a `sorted` that has not one axis; ERR_DTYPE for complex numbers; ERR_OUTPUT.
@@ -139,7 +141,7 @@ KILN_API KILN_NODISCARD kiln_status kiln_array_searchsorted(const kiln_array *so
                                                             kiln_error *err);
 
 /** NumPy's lexsort: the order of vectors of one length by several keys, of which the last counts most. int64.
- *  ERR_ARGUMENT_COUNT for no key, ERR_SHAPE. On the context's own stream, as all functions below. */
+ *  ERR_ARGUMENT_COUNT for no key, ERR_SHAPE. It is enqueued on the context's own stream, as all functions below. */
 KILN_API KILN_NODISCARD kiln_status kiln_array_lexsort(const kiln_array *const *keys, size_t count,
                                                        kiln_array **out, kiln_error *err);
 
@@ -149,8 +151,9 @@ KILN_API KILN_NODISCARD kiln_status kiln_array_isin(const kiln_array *values,
                                                     kiln_error *err);
 
 /**
- * NumPy's bincount: how often each of 0, 1, ... occurs in an array of integers or bool. int64, with as many elements
- * as the largest number and `least_count` ask for; the call waits for the device to know it.
+ * NumPy's bincount: how often each of 0, 1, ... occurs in an array of integers or bool. The result is int64 and has
+ * an element for each number up to the largest one, and at least `least_count` elements; the call waits for the
+ * device to know the largest number.
  *
  * @return ERR_DTYPE for other dtypes, ERR_RANGE for negative numbers, ERR_ARGUMENT for a negative `least_count`.
  */
@@ -182,7 +185,7 @@ KILN_API KILN_NODISCARD kiln_status kiln_array_digitize(const kiln_array *values
                                                         kiln_array **out, kiln_error *err);
 
 /**
- * The same in a graph, by the name that the function has in expressions: sort, argsort, partition, argpartition,
+ * A function of this header as a node of a graph, by the name that it has in expressions: sort, argsort, partition, argpartition,
  * topk, median, quantile, percentile (0 to 100), searchsorted.
  *
  * @param axes     The one axis; NULL: all elements.
