@@ -80,7 +80,7 @@ typedef enum kiln_scatter {
 typedef struct kiln_scatter_options {
     size_t struct_size;   /**< sizeof(kiln_scatter_options) as the caller compiled it. */
     kiln_index_mode mode; /**< What becomes of indices out of range. */
-    bool fast;            /**< Values may be combined in any order: results may differ from run to run. */
+    bool fast;            /**< Values are combined in any order: runs may differ in rounding. */
     const char *reduce;   /**< KILN_SCATTER_REDUCE: an expression of `a` and `b` of the array's type,
                                as "a > b ? a : b". It has to be associative: values are combined
                                with each other first, in C-order, and then with the element. */
@@ -158,9 +158,9 @@ KILN_API KILN_NODISCARD kiln_status kiln_array_index(const kiln_array *array,
  * x[...] = v, x[...] += v and their like in place, where several values may name one element.
  *
  * Results have the same bits in each run and on every device unless `fast` is set: floating-point values are
- * combined in an order that follows from the indices alone. Integers, and other dtypes with `fast`, are combined
- * by atomic operations where their elements have 2 to 8 bytes. A value whose index is out of range is left out.
- * The work is enqueued on the context's stream.
+ * combined in an order that follows from the indices alone. Integers, and other dtypes with `fast`, are
+ * combined by atomic operations where their elements have 2 to 8 bytes. A value whose index is out of range
+ * is left out. The work is enqueued on the context's stream.
  *
  * @param values  An array that broadcasts to the shape of x[...], cast as kiln_array_cast() does, or a
  *                number.

@@ -15,7 +15,8 @@
  *
  * Most of the work is done by libraries, which are loaded when they are first needed and never linked:
  * cuBLASLt and cuSOLVER on a CUDA device, a BLAS and a LAPACK of the system on the cpu device. kiln computes
- * small matrices itself, and what the libraries lack (docs/linalg.md). kiln_linalg_list() says what was found.
+ * small matrices itself, and what the libraries lack (docs/linalg.md). kiln_linalg_list() says what was
+ * found.
  *
  * Threads: every function may be called from any thread.
  * Owner:   results are arrays, which whoever receives them releases.
@@ -191,8 +192,8 @@ KILN_API KILN_NODISCARD kiln_status kiln_array_kron(const kiln_array *a, const k
                                                     kiln_array **out, kiln_error *err);
 
 /**
- * NumPy's `linalg.multi_dot`: the product of two or more matrices in the order that multiplies least. The first
- * and the last may be vectors. ERR_SHAPE, ERR_ARGUMENT for fewer than two.
+ * NumPy's `linalg.multi_dot`: the product of two or more matrices in the order that multiplies least. The
+ * first and the last may be vectors. ERR_SHAPE, ERR_ARGUMENT for fewer than two.
  */
 KILN_API KILN_NODISCARD kiln_status kiln_linalg_multi_dot(const kiln_array *const *arrays,
                                                           size_t count,
@@ -204,9 +205,9 @@ KILN_API KILN_NODISCARD kiln_status kiln_linalg_multi_dot(const kiln_array *cons
  * are summed: "ij,jk->ik" is a matrix product, "ii" a trace, "...ij->...ji" a transpose.
  *
  * A letter is an axis, the same letter axes of equal extents (or 1, which broadcasts); "..." stands for
- * further axes, which broadcast. Without "->" the result has the letters that appear once, in
- * alphabetical order. More than two operands are contracted in pairs, the pair first whose result adds the fewest
- * elements (docs/linalg.md). Each pair over which axes are summed is one kiln_matmul() or one reduction.
+ * further axes, which broadcast. Without "->" the result has the letters that appear once, in alphabetical
+ * order. More than two operands are contracted in pairs, the pair first whose result adds the fewest elements
+ * (docs/linalg.md). Each pair over which axes are summed is one kiln_matmul() or one reduction.
  *
  * @param subscripts  Blanks are ignored. ERR_SYNTAX, with a caret.
  * @param arrays      As many as there are terms (ERR_ARGUMENT_COUNT).
@@ -233,12 +234,12 @@ KILN_API KILN_NODISCARD kiln_status kiln_linalg_matrix_power(const kiln_array *a
 
 /* ---- equations and factors of square matrices --------------------------------------------- */
 
-/* The functions below take stacks of square matrices (ERR_SHAPE) of float32, float64, complex64 or
- * complex128 (ERR_DTYPE); integers and bool become float64. `opts` may be NULL. `*out` is a new array
- * where it points at NULL, else an array of the result's shape, which receives it. A call waits until it
- * is known whether a matrix failed: on the cpu device the work is done then. On a CUDA device kernels of kiln's
- * own do it for small matrices of float32 and float64, cuSOLVER and cuBLAS for others; ERR_UNSUPPORTED, with the
- * names that were tried, where these are needed and missing.
+/* The functions below take stacks of square matrices (ERR_SHAPE) of float32, float64, complex64 or complex128
+ * (ERR_DTYPE); integers and bool become float64. `opts` may be NULL. `*out` is a new array where it points at
+ * NULL, else an array of the result's shape, which receives it. A call waits until it is known whether a
+ * matrix failed: on the cpu device the work is done then. On a CUDA device kernels of kiln's own do it for
+ * small matrices of float32 and float64, cuSOLVER and cuBLAS for others; ERR_UNSUPPORTED, with the names that
+ * were tried, where these are needed and missing.
  *
  * ERR_SINGULAR names the matrix of the stack and the pivot. Matrices with NaN give NaN, but no Cholesky
  * factor. */
@@ -250,8 +251,8 @@ KILN_API void kiln_linalg_options_init(kiln_linalg_options *opts, size_t given);
  * NumPy's `linalg.solve`: x of a x = b, by an LU factorisation with exchanges of rows.
  *
  * @param a    (..., n, n).
- * @param b    A vector (n) where it has one axis, else a stack of matrices (..., n, k) whose columns are right
- *             sides; stacks broadcast (ERR_SHAPE).
+ * @param b    A vector (n) where it has one axis, else a stack of matrices (..., n, k) whose columns are
+ *             right sides; stacks broadcast (ERR_SHAPE).
  * @param out  Receives x, (..., n) for a vector, else (..., n, k).
  */
 KILN_API KILN_NODISCARD kiln_status kiln_linalg_solve(const kiln_array *a, const kiln_array *b,
@@ -264,8 +265,8 @@ KILN_API KILN_NODISCARD kiln_status kiln_linalg_solve_triangular(const kiln_arra
                                                                  const kiln_linalg_options *opts,
                                                                  kiln_array **out, kiln_error *err);
 
-/** NumPy's `linalg.inv`: b such that a b = b a is the unit matrix. To solve equations, kiln_linalg_solve() is faster and more
- *  accurate than a product with the inverse. */
+/** NumPy's `linalg.inv`: b such that a b = b a is the unit matrix. To solve equations, kiln_linalg_solve() is
+ *  faster and more accurate than a product with the inverse. */
 KILN_API KILN_NODISCARD kiln_status kiln_linalg_inv(const kiln_array *a,
                                                     const kiln_linalg_options *opts,
                                                     kiln_array **out, kiln_error *err);
@@ -290,8 +291,9 @@ KILN_API KILN_NODISCARD kiln_status kiln_linalg_cholesky(const kiln_array *a,
 
 /* ---- factors of matrices of any shape, eigenvalues, singular values ----------------------- */
 
-/* As the functions above; matrices need not be square but for eigenvalues. ERR_SINGULAR where an iteration does
- * not converge, as with NaN. Signs (complex: phases) of vectors are those of the library, and no promise. */
+/* As the functions above; matrices need not be square but for eigenvalues. ERR_SINGULAR where an iteration
+ * does not converge, as with NaN. Signs (complex: phases) of vectors are those of the library, and no
+ * promise. */
 
 /** NumPy's `linalg.qr`: orthonormal columns Q (..., m, k) and upper triangular R (..., k, n) with a = Q R,
  *  k = min(m, n); with the option `full` k = m. */
@@ -346,8 +348,8 @@ KILN_API KILN_NODISCARD kiln_status kiln_linalg_eigvals(const kiln_array *a,
 
 /**
  * SciPy's `linalg.lu_factor` of square matrices: L without its diagonal of ones below the diagonal, U in and
- * above it, and for each row k, in order, the row that it was exchanged with, counted from 0. The factors of a
- * singular matrix have a zero in the diagonal, and are no failure.
+ * above it, and for each row k, in order, the row that it was exchanged with, counted from 0. The factors of
+ * a singular matrix have a zero in the diagonal, and are no failure.
  *
  * @param pivots_out  int64, (..., n).
  */
@@ -361,8 +363,8 @@ KILN_API KILN_NODISCARD kiln_status kiln_linalg_lu_factor(const kiln_array *a,
  * infinities and NaN.
  *
  * @param lu      The factors, (..., n, n).
- * @param pivots  int64 (ERR_DTYPE), (..., n) with the stack of `lu` (ERR_SHAPE); ERR_ARGUMENT for numbers that are
- *                no rows.
+ * @param pivots  int64 (ERR_DTYPE), (..., n) with the stack of `lu` (ERR_SHAPE); ERR_ARGUMENT for numbers
+ *                that are no rows.
  * @param b       As in kiln_linalg_solve(); its stack broadcasts with that of `lu`.
  */
 KILN_API KILN_NODISCARD kiln_status kiln_linalg_lu_solve(const kiln_array *lu,
@@ -413,16 +415,16 @@ KILN_API KILN_NODISCARD kiln_status kiln_linalg_norm(const kiln_array *a, kiln_n
 /**
  * NumPy's `linalg.cond`: the norm of matrices times that of their inverses; infinity for singular ones.
  *
- * @param a     Any matrices with KILN_NORM_DEFAULT and the orders 2 and -2, whose condition numbers are quotients
- *              of singular values; else square ones (ERR_SHAPE).
+ * @param a     Any matrices with KILN_NORM_DEFAULT and the orders 2 and -2, whose condition numbers are
+ *              quotients of singular values; else square ones (ERR_SHAPE).
  * @param kind  As in kiln_linalg_norm(), of matrices.
  */
 KILN_API KILN_NODISCARD kiln_status kiln_linalg_cond(const kiln_array *a, kiln_norm kind,
                                                      double order, const kiln_linalg_options *opts,
                                                      kiln_array **out, kiln_error *err);
 
-/** NumPy's `linalg.matrix_rank`: how many singular values are greater than `rtol` times the largest, as int64.
- *  @param rtol Negative: the dtype's rounding times max(m, n). */
+/** NumPy's `linalg.matrix_rank`: how many singular values are greater than `rtol` times the largest, as
+ *  int64. @param rtol Negative: the dtype's rounding times max(m, n). */
 KILN_API KILN_NODISCARD kiln_status kiln_linalg_matrix_rank(const kiln_array *a, double rtol,
                                                             const kiln_linalg_options *opts,
                                                             kiln_array **out, kiln_error *err);
@@ -430,16 +432,16 @@ KILN_API KILN_NODISCARD kiln_status kiln_linalg_matrix_rank(const kiln_array *a,
 /**
  * NumPy's `linalg.trace`: the sum of the diagonals of matrices, one number for each matrix of the stack.
  *
- * @param a  (..., m, n) of any dtype, which is summed as kiln_array_reduce() sums it. ERR_SHAPE for fewer than
- *           two axes.
+ * @param a  (..., m, n) of any dtype, which is summed as kiln_array_reduce() sums it. ERR_SHAPE for fewer
+ *           than two axes.
  */
 KILN_API KILN_NODISCARD kiln_status kiln_linalg_trace(const kiln_array *a,
                                                       const kiln_linalg_options *opts,
                                                       kiln_array **out, kiln_error *err);
 
 /**
- * NumPy's `linalg.tensorsolve`: x with tensordot(a, x) = b, where the first axes of `a` are those of `b` and the
- * others those of x.
+ * NumPy's `linalg.tensorsolve`: x with tensordot(a, x) = b, where the first axes of `a` are those of `b` and
+ * the others those of x.
  *
  * @param a     With as many elements along the axes of `b` as along the others (ERR_SHAPE).
  * @param axes  Axes of `a` that are moved behind the others first, or NULL. ERR_AXIS.
@@ -454,7 +456,8 @@ KILN_API KILN_NODISCARD kiln_status kiln_linalg_tensorsolve(const kiln_array *a,
 /**
  * NumPy's `linalg.tensorinv`: the inverse of the map of the last axes onto the first `split` ones.
  *
- * @param split  At least 1 (ERR_ARGUMENT). The first `split` axes have as many elements as the others (ERR_SHAPE).
+ * @param split  At least 1 (ERR_ARGUMENT). The first `split` axes have as many elements as the others
+ *               (ERR_SHAPE).
  * @param out    Receives the inverse, whose first axes are the last ones of `a`.
  */
 KILN_API KILN_NODISCARD kiln_status kiln_linalg_tensorinv(const kiln_array *a, int split,
@@ -465,8 +468,8 @@ KILN_API KILN_NODISCARD kiln_status kiln_linalg_tensorinv(const kiln_array *a, i
  * SciPy's `linalg.expm`: the exponentials of square matrices (ERR_SHAPE), by halving them until a quotient of
  * polynomials (Pade's, of order 13) is exact to the dtype, and squaring.
  *
- * All matrices of a stack are halved as often as the largest needs it; the host waits for its norm. Integers and
- * bool count as float64.
+ * All matrices of a stack are halved as often as the largest needs it; the host waits for its norm. Integers
+ * and bool count as float64.
  */
 KILN_API KILN_NODISCARD kiln_status kiln_linalg_expm(const kiln_array *a,
                                                      const kiln_linalg_options *opts,

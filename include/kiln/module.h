@@ -133,13 +133,13 @@ kiln_module_create_from_image(kiln_context *ctx, const void *image, size_t bytes
                               const kiln_module_options *opts, kiln_module **out, kiln_error *err);
 
 /**
- * Link images, compiled for that (nvcc -rdc=true, or -dlto for LTO-IR), and load the result. nvJitLink does it,
- * which is loaded then. Nothing is cached.
+ * Link images, compiled for that (nvcc -rdc=true, or -dlto for LTO-IR), and load the result. nvJitLink does
+ * it, which is loaded then. Nothing is cached.
  *
  * @param inputs `count` images; they are the caller's again when the call returns.
  * @param opts   Only the name counts; ERR_ARGUMENT where options are given that only sources have.
- * @return ERR_COMPILE with the linker's log in err->log; ERR_FORMAT for what is none of the kinds; ERR_DRIVER;
- *         ERR_UNSUPPORTED without nvJitLink, and on the cpu device; ERR_NULL, ERR_NO_MEMORY.
+ * @return ERR_COMPILE with the linker's log in err->log; ERR_FORMAT for what is none of the kinds;
+ *         ERR_DRIVER; ERR_UNSUPPORTED without nvJitLink, and on the cpu device; ERR_NULL, ERR_NO_MEMORY.
  */
 KILN_API KILN_NODISCARD kiln_status
 kiln_module_create_linked(kiln_context *ctx, const kiln_module_input *inputs, size_t count,
@@ -168,10 +168,10 @@ KILN_API void kiln_module_destroy(kiln_module *m);
  * @param name      As in the source: a kernel at file scope, or one of the options' names, blanks aside.
  *                  For an image: the symbol, or the name of a C++ function that is not overloaded.
  * @param signature The parameters in kiln's grammar, e.g. "raw const float32 x, raw float32 y, int32 n":
- *                  `raw` for what takes an array, `raw const` where the kernel only reads it, numbers
- *                  without `raw`, `struct s` for a struct that is passed by value. A letter as an array's type
- *                  stands for one dtype that a call decides. The number of parameters and their sizes must be
- *                  those of the function. NULL: the sizes alone are known, and are checked at each call.
+ *                  `raw` for what takes an array, `raw const` where the kernel only reads it, numbers without
+ *                  `raw`, `struct s` for a struct that is passed by value. A letter as an array's type stands
+ *                  for one dtype that a call decides. The number of parameters and their sizes must be those
+ *                  of the function. NULL: the sizes alone are known, and are checked at each call.
  * @return ERR_NULL, ERR_NAME where there is no such kernel, ERR_SYNTAX and the like for the signature,
  *         ERR_ARGUMENT_COUNT or ERR_DTYPE where it is not the function's, ERR_UNSUPPORTED where nothing
  *         tells the function's parameters (PTX and fatbins need a driver of CUDA 12.4), ERR_NO_MEMORY.

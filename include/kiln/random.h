@@ -89,10 +89,10 @@ KILN_API void kiln_random_jump(kiln_random *generator, uint64_t draws);
  * @param params      The distribution's parameters, numbers or arrays that broadcast to the shape.
  * @param dtype       Of the result; KILN_DTYPE_NONE: float64, int64, bool, or of random_bits uint64.
  * @param out         NULL on failure.
- * @return ERR_NULL, ERR_ARGUMENT for a value that is no distribution, ERR_ARGUMENT_COUNT, ERR_DTYPE for a dtype that
- *         the distribution does not have, ERR_RANGE for a number that cannot be such a parameter (an
- *         array is not looked at: what it asks for in vain is NaN, -1, or the lower bound), and those
- *         of kiln_array_empty() and kiln_elementwise_run().
+ * @return ERR_NULL, ERR_ARGUMENT for a value that is no distribution, ERR_ARGUMENT_COUNT, ERR_DTYPE for a
+ *         dtype that the distribution does not have, ERR_RANGE for a number that cannot be such a parameter
+ *         (an array is not looked at: what it asks for in vain is NaN, -1, or the lower bound), and those of
+ *         kiln_array_empty() and kiln_elementwise_run().
  */
 KILN_API KILN_NODISCARD kiln_status kiln_random_array(kiln_random *generator, kiln_context *ctx,
                                                       kiln_draw draw, const kiln_arg *params,

@@ -78,9 +78,9 @@ KILN_API KILN_NODISCARD kiln_status kiln_array_argsort(const kiln_array *array,
                                                        kiln_array **out, kiln_error *err);
 
 /**
- * The k largest elements of each row, largest first, and their places; with `opts->descending` set the k smallest,
- * smallest first. NaN are taken only where a row has fewer than k numbers. Of equal elements those that come
- * first are taken.
+ * The k largest elements of each row, largest first, and their places; with `opts->descending` set the k
+ * smallest, smallest first. NaN are taken only where a row has fewer than k numbers. Of equal elements those
+ * that come first are taken.
  *
  * @param values_out   As in kiln_array_sort(), with k elements along the axis.
  * @param indices_out  int64 places in the row; NULL: not wanted.
@@ -91,9 +91,9 @@ KILN_API KILN_NODISCARD kiln_status kiln_array_topk(const kiln_array *array, int
                                                     kiln_array **values_out,
                                                     kiln_array **indices_out, kiln_error *err);
 
-/** NumPy's partition: the element at place `kth` (from the end where it is negative) is that of the sorted row,
- *  no smaller ones come behind it and no larger ones before. kiln sorts the rows whole. ERR_ARGUMENT for a
- *  place that no element has. */
+/** NumPy's partition: the element at place `kth` (from the end where it is negative) is that of the sorted
+ *  row, no smaller ones come behind it and no larger ones before. kiln sorts the rows whole. ERR_ARGUMENT for
+ *  a place that no element has. */
 KILN_API KILN_NODISCARD kiln_status kiln_array_partition(const kiln_array *array, int64_t kth,
                                                          const kiln_sort_options *opts,
                                                          kiln_array **out, kiln_error *err);
@@ -113,12 +113,12 @@ KILN_API KILN_NODISCARD kiln_status kiln_array_median(const kiln_array *array,
                                                       kiln_array **out, kiln_error *err);
 
 /**
- * Quantiles of each row: the result has an axis for the `count` numbers of `q`, each from 0 to 1, and behind it
- * the axes of the array without the one that is named. Dtypes and NaN are those of kiln_array_median(); methods
- * that choose an element and compute no mean give the array's dtype.
+ * Quantiles of each row: the result has an axis for the `count` numbers of `q`, each from 0 to 1, and behind
+ * it the axes of the array without the one that is named. Dtypes and NaN are those of kiln_array_median();
+ * methods that choose an element and compute no mean give the array's dtype.
  *
- * @return As kiln_array_median(); ERR_RANGE for a q that is not between 0 and 1, ERR_DTYPE for complex numbers,
- *         ERR_ARGUMENT for a value that is no method.
+ * @return As kiln_array_median(); ERR_RANGE for a q that is not between 0 and 1, ERR_DTYPE for complex
+ *         numbers, ERR_ARGUMENT for a value that is no method.
  */
 KILN_API KILN_NODISCARD kiln_status kiln_array_quantile(const kiln_array *array, const double *q,
                                                         size_t count, kiln_quantile_method method,
@@ -126,11 +126,12 @@ KILN_API KILN_NODISCARD kiln_status kiln_array_quantile(const kiln_array *array,
                                                         kiln_array **out, kiln_error *err);
 
 /**
- * NumPy's searchsorted: for each of `values` the place at which it would have to be put into the sorted vector
- * `sorted` to keep it sorted; before equal elements, or with `right` behind them. The result is int64, of the
- * shape of `values`.
+ * NumPy's searchsorted: for each of `values` the place at which it would have to be put into the sorted
+ * vector `sorted` to keep it sorted; before equal elements, or with `right` behind them. The result is int64,
+ * of the shape of `values`.
  *
- * Both arrays are compared in their common dtype. NaN count as larger than all numbers. Nothing checks that `sorted` is sorted.
+ * Both arrays are compared in their common dtype. NaN count as larger than all numbers. Nothing checks that
+ * `sorted` is sorted.
  *
  * @param stream  NULL: the context's own.
  * @return ERR_SHAPE for a `sorted` that has not one axis; ERR_DTYPE for complex numbers; ERR_OUTPUT.
@@ -141,7 +142,8 @@ KILN_API KILN_NODISCARD kiln_status kiln_array_searchsorted(const kiln_array *so
                                                             kiln_error *err);
 
 /** NumPy's lexsort: the order of vectors of one length by several keys, of which the last counts most. int64.
- *  ERR_ARGUMENT_COUNT for no key, ERR_SHAPE. It is enqueued on the context's own stream, as all functions below. */
+ *  ERR_ARGUMENT_COUNT for no key, ERR_SHAPE. It is enqueued on the context's own stream, as all functions
+ *  below. */
 KILN_API KILN_NODISCARD kiln_status kiln_array_lexsort(const kiln_array *const *keys, size_t count,
                                                        kiln_array **out, kiln_error *err);
 
@@ -151,29 +153,32 @@ KILN_API KILN_NODISCARD kiln_status kiln_array_isin(const kiln_array *values,
                                                     kiln_error *err);
 
 /**
- * NumPy's bincount: how often each of 0, 1, ... occurs in an array of integers or bool. The result is int64 and has
- * an element for each number up to the largest one, and at least `least_count` elements; the call waits for the
- * device to know the largest number.
+ * NumPy's bincount: how often each of 0, 1, ... occurs in an array of integers or bool. The result is int64
+ * and has an element for each number up to the largest one, and at least `least_count` elements; the call
+ * waits for the device to know the largest number.
  *
- * @return ERR_DTYPE for other dtypes, ERR_RANGE for negative numbers, ERR_ARGUMENT for a negative `least_count`.
+ * @return ERR_DTYPE for other dtypes, ERR_RANGE for negative numbers, ERR_ARGUMENT for a negative
+ *         `least_count`.
  */
 KILN_API KILN_NODISCARD kiln_status kiln_array_bincount(const kiln_array *array,
                                                         int64_t least_count, kiln_array **out,
                                                         kiln_error *err);
 
 /**
- * NumPy's histogram between given edges: int64, how many elements are not less than edge k and less than edge k + 1;
- * the last bin holds its upper edge as well. NaN are in no bin. Compared as float64. The call waits for the edges.
+ * NumPy's histogram between given edges: int64, how many elements are not less than edge k and less than edge
+ * k + 1; the last bin holds its upper edge as well. NaN are in no bin. Compared as float64. The call waits
+ * for the edges.
  *
- * @return ERR_SHAPE for edges that are no vector of two at least, ERR_ARGUMENT for edges that do not increase (which
- *         ones is said), ERR_DTYPE for complex numbers.
+ * @return ERR_SHAPE for edges that are no vector of two at least, ERR_ARGUMENT for edges that do not increase
+ *         (which ones is said), ERR_DTYPE for complex numbers.
  */
 KILN_API KILN_NODISCARD kiln_status kiln_array_histogram(const kiln_array *array,
                                                          const kiln_array *edges, kiln_array **out,
                                                          kiln_error *err);
 
-/** `bins` + 1 evenly spaced float64 edges from range[0] to range[1]; NULL: from the least element to the largest one,
- *  for which the call waits. ERR_ARGUMENT for no bin, ERR_RANGE for ends that are not finite or in order. */
+/** `bins` + 1 evenly spaced float64 edges from range[0] to range[1]; NULL: from the least element to the
+ *  largest one, for which the call waits. ERR_ARGUMENT for no bin, ERR_RANGE for ends that are not finite or
+ *  in order. */
 KILN_API KILN_NODISCARD kiln_status kiln_array_histogram_edges(const kiln_array *array,
                                                                int64_t bins, const double range[2],
                                                                kiln_array **out, kiln_error *err);
@@ -185,12 +190,12 @@ KILN_API KILN_NODISCARD kiln_status kiln_array_digitize(const kiln_array *values
                                                         kiln_array **out, kiln_error *err);
 
 /**
- * A function of this header as a node of a graph, by the name that it has in expressions: sort, argsort, partition, argpartition,
- * topk, median, quantile, percentile (0 to 100), searchsorted.
+ * A function of this header as a node of a graph, by the name that it has in expressions: sort, argsort,
+ * partition, argpartition, topk, median, quantile, percentile (0 to 100), searchsorted.
  *
  * @param axes     The one axis; NULL: all elements.
- * @param numbers  What the function takes besides arrays: the place of partition and argpartition, the k of topk,
- *                 the q of quantile and percentile, of which a node has one (by the method `linear`).
+ * @param numbers  What the function takes besides arrays: the place of partition and argpartition, the k of
+ *                 topk, the q of quantile and percentile, of which a node has one (by the method `linear`).
  * @param result   Of topk: 0 are the values, 1 their places. Else 0.
  */
 KILN_API kiln_node kiln_node_sorting(const char *function, const kiln_node *operands,
