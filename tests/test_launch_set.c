@@ -197,6 +197,35 @@ static void test_launch_set__arguments_of_graphs_change(void **state)
     kiln_array_release(z2);
 }
 
+/* What a kernel reports an index out of range to is no argument, and stays where it is. */
+static void test_launch_set__reports_stay_where_they_are(void **state)
+{
+    static const char *const inputs[] = {"x", "i"};
+    test_env *t = *state;
+    int32_t at[N];
+    kiln_array *x = numbers(t, 1), *x2 = numbers(t, -40), *i = NULL, *z = NULL;
+    kiln_graph *g = NULL;
+    kiln_launch *launch = NULL;
+
+    for (int k = 0; k < N; k++)
+        at[k] = k;
+    OK(t, kiln_array_from_host(t->ctx, KILN_INT32, 1, shape, at, NULL, &i, &t->err));
+    OK(t, kiln_graph_parse(t->ctx, "2 * x[i] + 1", inputs, 2, NULL, &g, NULL, &t->err));
+    OK(t, kiln_graph_prepare(g, KILN_ARGS(x, i, &z), NULL, &launch, &t->err));
+    OK(t, kiln_launch_set(launch, 0, kiln_arg_array(x2), &t->err));
+    OK(t, kiln_launch_run(launch, NULL, &t->err));
+    check(t, z, 2, -40, 1);
+    OK(t, kiln_array_fill(i, N, &t->err));
+    OK(t, kiln_launch_run(launch, NULL, &t->err));
+    FAILS(t, KILN_ERR_INDEX, kiln_context_synchronize(t->ctx, &t->err), "index 300",
+          "300 elements");
+    kiln_launch_destroy(launch);
+    kiln_graph_destroy(g);
+    kiln_array *const all[] = {x, x2, i, z};
+    for (size_t k = 0; k < COUNT(all); k++)
+        kiln_array_release(all[k]);
+}
+
 /* A product is a library's call, whose arrays change too. */
 static void test_launch_set__arguments_of_products_change(void **state)
 {
@@ -277,6 +306,7 @@ int main(int argc, char **argv)
         TEST(test_launch_set__arrays_and_numbers_change),
         TEST(test_launch_set__what_does_not_fit_is_refused),
         TEST(test_launch_set__arguments_of_graphs_change),
+        TEST(test_launch_set__reports_stay_where_they_are),
         TEST(test_launch_set__arguments_of_products_change),
         TEST(test_launch_set__launches_outlive_the_capture_they_were_prepared_in),
     };

@@ -63,8 +63,8 @@ static kiln_status connect(const kiln__graph_run *run, uint32_t s, kiln_launch *
     for (size_t p = 0; p < count; p++) {
         const kiln__step_param *const param =
             bound->kernel != NULL ? &bound->views[p].param : &step->params[p];
-        const bool own = param->kind == KILN__VALUE_TEMP || param->kind == KILN__VALUE_NUMBER;
-        from[p].argument = own ? KILN__FROM_NONE : param->index;
+        const bool given = param->kind == KILN__VALUE_ARG || param->kind == KILN__VALUE_SCALAR;
+        from[p].argument = given ? param->index : KILN__FROM_NONE;
     }
     kiln__launch_come_from(part, from);
     return KILN_OK;
