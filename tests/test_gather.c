@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "context/context.h"
+#include "device/device.h"
 #include "test_env.h"
 
 enum { RANK_MAX = 4, ITEMS_MAX = 8, OUT_MAX = 12, ROUNDS = 14 };
@@ -591,6 +593,30 @@ static void test_gather__an_index_out_of_range_is_told(void **state)
     kiln_array_release(x);
 }
 
+/* All streams share the report, so one that a kernel of another stream still writes is left alone. */
+static void test_gather__a_report_is_told_once_it_is_whole(void **state)
+{
+    enum { CLAIMED = 1, WHOLE = 2, VALUE = 1, EXTENT = 3, ELEMENT = 5, NAMES = 6, NAME_WORDS = 10 };
+    test_env *t = *state;
+    int64_t *words = NULL;
+
+    OK(t, kiln__device_report(kiln__context_device(t->ctx), &words, &t->err));
+    words[0] = CLAIMED;
+    OK(t, kiln_context_synchronize(t->ctx, &t->err));
+    assert_int_equal(words[0], CLAIMED);
+    words[VALUE] = 71;
+    words[EXTENT] = 5;
+    words[ELEMENT] = -1;
+    memcpy(&words[NAMES], "values", 6);
+    memcpy(&words[NAMES + NAME_WORDS], "places", 6);
+    words[0] = WHOLE;
+    FAILS(t, KILN_ERR_INDEX, kiln_context_synchronize(t->ctx, &t->err), "index 71", "places",
+          "values", "5 elements");
+    for (int k = 0; k < KILN__REPORT_WORDS; k++)
+        assert_int_equal(words[k], 0);
+    OK(t, kiln_context_synchronize(t->ctx, &t->err));
+}
+
 static void test_gather__mistakes_are_refused(void **state)
 {
     test_env *t = *state;
@@ -654,6 +680,7 @@ int main(int argc, char **argv)
         TEST(test_gather__nodes_are_subscripts),
         TEST(test_gather__expressions_are_numpys),
         TEST(test_gather__an_index_out_of_range_is_told),
+        TEST(test_gather__a_report_is_told_once_it_is_whole),
         TEST(test_gather__mistakes_are_refused),
         TEST(test_gather__the_output_may_be_the_array),
     };

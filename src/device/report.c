@@ -7,14 +7,16 @@
  * and goes on. Whoever waits for the device next is told, and the report is free again. While
  * nothing is wrong a synchronise costs one load.
  *
- * Rule: the words are those that templates/prelude/gather.h writes.
+ * Rule 1: the words are those that templates/prelude/gather.h writes.
+ * Rule 2: all streams and threads share the report. It is read only once the kernel that claimed it says that it
+ *         is whole, and by one thread, which frees it when it has read and cleared everything else.
  */
 #include <stdio.h>
 
 #include "device/watch.h"
 
 enum {
-    WORD_CLAIMED,
+    WORD_STATE,
     WORD_VALUE,
     WORD_UNSIGNED,
     WORD_EXTENT,
@@ -22,6 +24,7 @@ enum {
     WORD_ELEMENT, /* -1: not known */
     WORD_NAMES    /* the array's, then that of the indices, each of NAME_WORDS words */
 };
+enum { STATE_FREE, STATE_CLAIMED, STATE_WHOLE, STATE_BEING_READ };
 enum { NAME_WORDS = (KILN__REPORT_WORDS - WORD_NAMES) / 2, NAME_BYTES = NAME_WORDS * 8 };
 
 static void put_place(const int64_t *report, char *out, size_t bytes)
@@ -32,16 +35,29 @@ static void put_place(const int64_t *report, char *out, size_t bytes)
                  (long long)report[WORD_ELEMENT]);
 }
 
+/* Copy the report and free it; false where there is none, or none that is whole. */
+static bool take_report(int64_t *shared, int64_t *out)
+{
+    _Atomic(int64_t) *const state = (_Atomic(int64_t) *)(void *)&shared[WORD_STATE];
+    int64_t whole = STATE_WHOLE;
+
+    if (atomic_load_explicit(state, memory_order_acquire) != STATE_WHOLE ||
+        !atomic_compare_exchange_strong(state, &whole, STATE_BEING_READ))
+        return false;
+    memcpy(out + 1, shared + 1, (KILN__REPORT_WORDS - 1) * sizeof *out);
+    memset(shared + 1, 0, (KILN__REPORT_WORDS - 1) * sizeof *shared);
+    atomic_store_explicit(state, STATE_FREE, memory_order_release);
+    return true;
+}
+
 kiln_status kiln__report_check(kiln__device *device, kiln_status status, kiln_error *err)
 {
     int64_t *shared = atomic_load_explicit(&device->report, memory_order_acquire);
     int64_t report[KILN__REPORT_WORDS];
     char names[2][NAME_BYTES + 1] = {{0}}, place[80], value[24];
 
-    if (shared == NULL || ((volatile int64_t *)shared)[WORD_CLAIMED] == 0 || status != KILN_OK)
+    if (status != KILN_OK || shared == NULL || !take_report(shared, report))
         return status;
-    memcpy(report, shared, sizeof report);
-    memset(shared, 0, sizeof report);
     memcpy(names[0], &report[WORD_NAMES], NAME_BYTES);
     memcpy(names[1], &report[WORD_NAMES + NAME_WORDS], NAME_BYTES);
     put_place(report, place, sizeof place);

@@ -1,16 +1,25 @@
 //% section gather_report on cuda
-// gather_report (CUDA): whoever claims the report first writes it.
+// gather_report (CUDA): whoever claims the report first writes it, and then says that it is whole.
 KILN_FN bool kiln__report_claim(long long *report)
 {
     return atomicCAS((unsigned long long *)report, 0ull, 1ull) == 0ull;
 }
+KILN_FN void kiln__report_finish(long long *report)
+{
+    __threadfence_system();
+    *(volatile long long *)report = 2;
+}
 
 //% section gather_report on cpu
-// gather_report (CPU): whoever claims the report first writes it.
+// gather_report (CPU): whoever claims the report first writes it, and then says that it is whole.
 KILN_FN bool kiln__report_claim(long long *report)
 {
     long long none = 0;
-    return __atomic_compare_exchange_n(report, &none, 1, false, __ATOMIC_RELAXED, __ATOMIC_RELAXED);
+    return __atomic_compare_exchange_n(report, &none, 1, false, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED);
+}
+KILN_FN void kiln__report_finish(long long *report)
+{
+    __atomic_store_n(report, 2, __ATOMIC_RELEASE);
 }
 
 //% section gather needs gather_report when kiln_at_check kiln_at_wrap kiln_at_clip kiln_at_both kiln_at
@@ -35,6 +44,7 @@ KILN_HEAVY void kiln__report_index(const long long *words, long long value, bool
         name[k] = array[k];
     for (int k = 0; k < 80 && indices[k] != 0; k++)
         name[80 + k] = indices[k];
+    kiln__report_finish(report);
 }
 template <class I>
 KILN_FN long long kiln_at_check(I i, long long n, long long step, const long long *report, int axis,
