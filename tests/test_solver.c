@@ -210,6 +210,27 @@ static void test_solver__solves_large_systems(void **state)
     }
 }
 
+/* One stack of matrices for two stacks of right sides. */
+static void test_solver__broadcasts_stacks_of_matrices(void **state)
+{
+    enum { SETS = 2, COUNT_A = 4, N = 40, COLUMNS = 2 };
+    test_env *t = *state;
+    kiln_array *a = make(t, KILN_FLOAT64, 3, (const int64_t[]){COUNT_A, N, N}), *x = NULL;
+    kiln_array *b = random_array(t, KILN_FLOAT64, 4, (const int64_t[]){SETS, COUNT_A, N, COLUMNS});
+
+    OK(t, kiln_linalg_solve(a, b, NULL, &x, &t->err));
+    double *a_data = elements(t, a), *b_data = elements(t, b), *x_data = elements(t, x);
+    for (size_t k = 0; k < SETS * COUNT_A; k++)
+        check_residual(KILN_FLOAT64, N, COLUMNS, a_data + k % COUNT_A * N * N,
+                       x_data + k * N * COLUMNS, b_data + k * N * COLUMNS);
+    free(a_data);
+    free(b_data);
+    free(x_data);
+    kiln_array *const all[] = {a, b, x};
+    for (size_t k = 0; k < COUNT(all); k++)
+        kiln_array_release(all[k]);
+}
+
 /* L L^H and R^H R are the matrix; what lies beyond the diagonal is zero and was not read. */
 static void test_solver__factorises_large_matrices(void **state)
 {
@@ -574,6 +595,7 @@ int main(int argc, char **argv)
         TEST(test_solver__gives_what_numpy_gives),
         TEST(test_solver__computes_in_single_precision),
         TEST(test_solver__solves_large_systems),
+        TEST(test_solver__broadcasts_stacks_of_matrices),
         TEST(test_solver__factorises_large_matrices),
         TEST(test_solver__asks_the_library_for_stacks),
         TEST(test_solver__takes_views_and_integers),

@@ -71,7 +71,8 @@ static kiln_status lu_small(kiln__solver_gpu *g, kiln_error *err)
 /* g->a = P L U. */
 static kiln_status factorise_lu(kiln__solver_gpu *g, int64_t columns, kiln_error *err)
 {
-    g->batched = suits_batches(g, columns);
+    /* The batched substitution takes one matrix for each right side, and the other one pivots of 64 bits. */
+    g->batched = suits_batches(g, columns) && g->matrices == g->s->layout.count;
     KILN_CHECK(kiln__gpu_take_matrices(g, KILN__GPU_COLUMNS, err));
     KILN_CHECK(kiln__gpu_new(g, g->a, g->batched ? KILN_INT32 : KILN_INT64, g->s->n, -1,
                              KILN__GPU_ROWS, &g->pivots, err));
@@ -91,7 +92,7 @@ static kiln_status substitute(kiln__solver_gpu *g, kiln_array *x, int64_t column
 
     if (x->size == 0)
         return KILN_OK;
-    if (g->batched && g->matrices == count) {
+    if (g->batched) {
         KILN_TRY(kiln__gpu_addresses(g, g->a, g->a_bytes, count, false, &of_a, err));
         KILN_TRY(kiln__gpu_addresses(g, x, bytes, count, false, &of_x, err));
         KILN_TRY(kiln__gpu_check(g, "cublas<t>getrsBatched",
