@@ -350,8 +350,9 @@ static void test_factor__long_columns(void **state)
 {
     enum { ROWS = 200000, COLUMNS = 2 };
     test_env *t = *state;
+    kiln_linalg_options options = KILN_LINALG_OPTIONS_INIT;
     double *data = calloc(ROWS * COLUMNS, sizeof *data);
-    kiln_array *a = NULL, *b = NULL, *x = NULL, *q = NULL, *r = NULL;
+    kiln_array *a = NULL, *b = NULL, *x = NULL, *q = NULL, *r = NULL, *values = NULL;
 
     for (int k = 0; k < ROWS * COLUMNS; k++) /* b = 2 + 3 t */
         data[k] = k % COLUMNS == 0 ? 1 : (double)(k / COLUMNS % 7) - 3;
@@ -369,8 +370,14 @@ static void test_factor__long_columns(void **state)
     got = elements(t, r);
     assert_true(fabs(fabs(got[0]) - sqrt(ROWS)) < 1e-9 && got[2] == 0);
     free(got);
+    options.full = true; /* says nothing of values alone */
+    OK(t, kiln_linalg_svdvals(a, &options, &values, &t->err));
+    got = elements(t, values);
+    assert_int_equal(kiln_array_size(values), COLUMNS);
+    assert_true(fabs(got[0] - sqrt(800002)) < 1e-6 && fabs(got[1] - sqrt(ROWS)) < 1e-6);
+    free(got);
     free(data);
-    kiln_array *const all[] = {a, b, x, q, r};
+    kiln_array *const all[] = {a, b, x, q, r, values};
     for (size_t k = 0; k < COUNT(all); k++)
         kiln_array_release(all[k]);
 }

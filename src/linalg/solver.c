@@ -75,7 +75,8 @@ static void run_matrices(const void *args, int64_t begin, int64_t end)
 {
     kiln__solver *s = *(kiln__solver *const *)args;
     const int64_t long_side = s->m > s->n ? s->m : s->n;
-    const int64_t side = s->m < s->n && !s->o.full ? s->m : s->o.full ? long_side : s->n;
+    const bool full = s->o.full && s->task->result_count > 1; /* values alone are always few */
+    const int64_t side = full ? long_side : s->m < s->n ? s->m : s->n;
     const int64_t wide = s->columns > side ? s->columns : side > 0 ? side : 1;
     const bool fits = long_side < INT64_MAX / 256 / wide; /* bytes of all buffers can be counted */
     const size_t bytes = fits ? (size_t)(long_side * wide + 1) * kiln_dtype_size(s->dtype) : 0;
