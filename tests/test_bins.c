@@ -144,6 +144,13 @@ static void test_bins__are_refused_that_do_not_increase(void **state)
           "digitize: bins do not");
     FAILS(t, KILN_ERR_RANGE, kiln_array_bincount(x, 0, &y, &t->err), "-3");
     FAILS(t, KILN_ERR_DTYPE, kiln_array_bincount(e, 0, &y, &t->err), "float64");
+    /* Numbers that leave no room for the number of bins. */
+    kiln_array *most = made(t, KILN_INT64, 2, (const int64_t[]){1, INT64_MAX});
+    kiln_array *natural = made(t, KILN_UINT64, 2, (const uint64_t[]){0, UINT64_MAX});
+    FAILS(t, KILN_ERR_RANGE, kiln_array_bincount(most, 0, &y, &t->err), "9223372036854775807");
+    FAILS(t, KILN_ERR_RANGE, kiln_array_bincount(natural, 0, &y, &t->err), "18446744073709551615");
+    kiln_array_release(most);
+    kiln_array_release(natural);
     FAILS(t, KILN_ERR_ARGUMENT, kiln_array_bincount(x, -1, &y, &t->err), "-1");
     FAILS(t, KILN_ERR_RANGE, kiln_array_histogram_edges(x, 3, range, &y, &t->err), "from 2 to 1");
     FAILS(t, KILN_ERR_ARGUMENT, kiln_array_histogram_edges(x, 0, NULL, &y, &t->err), "0 bins");

@@ -201,8 +201,12 @@ kiln_status kiln_array_bincount(const kiln_array *array, int64_t least_count, ki
         KILN_CHECK(extreme(KILN_REDUCE_MIN, array, KILN_INT64, &low, err));
         KILN_CHECK(extreme(KILN_REDUCE_MAX, array, KILN_INT64, &high, err));
     }
-    if (low < 0 || high < low - 1)
-        return kiln__fail(err, KILN_ERR_RANGE, "bincount: the array holds %lld, which is no bin",
+    /* Of uint64, what int64 has no room for is negative here. */
+    if (array->size > 0 && (low < 0 || high < low || high == INT64_MAX))
+        return kiln__fail(err, KILN_ERR_RANGE,
+                          array->dtype == KILN_UINT64
+                              ? "bincount: the array holds %llu, which is no bin"
+                              : "bincount: the array holds %lld, which is no bin",
                           (long long)(low < 0 ? low : high));
     c.bins = high + 1 > least_count ? high + 1 : least_count;
     return count(array, &c, kiln__device_stream(kiln__context_device(array->ctx)), out, err);
