@@ -4,6 +4,7 @@
  * Expected values come from plain loops.
  */
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "test_env.h"
@@ -197,6 +198,37 @@ static void test_launch_set__arguments_of_graphs_change(void **state)
     kiln_array_release(z2);
 }
 
+/* Graphs have more arguments than kernels can have. */
+static void test_launch_set__graphs_have_many_arguments(void **state)
+{
+    enum { COUNT_IN = 70 };
+    test_env *t = *state;
+    char words[COUNT_IN][8], sum[8 * COUNT_IN] = "0";
+    const char *inputs[COUNT_IN];
+    kiln_arg args[COUNT_IN + 1];
+    kiln_array *x = numbers(t, 0), *last = numbers(t, 5), *z = NULL;
+    kiln_graph *g = NULL;
+    kiln_launch *launch = NULL;
+
+    for (int k = 0; k < COUNT_IN; k++) {
+        snprintf(words[k], sizeof words[k], "x%d", k);
+        strcat(strcat(sum, "+"), words[k]);
+        inputs[k] = words[k];
+        args[k] = kiln_arg_array(x);
+    }
+    args[COUNT_IN] = kiln_arg_out(&z);
+    OK(t, kiln_graph_parse(t->ctx, sum, inputs, COUNT_IN, NULL, &g, NULL, &t->err));
+    OK(t, kiln_graph_prepare(g, args, COUNT_IN + 1, NULL, &launch, &t->err));
+    OK(t, kiln_launch_set(launch, COUNT_IN - 1, kiln_arg_array(last), &t->err));
+    OK(t, kiln_launch_run(launch, NULL, &t->err));
+    check(t, z, COUNT_IN, 0, 5);
+    kiln_launch_destroy(launch);
+    kiln_graph_destroy(g);
+    kiln_array_release(x);
+    kiln_array_release(last);
+    kiln_array_release(z);
+}
+
 /* What a kernel reports an index out of range to is no argument, and stays where it is. */
 static void test_launch_set__reports_stay_where_they_are(void **state)
 {
@@ -306,6 +338,7 @@ int main(int argc, char **argv)
         TEST(test_launch_set__arrays_and_numbers_change),
         TEST(test_launch_set__what_does_not_fit_is_refused),
         TEST(test_launch_set__arguments_of_graphs_change),
+        TEST(test_launch_set__graphs_have_many_arguments),
         TEST(test_launch_set__reports_stay_where_they_are),
         TEST(test_launch_set__arguments_of_products_change),
         TEST(test_launch_set__launches_outlive_the_capture_they_were_prepared_in),

@@ -597,12 +597,18 @@ static kiln_status apply(changes *c, const kiln__given *given, kiln_error *err)
                : KILN_OK;
 }
 
+/* Whether an argument is a list: of kernels only, for graphs have more arguments than there are bits. */
+static bool is_list(const kiln_launch *launch, size_t parameter)
+{
+    return launch->lists != 0 && (launch->lists >> parameter & 1) != 0;
+}
+
 /* Whether an argument is an array, or a list of them. */
 static bool takes_array(const kiln_launch *launch, size_t parameter)
 {
     if (launch->parts == NULL || launch->arrays != NULL)
         return launch->arrays[parameter] != NULL;
-    if ((launch->lists >> parameter & 1) != 0)
+    if (is_list(launch, parameter))
         return true;
     for (size_t k = 0; k < launch->part_count; k++)
         if (launch->parts[k]->arrays[parameter] != NULL)
@@ -614,7 +620,7 @@ static bool takes_array(const kiln_launch *launch, size_t parameter)
 static kiln_status check_value(const kiln_launch *launch, size_t parameter, const kiln_arg *value,
                                kiln__given *given, kiln_error *err)
 {
-    const bool listed = (launch->lists >> parameter & 1) != 0;
+    const bool listed = is_list(launch, parameter);
 
     if (!takes_array(launch, parameter))
         return kiln__given_scalar(value, given)
