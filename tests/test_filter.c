@@ -624,6 +624,30 @@ static void test_filter__bad_input(void **state)
     drop(&longer);
 }
 
+/* A mask without axes gives one more axis than the array has. */
+static void test_filter__masks_without_axes_need_an_axis(void **state)
+{
+    test_env *t = *state;
+    int64_t shape[KILN_RANK_MAX];
+    kiln_array *x = NULL, *mask = NULL, *y = NULL;
+
+    for (int a = 0; a < KILN_RANK_MAX; a++)
+        shape[a] = 1;
+    OK(t, kiln_array_empty(t->ctx, KILN_FLOAT32, KILN_RANK_MAX, shape, &x, &t->err));
+    OK(t, kiln_array_from_host(t->ctx, KILN_BOOL, 0, NULL, &(bool){true}, NULL, &mask, &t->err));
+    FAILS(t, KILN_ERR_ARGUMENT, kiln_array_compress(x, mask, &y, NULL, &t->err),
+          "the result would have 33 axes; 32 are allowed");
+    assert_null(y);
+    kiln_array_release(x);
+    OK(t, kiln_array_empty(t->ctx, KILN_FLOAT32, KILN_RANK_MAX - 1, shape, &x, &t->err));
+    OK(t, kiln_array_compress(x, mask, &y, NULL, &t->err));
+    assert_int_equal(kiln_array_rank(y), KILN_RANK_MAX);
+    assert_int_equal(kiln_array_size(y), 1);
+    kiln_array_release(x);
+    kiln_array_release(y);
+    kiln_array_release(mask);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -639,6 +663,7 @@ int main(int argc, char **argv)
         TEST(test_filter__prepared_counting_and_in_place),
         TEST(test_filter__values_are_placed),
         TEST(test_filter__bad_input),
+        TEST(test_filter__masks_without_axes_need_an_axis),
     };
     return test_env_main(argc, argv, "test_filter", tests, COUNT(tests));
 }

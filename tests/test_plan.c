@@ -337,6 +337,7 @@ static void test_plan__windows_are_for_large_matrices(void **state)
         {"small", {512, 513}, 515, KILN_FLOAT32, SUM, KILN_BACKEND_CUDA, false},
         {"narrow", {20480, 255}, 257, KILN_FLOAT32, SUM, KILN_BACKEND_CUDA, false},
         {"low", {4, 2000001}, 2000003, KILN_FLOAT32, SUM, KILN_BACKEND_CUDA, false},
+        {"rows overlap", {2049, 2048}, 100, KILN_FLOAT32, SUM, KILN_BACKEND_CUDA, false},
         {"wide accesses", {2049, 2048}, 2051, KILN_COMPLEX128, SUM, KILN_BACKEND_CUDA, false},
         {"arithmetic", {2049, 2048}, 2051, KILN_FLOAT32, "z = a + b + c + exp(d)", KILN_BACKEND_CUDA,
          false},

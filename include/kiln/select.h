@@ -135,8 +135,8 @@ KILN_API KILN_NODISCARD kiln_status kiln_array_first(const kiln_array *values,
  * @param mask   Of bool, with the array's shape, or the shape of its first axes: then the result has the
  *               other axes behind its first one.
  * @param count  May be NULL; see above.
- * @return ERR_NULL, ERR_DTYPE for a mask that is not of bool, ERR_SHAPE for one that does not fit, and
- *         those of kiln_filter_run().
+ * @return ERR_NULL, ERR_DTYPE for a mask that is not of bool, ERR_SHAPE for one that does not fit,
+ *         ERR_ARGUMENT for a result of more than KILN_RANK_MAX axes, and those of kiln_filter_run().
  */
 KILN_API KILN_NODISCARD kiln_status kiln_array_compress(const kiln_array *array,
                                                         const kiln_array *mask, kiln_array **out,

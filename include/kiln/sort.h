@@ -157,8 +157,8 @@ KILN_API KILN_NODISCARD kiln_status kiln_array_isin(const kiln_array *values,
  * and has an element for each number up to the largest one, and at least `least_count` elements; the call
  * waits for the device to know the largest number.
  *
- * @return ERR_DTYPE for other dtypes, ERR_RANGE for negative numbers, ERR_ARGUMENT for a negative
- *         `least_count`.
+ * @return ERR_DTYPE for other dtypes, ERR_RANGE for negative numbers and those of 2^63 - 1 and above,
+ *         ERR_ARGUMENT for a negative `least_count`.
  */
 KILN_API KILN_NODISCARD kiln_status kiln_array_bincount(const kiln_array *array,
                                                         int64_t least_count, kiln_array **out,

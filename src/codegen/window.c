@@ -53,12 +53,13 @@ static bool is_array(const kiln__walk *w, int k)
     return k != w->index;
 }
 
-/* Inputs that may share a window: neighbours along the last axis, rows further apart than views. */
+/* Inputs that may share a window: neighbours along the last axis, rows further apart than views are and than
+ * a tile is wide: what a tile loads behind a row's end lies in the memory of the next row then. */
 static bool is_candidate(const kiln__walk *w, int k)
 {
     const int last = w->rank - 1;
     return is_array(w, k) && !w->written[k] && w->stride[k][last] == w->itemsize[k] &&
-           kiln__magnitude(w->stride[k][last - 1]) > 2 * ALONG_MAX * w->itemsize[k];
+           kiln__magnitude(w->stride[k][last - 1]) >= COLUMNS_MIN * w->itemsize[k];
 }
 
 /* Whether this kernel can use windows at all, whatever the addresses of its arrays are. They save little

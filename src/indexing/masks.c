@@ -218,9 +218,13 @@ done:
 static kiln_status compress_rows(const kiln_array *array, const kiln_array *mask, kiln_array **out,
                                  kiln_array **count_out, kiln_error *err)
 {
+    const int rank = 1 + array->rank - mask->rank;
     kiln_array *places = NULL, *first = NULL, *count = NULL;
     kiln_status status = KILN_OK;
 
+    if (rank > KILN_RANK_MAX)
+        return kiln__fail(err, KILN_ERR_ARGUMENT, "the result would have %d axes; %d are allowed",
+                          rank, KILN_RANK_MAX);
     KILN_TRY(kiln_array_flatnonzero(mask, &places, &count, err));
     if (count_out == NULL)
         KILN_TRY(kiln_array_first(places, count, &first, err));
