@@ -130,16 +130,6 @@ static void test_bins__have_even_edges_from_the_data_or_a_range(void **state)
     kiln_array_release(x);
 }
 
-/* Two numbers of 64 bits, of which the bin of one cannot be counted. */
-static void check_no_bin(test_env *t, kiln_dtype dtype, const uint64_t *values, const char *told)
-{
-    kiln_array *x = made(t, dtype, 2, values), *y = NULL;
-
-    FAILS(t, KILN_ERR_RANGE, kiln_array_bincount(x, 0, &y, &t->err), told);
-    assert_null(y);
-    kiln_array_release(x);
-}
-
 static void test_bins__are_refused_that_do_not_increase(void **state)
 {
     test_env *t = *state;
