@@ -58,6 +58,15 @@ static bool is_shift(const emitter *e, size_t p)
     return is_shifted(e, p) && first(e, p, same_shift) == p;
 }
 
+/* Whether p's window has no other view: its rows may be one and the same, or overlap. */
+static bool is_alone(const emitter *e, size_t p)
+{
+    int views = 0;
+    for (size_t q = 0; is_windowed(e, p) && q < e->def->param_count; q++)
+        views += same_window(e, p, q);
+    return views == 1;
+}
+
 /* Parameters that the kernel has a pointer to its tile for: windows, and operands in no window. */
 static bool is_cornered(const emitter *e, size_t p)
 {
@@ -87,7 +96,8 @@ static const struct {
     param_is is;
 } lists[] = {{"windows", is_window}, {"shifts", is_shift}, {"splats", is_splat},
              {"cornered", is_cornered}},
-  tests[] = {{"p.windowed", is_windowed}, {"p.shifted", is_shifted}, {"p.straight", is_straight}};
+  tests[] = {{"p.windowed", is_windowed}, {"p.shifted", is_shifted}, {"p.straight", is_straight},
+             {"p.alone", is_alone}};
 
 param_is kiln__window_list(const char *list, size_t bytes)
 {

@@ -177,11 +177,18 @@ template <bool whole, int P, int n, class T> KILN_FN void store_row(char *to, co
 
 //% part load
 //# All rows of all windows, and the elements that are the same for a whole row. Most tiles lie between other
-//# rows, whose memory follows that of their own rows.
+//# rows, whose memory follows that of their own rows. Of a window of one view rows may be nearer to each other
+//# than a tile is wide, as those of a vector that is broadcast: it is read within its columns only.
 //% for p in windows
         ${p.word} window_${p.name}[${p.window_planes}][${p.window_rows}][${unroll}], beyond_${p.name}[${p.window_planes}][${p.window_rows}] = {};
 //% end
-        if (row > ${window_down} && row + ${tile} + ${window_down} < rows && plane + ${depth} <= planes) {
+        if (row > ${window_down} && row + ${tile} + ${window_down} < rows && plane + ${depth} <= planes
+//% for p in windows
+//% if p.alone
+            && (column + ${strips} + ${p.window_along} * P <= columns || a.stride_${p.name}_${tile_b} >= (${strips} + ${p.window_along} * P) * ${p.bytes})
+//% end
+//% end
+        ) {
 //% for p in windows
             #pragma unroll
             for (int z = 0; z < ${p.window_planes}; z++)
