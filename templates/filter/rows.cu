@@ -112,12 +112,7 @@ ${entry}(const __grid_constant__ args a)
         if (more && threadIdx.x == 0)
             tickets[turn] = coming;
         __syncthreads();
-        int before = 0, sum = 0; // kept of the warps before, and of all
-        #pragma unroll
-        for (int k = 0; k < G / 32; k++) {
-            before = k == warp ? sum : before;
-            sum += warps[turn][k];
-        }
+//% insert :sums
         if (more && threadIdx.x == 0)
             tell(told + tile, sum, tile == 0 ? 2 : 1);
         if (held >= 0) {
@@ -143,6 +138,15 @@ ${entry}(const __grid_constant__ args a)
             fetch(r, tile * (G * U));
     }
 }
+
+//% part sums
+//# What the warps have kept of the tile: those before this one, and all of them.
+        int before = 0, sum = 0; // kept of the warps before, and of all
+        #pragma unroll
+        for (int k = 0; k < G / 32; k++) {
+            before = k == warp ? sum : before;
+            sum += warps[turn][k];
+        }
 
 //% part write
 //# settle(tile, sum, known) finds out where the results of a tile belong: `base`, for all threads.
