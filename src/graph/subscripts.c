@@ -115,8 +115,9 @@ kiln_node kiln_node_index(kiln_node x, const kiln_subscript *subscripts, size_t 
     return kiln__index_nodes(x, list, count, mode, file, line);
 }
 
-kiln_node kiln_node_take(kiln_node x, kiln_node indices, int axis, kiln_index_mode mode,
-                         const char *file, int line)
+/* Elements along one axis, or of all elements as one axis. */
+static kiln_node take_along(kiln_node x, kiln_node indices, int axis, kiln_index_mode mode,
+                            int kind, const char *file, int line)
 {
     static const int64_t all = -1;
     const bool flat = axis == KILN_AXIS_FLAT;
@@ -124,17 +125,17 @@ kiln_node kiln_node_take(kiln_node x, kiln_node indices, int axis, kiln_index_mo
 
     if (flat)
         x = kiln_node_reshape(x, 1, &all, file, line);
-    return kiln__node_gather(x, &indices, &at, 1, mode, KILN__GATHER_TOGETHER, file, line);
+    return kiln__node_gather(x, &indices, &at, 1, mode, kind, file, line);
+}
+
+kiln_node kiln_node_take(kiln_node x, kiln_node indices, int axis, kiln_index_mode mode,
+                         const char *file, int line)
+{
+    return take_along(x, indices, axis, mode, KILN__GATHER_TOGETHER, file, line);
 }
 
 kiln_node kiln_node_take_along_axis(kiln_node x, kiln_node indices, int axis, kiln_index_mode mode,
                                     const char *file, int line)
 {
-    static const int64_t all = -1;
-    const bool flat = axis == KILN_AXIS_FLAT;
-    const int at = flat ? 0 : axis;
-
-    if (flat)
-        x = kiln_node_reshape(x, 1, &all, file, line);
-    return kiln__node_gather(x, &indices, &at, 1, mode, KILN__GATHER_ALONG, file, line);
+    return take_along(x, indices, axis, mode, KILN__GATHER_ALONG, file, line);
 }
