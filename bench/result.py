@@ -57,16 +57,25 @@ def add_peer(fields, key, arguments, environment):
     """Run a peer in a process of its own, and give its figures to the rows under `key`.
 
     The process is this Python with `arguments`. It prints an object with its version, then one with
-    `case` and `value` for each row that it can do; what it prints on the other stream is told.
+    `case` and `value` for each row that it can do; what it prints on the other stream is told. A
+    peer that takes longer than KILN_PEER_SECONDS is stopped, and keeps the rows that it has done.
     """
-    done = subprocess.run([sys.executable, *arguments], env={**os.environ, **environment},
-                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    lines = [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+    seconds = float(os.environ.get("KILN_PEER_SECONDS", 0)) or None
+    try:
+        done = subprocess.run([sys.executable, *arguments], env={**os.environ, **environment},
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=seconds)
+    except subprocess.TimeoutExpired as late:
+        print(f"{key} was stopped after {seconds:g} s")
+        done = late
+    output, errors = ((text or b"").decode() for text in (done.stdout, done.stderr))
+    # The last line of a stopped peer may be cut.
+    lines = [json.loads(line) for line in output.splitlines()
+             if line.startswith("{") and line.endswith("}")]
     if not lines:
-        reason = done.stderr.strip().splitlines()
+        reason = errors.strip().splitlines()
         print(f"{key} is left out: {reason[-1] if reason else 'no output'}")
         return
-    for line in done.stderr.splitlines():
+    for line in errors.splitlines():
         if " cannot do " in line:
             print(line)
     fields.setdefault("peers", {})[key] = lines[0]["version"]
