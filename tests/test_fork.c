@@ -325,6 +325,7 @@ static const kiln_raw_call_options one_thread = {
     A(kiln_linalg_lstsq, (o.x, o.x, -1, NULL, &t.array, &err))                                     \
     A(kiln_linalg_eig, (o.x, NULL, &t.array, &t.second, &err))                                     \
     A(kiln_linalg_eigvals, (o.x, NULL, &t.array, &err))                                            \
+    A(kiln_linalg_lu, (o.x, NULL, &t.third, &t.array, &t.second, &err))                            \
     A(kiln_linalg_lu_factor, (o.x, NULL, &t.array, &t.second, &err))                               \
     A(kiln_linalg_lu_solve, (o.x, o.x, o.x, NULL, &t.array, &err))                                 \
     A(kiln_linalg_cho_solve, (o.x, o.x, NULL, &t.array, &err))                                     \

@@ -122,6 +122,8 @@ static void test_graph_linalg__text(void **state)
         "l = cholesky(a @ transpose(a, (0, 2, 1))); "
         "max(abs(l @ transpose(l, (0, 2, 1)) - a @ transpose(a, (0, 2, 1))))",
         "sign, log = slogdet(a); max(abs(sign * exp(log) / det(a) - 1))",
+        "p, l, u = lu(b); max(abs(p @ (l @ u) - b))",
+        "f, places = lu_factor(a); p, l, u = lu(a); max(abs(triu(f) - u)) + sum(places < 0)",
         "max(abs(pinv(b) @ b - eye[:2, :2]))",
         "max(abs(lstsq(a, b) - solve(a, b)))",
         "u, s, vh = svd(a); max(abs(svdvals(a) - s))",

@@ -244,6 +244,110 @@ static void test_norms__lu_factors_are_scipys(void **state)
         kiln_array_release(all[k]);
 }
 
+/* Elements of matrix `nth` of a stack. */
+static double complex at(kiln_dtype dtype, const void *data, int64_t nth, int64_t rows,
+                         int64_t columns, int64_t i, int64_t j)
+{
+    return value_at(dtype, data, (nth * rows + i) * columns + j);
+}
+
+/* P has one 1 in each row and column and no other number, L and U are triangles, L with ones, and |L| <= 1; a = P L U,
+ * or L U where p is NULL, whose L has the same rows. */
+static void check_lu(test_env *t, kiln_dtype dtype, int64_t m, int64_t n)
+{
+    const int64_t k = m < n ? m : n, shape[] = {2, m, n};
+    const double tolerance = 64 * epsilon_of(dtype) * 40 * (double)(m + n);
+    kiln_array *a = make(t, dtype, 3, shape, 1), *p = NULL, *l = NULL, *u = NULL;
+    kiln_array *mixed = NULL, *same = NULL;
+
+    OK(t, kiln_linalg_lu(a, NULL, &p, &l, &u, &t->err));
+    OK(t, kiln_linalg_lu(a, NULL, NULL, &mixed, &same, &t->err));
+    const kiln_dtype real = kiln_array_dtype(p);
+    assert_int_equal(real, epsilon_of(dtype) > 1e-10 ? KILN_FLOAT32 : KILN_FLOAT64);
+    void *const as = elements(t, a), *const ps = elements(t, p), *const ls = elements(t, l),
+                *const us = elements(t, u), *const xs = elements(t, mixed),
+                *const ss = elements(t, same);
+    for (int64_t nth = 0; nth < 2; nth++)
+        for (int64_t i = 0; i < m; i++) {
+            int64_t ones = 0, row = 0;
+            for (int64_t j = 0; j < m; j++) {
+                const double complex v = at(real, ps, nth, m, m, i, j);
+                assert_true(v == 0 || v == 1);
+                ones += v == 1;
+                row = v == 1 ? j : row;
+            }
+            assert_int_equal(ones, 1);
+            for (int64_t j = 0; j < k; j++) {
+                const double complex v = at(dtype, ls, nth, m, k, i, j);
+                assert_true(j < i ? cabs(v) <= 1.5 : v == (i == j));
+                assert_true(at(dtype, xs, nth, m, k, i, j) == at(dtype, ls, nth, m, k, row, j));
+            }
+            for (int64_t j = 0; j < n; j++) {
+                double complex sum = 0;
+                for (int64_t e = 0; e < k; e++)
+                    sum += at(dtype, ls, nth, m, k, row, e) * at(dtype, us, nth, k, n, e, j);
+                CHECK(cabs(sum - at(dtype, as, nth, m, n, i, j)) <= tolerance,
+                      "lu of %lld x %lld, %s: element %lld, %lld of matrix %lld", (long long)m,
+                      (long long)n, kiln_dtype_name(dtype), (long long)i, (long long)j,
+                      (long long)nth);
+                if (i < k) {
+                    assert_true(j >= i || at(dtype, us, nth, k, n, i, j) == 0);
+                    assert_true(at(dtype, us, nth, k, n, i, j) == at(dtype, ss, nth, k, n, i, j));
+                }
+            }
+        }
+    kiln_array *const all[] = {a, p, l, u, mixed, same};
+    void *const data[] = {as, ps, ls, us, xs, ss};
+    for (size_t e = 0; e < COUNT(all); e++) {
+        kiln_array_release(all[e]);
+        free(data[e]);
+    }
+}
+
+static void test_norms__gives_lu_factors_as_matrices(void **state)
+{
+    static const int64_t shapes[][2] = {{1, 1}, {5, 5},   {7, 4},   {4, 7},   {1, 6},
+                                        {6, 1}, {31, 32}, {40, 35}, {50, 60}, {60, 50}};
+    test_env *t = *state;
+
+    for (size_t k = 0; k < COUNT(shapes); k++) {
+        check_lu(t, KILN_FLOAT64, shapes[k][0], shapes[k][1]);
+        check_lu(t, k % 2 == 0 ? KILN_FLOAT32 : KILN_COMPLEX128, shapes[k][0], shapes[k][1]);
+    }
+}
+
+/* scipy.linalg.lu(np.array([[2, 5, 8, 7], [5, 2, 2, 8], [7, 5, 6, 6], [5, 4, 4, 8]])), of its documentation: the rows of
+ * `a` come in the order 2, 0, 3, 1. And of matrices without elements. */
+static void test_norms__lu_is_scipys(void **state)
+{
+    static const int32_t data[] = {2, 5, 8, 7, 5, 2, 2, 8, 7, 5, 6, 6, 5, 4, 4, 8};
+    static const double places[] = {0, 1, 0, 0, 0, 0, 0, 1, 1, 0, 0, 0, 0, 0, 1, 0};
+    test_env *t = *state;
+    kiln_array *a = NULL, *p = NULL, *l = NULL, *u = NULL, *none = NULL;
+    double got[16];
+
+    OK(t, kiln_array_from_host(t->ctx, KILN_INT32, 2, (const int64_t[]){4, 4}, data, NULL, &a,
+                               &t->err));
+    OK(t, kiln_linalg_lu(a, NULL, &p, &l, &u, &t->err));
+    OK(t, kiln_array_to_host(p, got, sizeof got, NULL, &t->err));
+    assert_memory_equal(got, places, sizeof got);
+    FAILS(t, KILN_ERR_NULL, kiln_linalg_lu(a, NULL, &p, NULL, &u, &t->err), "`l_out`");
+    FAILS(t, KILN_ERR_NULL, kiln_linalg_lu(a, NULL, &p, &l, NULL, &t->err), "`out`");
+    FAILS(t, KILN_ERR_ARGUMENT, kiln_linalg_lu(a, NULL, &p, &p, &u, &t->err), "one address");
+    kiln_array *const made[] = {p, l, u};
+    for (size_t k = 0; k < COUNT(made); k++)
+        kiln_array_release(made[k]);
+    p = l = u = NULL;
+    OK(t, kiln_array_zeros(t->ctx, KILN_FLOAT32, 3, (const int64_t[]){2, 3, 0}, &none, &t->err));
+    OK(t, kiln_linalg_lu(none, NULL, &p, &l, &u, &t->err));
+    assert_int_equal(kiln_array_size(p), 18);
+    assert_int_equal(kiln_array_shape(l)[1], 3);
+    assert_int_equal(kiln_array_size(u), 0);
+    kiln_array *const all[] = {a, p, l, u, none};
+    for (size_t k = 0; k < COUNT(all); k++)
+        kiln_array_release(all[k]);
+}
+
 /* ---- eigenvalues of any matrices ------------------------------------------------------------- */
 
 static void test_norms__finds_eigenvalues_of_any_matrix(void **state)
@@ -362,7 +466,7 @@ static void test_norms__refuses_arguments(void **state)
           kiln_linalg_norm(a, (kiln_norm)9, 0, NULL, false, NULL, &y, &t->err), "norm 9");
     FAILS(t, KILN_ERR_SHAPE, kiln_linalg_cond(a, KILN_NORM_ORDER, 1, NULL, &y, &t->err), "(2, 3)");
     FAILS(t, KILN_ERR_SHAPE, kiln_linalg_expm(a, NULL, &y, &t->err), "expm", "(2, 3)");
-    FAILS(t, KILN_ERR_SHAPE, kiln_linalg_lu_factor(a, NULL, &y, &half, &t->err), "(2, 3)");
+    FAILS(t, KILN_ERR_SHAPE, kiln_linalg_lu_solve(a, a, a, NULL, &y, &t->err), "(2, 3)");
     FAILS(t, KILN_ERR_SHAPE, kiln_linalg_eig(a, NULL, &y, &half, &t->err), "eig", "(2, 3)");
     FAILS(t, KILN_ERR_SHAPE, kiln_linalg_tensorinv(cube, 1, NULL, &y, &t->err), "2 elements", "12");
     FAILS(t, KILN_ERR_ARGUMENT, kiln_linalg_tensorinv(cube, 0, NULL, &y, &t->err), "`split`");
@@ -412,6 +516,8 @@ int main(int argc, char **argv)
         TEST(test_norms__knows_singular_matrices),
         TEST(test_norms__keeps_factors_for_later),
         TEST(test_norms__lu_factors_are_scipys),
+        TEST(test_norms__gives_lu_factors_as_matrices),
+        TEST(test_norms__lu_is_scipys),
         TEST(test_norms__finds_eigenvalues_of_any_matrix),
         TEST(test_norms__solves_equations_of_tensors),
         TEST(test_norms__refuses_arguments),

@@ -28,6 +28,7 @@ static const kiln__small_variant variants[] = {
     {KILN__SMALL_LU, KILN_FLOAT32, 0, 32, 32, 1, 0, 0},
     {KILN__SMALL_LU, KILN_FLOAT32, 1, 16, 16, 16, 0, 0},
     {KILN__SMALL_LU, KILN_FLOAT64, 2, 7, 7, 1, 0, 0},
+    {KILN__SMALL_LU, KILN_FLOAT32, 2, 30, 9, 1, 0, 0},
     {KILN__SMALL_LU, KILN_FLOAT32, 3, 5, 5, 3, 0, 0},
     {KILN__SMALL_LU, KILN_FLOAT64, 4, 16, 16, 2, 1, 0},
     {KILN__SMALL_QR, KILN_FLOAT32, 0, 16, 16, 1, 0, 0},

@@ -344,14 +344,25 @@ KILN_API KILN_NODISCARD kiln_status kiln_linalg_eigvals(const kiln_array *a,
                                                         const kiln_linalg_options *opts,
                                                         kiln_array **out, kiln_error *err);
 
+/**
+ * SciPy's `linalg.lu`: a = P L U with a permutation P (..., m, m) of the real dtype, L (..., m, k), whose
+ * diagonal is 1, and upper triangular U (..., k, n), k = min(m, n). Singular matrices are no failure.
+ *
+ * @param p_out  NULL: the rows of L are permuted instead, so that a = L U: SciPy's `permute_l=True`.
+ */
+KILN_API KILN_NODISCARD kiln_status kiln_linalg_lu(const kiln_array *a,
+                                                   const kiln_linalg_options *opts,
+                                                   kiln_array **p_out, kiln_array **l_out,
+                                                   kiln_array **u_out, kiln_error *err);
+
 /* ---- factors for later -------------------------------------------------------------------- */
 
 /**
- * SciPy's `linalg.lu_factor` of square matrices: L without its diagonal of ones below the diagonal, U in and
- * above it, and for each row k, in order, the row that it was exchanged with, counted from 0. The factors of
- * a singular matrix have a zero in the diagonal, and are no failure.
+ * SciPy's `linalg.lu_factor` of matrices of any shape: L without its diagonal of ones below the diagonal, U in
+ * and above it, and for each of the first k rows, in order, the row that it was exchanged with, counted from 0.
+ * The factors of a singular matrix have a zero in the diagonal, and are no failure.
  *
- * @param pivots_out  int64, (..., n).
+ * @param pivots_out  int64, (..., k), k = min(m, n).
  */
 KILN_API KILN_NODISCARD kiln_status kiln_linalg_lu_factor(const kiln_array *a,
                                                           const kiln_linalg_options *opts,

@@ -109,6 +109,23 @@ def solve_triangular(a, b, /, *, upper=False):
     return _call("solve_triangular", *_together(a, b), upper=upper)
 
 
+def lu(a, /, *, permute_l=False):
+    """SciPy's lu: P, L and U with a = P L U, or P L and U."""
+    return _call("permuted_lu" if permute_l else "lu", _floating(a))
+
+
+def lu_factor(a, /):
+    """SciPy's lu_factor: L and U in one array, and the row that each row was exchanged with."""
+    return _call("lu_factor", _floating(a))
+
+
+def lu_solve(lu_and_piv, b, /):
+    """SciPy's lu_solve: x of a x = b from what lu_factor() gave."""
+    factors, pivots = lu_and_piv
+    factors, b = _together(factors, b)
+    return _call("lu_solve", factors, asarray(pivots), b)
+
+
 def lstsq(a, b, /, *, rcond=0.0):
     """The shortest x that minimises |a x - b|; only x, where NumPy gives more."""
     return _call("lstsq", *_together(a, b), number=rcond)

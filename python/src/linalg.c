@@ -14,7 +14,7 @@ enum { OUTPUTS_MAX = 3 };
 
 /* What a function is given. */
 typedef struct inputs {
-    const kiln_array *array[2];
+    const kiln_array *array[3];
     const kiln_array **all;
     size_t count;
     double number;
@@ -52,6 +52,10 @@ typedef kiln_status compute(const inputs *in, kiln_array **out, kiln_error *err)
     NAME(qr, kiln_linalg_qr, 1, 2, (A, &in->solver, &out[0], &out[1], err))                        \
     NAME(eigh, kiln_linalg_eigh, 1, 2, (A, &in->solver, &out[0], &out[1], err))                    \
     NAME(eigvalsh, kiln_linalg_eigvalsh, 1, 1, (A, &in->solver, out, err))                         \
+    NAME(lu, kiln_linalg_lu, 1, 3, (A, &in->solver, &out[0], &out[1], &out[2], err))               \
+    NAME(permuted_lu, kiln_linalg_lu, 1, 2, (A, &in->solver, NULL, &out[0], &out[1], err))         \
+    NAME(lu_factor, kiln_linalg_lu_factor, 1, 2, (A, &in->solver, &out[0], &out[1], err))          \
+    NAME(lu_solve, kiln_linalg_lu_solve, 3, 1, (A, B, in->array[2], &in->solver, out, err))        \
     NAME(svd, kiln_linalg_svd, 1, 3, (A, &in->solver, &out[0], &out[1], &out[2], err))             \
     NAME(svdvals, kiln_linalg_svdvals, 1, 1, (A, &in->solver, out, err))                           \
     NAME(pinv, kiln_linalg_pinv, 1, 1, (A, in->number, &in->solver, out, err))                     \
@@ -171,8 +175,8 @@ PyObject *kilnpy_linalg(PyObject *self, PyObject *args)
         goto done;
     Py_BEGIN_ALLOW_THREADS /* The caller holds the arrays. */
         status = f->run(&in, made, &err);
-    Py_END_ALLOW_THREADS
-    result = status == KILN_OK ? give_all(made, f->outputs) : kilnpy_raise(&err);
+    Py_END_ALLOW_THREADS result =
+        status == KILN_OK ? give_all(made, f->outputs) : kilnpy_raise(&err);
 
 done:
     PyMem_Free(in.all);
@@ -206,9 +210,8 @@ PyObject *kilnpy_scan(PyObject *self, PyObject *args)
     flags = (exclusive ? KILN_SCAN_EXCLUSIVE : 0U) | (reverse ? KILN_SCAN_REVERSE : 0U);
     if (out != Py_None)
         made = ((array_object *)out)->array;
-    Py_BEGIN_ALLOW_THREADS status =
-        kiln_array_scan((kiln_scan_op)op, ((array_object *)array)->array, given ? &axes : NULL,
-                        flags, &made, &err);
+    Py_BEGIN_ALLOW_THREADS status = kiln_array_scan(
+        (kiln_scan_op)op, ((array_object *)array)->array, given ? &axes : NULL, flags, &made, &err);
     Py_END_ALLOW_THREADS if (status != KILN_OK) return kilnpy_raise(&err);
     return out != Py_None ? Py_NewRef(out) : kilnpy_array_new(made);
 }

@@ -166,8 +166,16 @@ class Cases(unittest.TestCase):
             np.testing.assert_allclose(q @ r, a, atol=1e-12)
             w, v = map(np.asarray, kiln.linalg.eigh(ours(hermitian)))
             np.testing.assert_allclose(hermitian @ v, v * w[..., None, :], atol=1e-9)
+            right = a[..., :2]
+            np.testing.assert_allclose(
+                a @ np.asarray(kiln.linalg.lu_solve(kiln.linalg.lu_factor(ours(a)), ours(right))), right, atol=1e-12)
             for part in (a, a[..., :2]):
                 k = part.shape[-1]
+                p, l, u = map(np.asarray, kiln.linalg.lu(ours(part)))
+                mixed, _ = map(np.asarray, kiln.linalg.lu(ours(part), permute_l=True))
+                np.testing.assert_allclose(p @ (l @ u), part, atol=1e-12)
+                np.testing.assert_allclose(mixed, p @ l, atol=1e-15)
+                self.assertTrue((u == np.triu(u)).all() and (l == np.tril(l)).all())
                 q, r = map(np.asarray, kiln.linalg.qr(ours(part), mode="complete"))
                 self.assertEqual(q.shape[-1], part.shape[-2])
                 np.testing.assert_allclose(q @ r, part, atol=1e-12)

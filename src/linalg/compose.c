@@ -1,6 +1,6 @@
 /*
- * compose.c - functions made of factorisations and products: pseudo-inverses, least squares, equations of tensors,
- * exponentials.
+ * compose.c - functions made of factorisations and products: pseudo-inverses, least squares, LU factors as matrices,
+ * equations of tensors, exponentials.
  */
 #include <float.h>
 #include <math.h>
@@ -106,6 +106,99 @@ kiln_status kiln_linalg_lstsq(const kiln_array *a, const kiln_array *b, double r
     KILN_CHECK(kiln__steps_begin(&w, "lstsq", a, true, b, out, opts, err));
     const kiln_status status = lstsq(&w, a, b, rcond, err);
     return kiln__steps_end(&w, status, status == KILN_OK ? kiln__steps_last(&w) : NULL, out, err);
+}
+
+/* ---- LU factors as matrices ------------------------------------------------------------------ */
+
+/* L or U, from the matrices in which lu_factor() keeps both. */
+static kiln_status take_triangle(kiln__steps *w, kiln__piece piece, const kiln_array *both,
+                                 int axis, int64_t extent, kiln_error *err)
+{
+    kiln_array **const part = kiln__steps_new(w);
+    KILN_CHECK(kiln_array_slice(both, axis, 0, extent, 1, part, err));
+    const int64_t *const ends = (*part)->shape + (*part)->rank - 2;
+    return run_piece(w, piece, &(kiln__piece_arguments){.x = *part, .m = ends[0], .n = ends[1]},
+                     *part, err);
+}
+
+/* What the exchanges of lu_factor() make of the numbers of m rows: int64, (..., m). */
+static kiln_status follow_exchanges(kiln__steps *w, kiln__piece piece, const kiln_array *pivots,
+                                    int64_t m, kiln_error *err)
+{
+    int64_t shape[KILN_RANK_MAX];
+    const int last = pivots->rank - 1;
+
+    memcpy(shape, pivots->shape, (size_t)last * sizeof shape[0]);
+    shape[last] = m;
+    KILN_CHECK(make_like(w, pivots, pivots->rank, shape, err));
+    return kiln__piece_run(
+        piece, &(kiln__piece_arguments){.places = pivots, .m = m, .n = pivots->shape[last]},
+        kiln__steps_last(w), w->stream, err);
+}
+
+/* P, with a 1 in the row of `a` that each row of L U is. */
+static kiln_status permutation(kiln__steps *w, const kiln_array *lu, const kiln_array *pivots,
+                               kiln_error *err)
+{
+    const int64_t m = lu->shape[lu->rank - 2];
+    const bool narrow = lu->dtype == KILN_FLOAT32 || lu->dtype == KILN_COMPLEX64;
+    int64_t shape[KILN_RANK_MAX];
+
+    KILN_CHECK(follow_exchanges(w, KILN__PIECE_ROW_OF, pivots, m, err));
+    KILN_CHECK(kiln_array_newaxis(kiln__steps_last(w), -2, kiln__steps_new(w), err));
+    const kiln_array *const rows = kiln__steps_last(w);
+    memcpy(shape, lu->shape, (size_t)lu->rank * sizeof shape[0]);
+    shape[lu->rank - 1] = m;
+    KILN_CHECK(kiln__array_new(w->ctx, narrow ? KILN_FLOAT32 : KILN_FLOAT64, lu->rank, shape, NULL,
+                               w->stream, kiln__steps_new(w), err));
+    return kiln__piece_run(KILN__PIECE_ONE_HOT,
+                           &(kiln__piece_arguments){.places = rows, .m = m, .n = m},
+                           kiln__steps_last(w), w->stream, err);
+}
+
+/* P, if it is asked for, L and U of one call; without P the rows of L are in the order of those of `a`. */
+static kiln_status lu(kiln__steps *w, const kiln_array *a, bool with_p,
+                      const kiln_array *results[3], kiln_error *err)
+{
+    kiln_array **const both = kiln__steps_new(w), **const pivots = kiln__steps_new(w);
+    KILN_CHECK(kiln_linalg_lu_factor(a, &w->o, both, pivots, err));
+    const int64_t count = (*pivots)->shape[(*pivots)->rank - 1];
+    const int64_t m = (*both)->shape[(*both)->rank - 2];
+
+    KILN_CHECK(take_triangle(w, KILN__PIECE_UPPER, *both, -2, count, err));
+    results[2] = kiln__steps_last(w);
+    KILN_CHECK(take_triangle(w, KILN__PIECE_UNIT, *both, -1, count, err));
+    results[1] = kiln__steps_last(w);
+    if (with_p) {
+        KILN_CHECK(permutation(w, *both, *pivots, err));
+        results[0] = kiln__steps_last(w);
+        return KILN_OK;
+    }
+    KILN_CHECK(follow_exchanges(w, KILN__PIECE_PLACE_OF, *pivots, m, err));
+    const kiln__piece_arguments rows = {
+        .x = results[1], .places = kiln__steps_last(w), .m = m, .n = count};
+    KILN_CHECK(run_piece(w, KILN__PIECE_ROWS, &rows, results[1], err));
+    results[1] = kiln__steps_last(w);
+    return KILN_OK;
+}
+
+kiln_status kiln_linalg_lu(const kiln_array *a, const kiln_linalg_options *opts, kiln_array **p_out,
+                           kiln_array **l_out, kiln_array **u_out, kiln_error *err)
+{
+    kiln_array **const outs[] = {p_out, l_out, u_out};
+    const kiln_array *results[] = {NULL, NULL, NULL};
+    kiln__steps w;
+    KILN_CHECK(kiln__steps_begin(&w, "lu", a, false, NULL, u_out, opts, err));
+    if (l_out == NULL || l_out == u_out || l_out == p_out || p_out == u_out)
+        return kiln__fail(err, l_out == NULL ? KILN_ERR_NULL : KILN_ERR_ARGUMENT, "lu: %s",
+                          l_out == NULL ? "`l_out` is NULL"
+                                        : "two results are to be stored at one address");
+    kiln_status status = lu(&w, a, p_out != NULL, results, err);
+    for (int k = 0; k < 3; k++)
+        if (status == KILN_OK && results[k] != NULL)
+            status = kiln__tensor_deliver("lu", kiln_array_retain((kiln_array *)results[k]),
+                                          w.stream, outs[k], err);
+    return kiln__steps_drop(&w, status);
 }
 
 /* ---- equations by factors -------------------------------------------------------------------- */

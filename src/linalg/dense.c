@@ -14,7 +14,7 @@
 enum { SMALL = 48, SWEEPS_MAX = 60 };
 
 typedef struct routines {
-    int64_t (*lu)(int64_t n, void *a, int32_t *pivots);
+    int64_t (*lu)(int64_t m, int64_t n, void *a, int32_t *pivots);
     void (*lu_solve)(int64_t n, int64_t columns, const void *lu, const int32_t *pivots, void *b);
     void (*lu_det)(int64_t n, const void *lu, const int32_t *pivots, void *sign, void *log,
                    void *det);
@@ -119,15 +119,15 @@ bool kiln__dense_is_small(int64_t n)
     return lapack_for(n, 1) == NULL;
 }
 
-int64_t kiln__dense_lu(kiln_dtype dtype, int64_t n, void *a, int32_t *pivots)
+int64_t kiln__dense_lu(kiln_dtype dtype, int64_t m, int64_t n, void *a, int32_t *pivots)
 {
-    const kiln__lapack *lapack = lapack_for(n, 1);
-    const int32_t size = (int32_t)n;
+    const kiln__lapack *lapack = lapack_for(m < n ? m : n, m > n ? m : n);
+    const int32_t rows = (int32_t)m, columns = (int32_t)n;
     int32_t info = 0;
 
     if (lapack == NULL)
-        return own_of(dtype)->lu(n, a, pivots);
-    lapack->getrf[kiln__blas_dtype(dtype)](&size, &size, a, &size, pivots, &info);
+        return own_of(dtype)->lu(m, n, a, pivots);
+    lapack->getrf[kiln__blas_dtype(dtype)](&rows, &columns, a, &rows, pivots, &info);
     return info;
 }
 

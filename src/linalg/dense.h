@@ -17,8 +17,8 @@ bool kiln__dense_takes(kiln_dtype dtype);
 /* Whether a matrix of n rows is for kiln's own loops, which threads may run at once. */
 bool kiln__dense_is_small(int64_t n);
 
-/* a = P L U in place. The first pivot that is 0, counted from 1; 0 where all is well. */
-int64_t kiln__dense_lu(kiln_dtype dtype, int64_t n, void *a, int32_t *pivots);
+/* a = P L U in place, of m x n; min(m, n) pivots. The first pivot that is 0, counted from 1; 0 where all is well. */
+int64_t kiln__dense_lu(kiln_dtype dtype, int64_t m, int64_t n, void *a, int32_t *pivots);
 
 /* b = inverse(P L U) b; `columns` of them. */
 void kiln__dense_lu_solve(kiln_dtype dtype, int64_t n, int64_t columns, const void *lu,

@@ -11,15 +11,15 @@
  * matrices that do not fit a cache.
  */
 
-static int64_t NAME(lu)(int64_t n, void *matrix, int32_t *pivots)
+static int64_t NAME(lu)(int64_t m, int64_t n, void *matrix, int32_t *pivots)
 {
     T *a = matrix;
     int64_t info = 0;
 
-    for (int64_t k = 0; k < n; k++) {
-        T *column = a + k * n;
+    for (int64_t k = 0; k < m && k < n; k++) {
+        T *column = a + k * m;
         int64_t best = k;
-        for (int64_t i = k + 1; i < n; i++)
+        for (int64_t i = k + 1; i < m; i++)
             if (SIZE(column[i]) > SIZE(column[best]))
                 best = i;
         pivots[k] = (int32_t)(best + 1);
@@ -28,16 +28,16 @@ static int64_t NAME(lu)(int64_t n, void *matrix, int32_t *pivots)
             continue;
         }
         for (int64_t j = 0; j < n && best != k; j++) {
-            const T other = a[j * n + k];
-            a[j * n + k] = a[j * n + best];
-            a[j * n + best] = other;
+            const T other = a[j * m + k];
+            a[j * m + k] = a[j * m + best];
+            a[j * m + best] = other;
         }
-        for (int64_t i = k + 1; i < n; i++)
+        for (int64_t i = k + 1; i < m; i++)
             column[i] /= column[k];
         for (int64_t j = k + 1; j < n; j++) {
-            const T factor = a[j * n + k];
-            for (int64_t i = k + 1; i < n; i++)
-                a[j * n + i] -= factor * column[i];
+            const T factor = a[j * m + k];
+            for (int64_t i = k + 1; i < m; i++)
+                a[j * m + i] -= factor * column[i];
         }
     }
     return info;

@@ -20,6 +20,11 @@ static bool suits_batches(const kiln__solver_gpu *g, int64_t columns)
 
 /* ---- LU -------------------------------------------------------------------------------------- */
 
+static int64_t pivot_count(const kiln__solver_gpu *g)
+{
+    return g->s->m < g->s->n ? g->s->m : g->s->n;
+}
+
 static kiln_status lu_batched(kiln__solver_gpu *g, kiln_error *err)
 {
     const int n = (int)g->s->n;
@@ -41,18 +46,18 @@ done:
 
 static kiln_status lu_each(kiln__solver_gpu *g, kiln_error *err)
 {
-    const int64_t n = g->s->n;
+    const int64_t m = g->s->m, n = g->s->n;
     size_t device_bytes = 0, host_bytes = 0;
     KILN_CHECK(kiln__gpu_check(g, "cusolverDnXgetrf_bufferSize",
-                               g->lib->getrf_room(g->handle, g->params, n, n, g->type, g->a->data,
-                                                  n, g->type, &device_bytes, &host_bytes),
+                               g->lib->getrf_room(g->handle, g->params, m, n, g->type, g->a->data,
+                                                  m, g->type, &device_bytes, &host_bytes),
                                err));
     KILN_CHECK(kiln__gpu_room(g, device_bytes, host_bytes, err));
     for (int64_t nth = 0; nth < g->matrices; nth++) {
         char *a = kiln__gpu_at(g->a, nth, g->a_bytes),
-             *pivots = kiln__gpu_at(g->pivots, nth, n * 8);
+             *pivots = kiln__gpu_at(g->pivots, nth, pivot_count(g) * 8);
         const int result = g->lib->getrf(
-            g->handle, g->params, n, n, g->type, a, n, (int64_t *)(void *)pivots, g->type,
+            g->handle, g->params, m, n, g->type, a, m, (int64_t *)(void *)pivots, g->type,
             g->work->address, device_bytes, g->host_work, host_bytes, kiln__gpu_info(g, nth));
         KILN_CHECK(kiln__gpu_check(g, "cusolverDnXgetrf", result, err));
     }
@@ -62,8 +67,9 @@ static kiln_status lu_each(kiln__solver_gpu *g, kiln_error *err)
 /* The factors by rows. */
 static kiln_status lu_small(kiln__solver_gpu *g, kiln_error *err)
 {
-    KILN_CHECK(kiln__gpu_new(g, NULL, g->s->dtype, g->s->n, g->s->n, KILN__GPU_ROWS, &g->a, err));
-    KILN_CHECK(kiln__gpu_new(g, NULL, KILN_INT64, g->s->n, -1, KILN__GPU_ROWS, &g->pivots, err));
+    KILN_CHECK(kiln__gpu_new(g, NULL, g->s->dtype, g->s->m, g->s->n, KILN__GPU_ROWS, &g->a, err));
+    KILN_CHECK(
+        kiln__gpu_new(g, NULL, KILN_INT64, pivot_count(g), -1, KILN__GPU_ROWS, &g->pivots, err));
     const kiln__small_results results = {.y = g->a};
     return kiln__small_run(g, KILN__SMALL_LU, 2, false, &results, err);
 }
@@ -72,9 +78,10 @@ static kiln_status lu_small(kiln__solver_gpu *g, kiln_error *err)
 static kiln_status factorise_lu(kiln__solver_gpu *g, int64_t columns, kiln_error *err)
 {
     /* The batched substitution takes one matrix for each right side, and the other one pivots of 64 bits. */
-    g->batched = suits_batches(g, columns) && g->matrices == g->s->layout.count;
+    g->batched = suits_batches(g, columns) && g->matrices == g->s->layout.count &&
+                 g->s->m == g->s->n; /* the batched routine takes square matrices */
     KILN_CHECK(kiln__gpu_take_matrices(g, KILN__GPU_COLUMNS, err));
-    KILN_CHECK(kiln__gpu_new(g, g->a, g->batched ? KILN_INT32 : KILN_INT64, g->s->n, -1,
+    KILN_CHECK(kiln__gpu_new(g, g->a, g->batched ? KILN_INT32 : KILN_INT64, pivot_count(g), -1,
                              KILN__GPU_ROWS, &g->pivots, err));
     if (kiln__gpu_is_empty(g))
         return KILN_OK;
@@ -167,8 +174,8 @@ kiln_status kiln__cuda_lu(kiln__solver_gpu *g, kiln_error *err)
     g->info = NULL;
     s->result[0].array = g->a;
     g->a = NULL;
-    KILN_CHECK(
-        kiln__gpu_new(g, NULL, KILN_INT64, s->n, -1, KILN__GPU_ROWS, &s->result[1].array, err));
+    KILN_CHECK(kiln__gpu_new(g, NULL, KILN_INT64, pivot_count(g), -1, KILN__GPU_ROWS,
+                             &s->result[1].array, err));
     return kiln__piece_run(KILN__PIECE_SHIFT,
                            &(kiln__piece_arguments){.places = g->pivots, .m = -1},
                            s->result[1].array, s->stream, err);

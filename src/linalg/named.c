@@ -23,6 +23,14 @@ static void shape_eigen(kiln__solver *s)
     kiln__solver_shape(s, 1, s->n, s->n, KILN__SOLVER_COMPLEX);
 }
 
+static void shape_lu(kiln__solver *s)
+{
+    const int64_t count = s->m < s->n ? s->m : s->n;
+    kiln__solver_shape(s, 0, s->m, s->m, KILN__SOLVER_REAL);
+    kiln__solver_shape(s, 1, s->m, count, KILN__SOLVER_SAME);
+    kiln__solver_shape(s, 2, count, s->n, KILN__SOLVER_SAME);
+}
+
 static void shape_rank(kiln__solver *s)
 {
     kiln__solver_shape(s, 0, -1, -1, KILN__SOLVER_PLACES);
@@ -58,6 +66,12 @@ static kiln_status run_eigvals(const kiln_array *const *in, const kiln_linalg_op
     return kiln_linalg_eigvals(in[0], o, outs, err);
 }
 
+static kiln_status run_lu(const kiln_array *const *in, const kiln_linalg_options *o,
+                          kiln_array **outs, kiln_error *err)
+{
+    return kiln_linalg_lu(in[0], o, &outs[0], &outs[1], &outs[2], err);
+}
+
 static kiln_status run_expm(const kiln_array *const *in, const kiln_linalg_options *o,
                             kiln_array **outs, kiln_error *err)
 {
@@ -82,6 +96,7 @@ static const kiln__solver_task
                   .result_count = 1,
                   .shape = shape_solution},
     pinv_task = {.name = "pinv", .result_count = 1, .shape = shape_transpose},
+    lu_task = {.name = "lu", .result_count = 3, .shape = shape_lu},
     eig_task = {.name = "eig", .square = true, .result_count = 2, .shape = shape_eigen},
     eigvals_task = {.name = "eigvals", .square = true, .result_count = 1, .shape = shape_eigen},
     expm_task = {.name = "expm", .square = true, .result_count = 1, .shape = shape_transpose},
@@ -105,6 +120,8 @@ static const struct {
     [KILN__LINALG_slogdet] = {&kiln__slogdet_task, NULL},
     [KILN__LINALG_cholesky] = {&kiln__cholesky_task, NULL},
     [KILN__LINALG_qr] = {&kiln__qr_task, NULL},
+    [KILN__LINALG_lu] = {&lu_task, run_lu},
+    [KILN__LINALG_lu_factor] = {&kiln__lu_factor_task, NULL},
     [KILN__LINALG_svd] = {&kiln__svd_task, NULL},
     [KILN__LINALG_svdvals] = {&kiln__svdvals_task, NULL},
     [KILN__LINALG_eigh] = {&kiln__eigh_task, NULL},

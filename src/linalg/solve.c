@@ -29,7 +29,7 @@ static int64_t run_solve(const kiln__solver *s, int64_t nth, const kiln__solver_
 {
     kiln__solver_gather(s, &s->layout.a, nth, s->n, s->n, w->buffer[0]);
     kiln__solver_gather(s, &s->layout.b, nth, s->n, right_columns(s), w->buffer[1]);
-    const int64_t info = kiln__dense_lu(s->dtype, s->n, w->buffer[0], w->pivots);
+    const int64_t info = kiln__dense_lu(s->dtype, s->n, s->n, w->buffer[0], w->pivots);
     if (info != 0)
         return info;
     kiln__dense_lu_solve(s->dtype, s->n, right_columns(s), w->buffer[0], w->pivots, w->buffer[1]);
@@ -51,7 +51,7 @@ static int64_t run_triangular(const kiln__solver *s, int64_t nth, const kiln__so
 static int64_t run_inv(const kiln__solver *s, int64_t nth, const kiln__solver_work *w)
 {
     kiln__solver_gather(s, &s->layout.a, nth, s->n, s->n, w->buffer[0]);
-    const int64_t info = kiln__dense_lu(s->dtype, s->n, w->buffer[0], w->pivots);
+    const int64_t info = kiln__dense_lu(s->dtype, s->n, s->n, w->buffer[0], w->pivots);
     if (info != 0)
         return info;
     kiln__dense_identity(s->dtype, s->n, w->buffer[1]);
@@ -66,7 +66,7 @@ static int64_t run_det(const kiln__solver *s, int64_t nth, const kiln__solver_wo
     double sign[2], log, det[2];
 
     kiln__solver_gather(s, &s->layout.a, nth, s->n, s->n, w->buffer[0]);
-    (void)kiln__dense_lu(s->dtype, s->n, w->buffer[0], w->pivots);
+    (void)kiln__dense_lu(s->dtype, s->n, s->n, w->buffer[0], w->pivots);
     kiln__dense_lu_det(s->dtype, s->n, w->buffer[0], w->pivots, sign, &log, det);
     kiln__solver_scatter(s, 0, nth, 1, (const char *)(s->task->result_count > 1 ? sign : det));
     if (s->task->result_count > 1)
@@ -100,19 +100,20 @@ static int64_t run_cholesky(const kiln__solver *s, int64_t nth, const kiln__solv
 
 static void shape_lu(kiln__solver *s)
 {
-    kiln__solver_shape(s, 0, s->n, s->n, KILN__SOLVER_SAME);
-    kiln__solver_shape(s, 1, s->n, -1, KILN__SOLVER_PLACES);
+    kiln__solver_shape(s, 0, s->m, s->n, KILN__SOLVER_SAME);
+    kiln__solver_shape(s, 1, s->m < s->n ? s->m : s->n, -1, KILN__SOLVER_PLACES);
 }
 
 /* Of a singular matrix the factors are asked for as well. */
 static int64_t run_lu(const kiln__solver *s, int64_t nth, const kiln__solver_work *w)
 {
-    int64_t *pivots = (int64_t *)(void *)s->result[1].to + nth * s->n;
+    const int64_t count = s->result[1].rows;
+    int64_t *pivots = (int64_t *)(void *)s->result[1].to + nth * count;
 
-    kiln__solver_gather(s, &s->layout.a, nth, s->n, s->n, w->buffer[0]);
-    (void)kiln__dense_lu(s->dtype, s->n, w->buffer[0], w->pivots);
-    kiln__solver_scatter(s, 0, nth, s->n, w->buffer[0]);
-    for (int64_t k = 0; k < s->n; k++)
+    kiln__solver_gather(s, &s->layout.a, nth, s->m, s->n, w->buffer[0]);
+    (void)kiln__dense_lu(s->dtype, s->m, s->n, w->buffer[0], w->pivots);
+    kiln__solver_scatter(s, 0, nth, s->m, w->buffer[0]);
+    for (int64_t k = 0; k < count; k++)
         pivots[k] = w->pivots[k] - 1;
     return 0;
 }
@@ -179,13 +180,12 @@ const kiln__solver_task kiln__cholesky_task = {
     .why = "is not positive definite: its leading minor of order %lld is not positive",
     .cuda = kiln__cuda_cholesky};
 
-static const kiln__solver_task lu_factor = {.name = "lu_factor",
-                                            .square = true,
-                                            .result_count = 2,
-                                            .shape = shape_lu,
-                                            .run = run_lu,
-                                            .why = "",
-                                            .cuda = kiln__cuda_lu};
+const kiln__solver_task kiln__lu_factor_task = {.name = "lu_factor",
+                                                .result_count = 2,
+                                                .shape = shape_lu,
+                                                .run = run_lu,
+                                                .why = "",
+                                                .cuda = kiln__cuda_lu};
 static const kiln__solver_task lu_solve = {.name = "lu_solve",
                                            .square = true,
                                            .has_right_side = true,
@@ -250,7 +250,7 @@ kiln_status kiln_linalg_lu_factor(const kiln_array *a, const kiln_linalg_options
                                   kiln_array **lu_out, kiln_array **pivots_out, kiln_error *err)
 {
     kiln_array **const outs[] = {lu_out, pivots_out};
-    kiln__solver s = {.task = &lu_factor, .a = a};
+    kiln__solver s = {.task = &kiln__lu_factor_task, .a = a};
     return kiln__solver_call(&s, opts, outs, err);
 }
 

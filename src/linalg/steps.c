@@ -48,6 +48,11 @@ kiln_status kiln__steps_end(kiln__steps *w, kiln_status status, kiln_array *resu
         if (status == KILN_OK)
             status = kiln__tensor_deliver(w->function, given, w->stream, out, err);
     }
+    return kiln__steps_drop(w, status);
+}
+
+kiln_status kiln__steps_drop(kiln__steps *w, kiln_status status)
+{
     for (int k = 0; k < w->count; k++)
         kiln_array_release(w->made[k]);
     w->count = 0;
@@ -112,6 +117,13 @@ typedef struct piece {
 } piece;
 
 #define SHAPE "int64 m, int64 n"
+/* Where the exchanges lead row i % m, taken in the order that `nth` says. An exchange is its own inverse. */
+#define EXCHANGED(nth)                                                                             \
+    "T at = i % m; "                                                                               \
+    "for (T s = 0; s < n; s++) { "                                                                 \
+    "const T u = " nth ", v = k[i / m * n + u]; "                                                  \
+    "at = at == u ? v : at == v ? u : at; } "                                                      \
+    "y = at"
 static const piece pieces[KILN__PIECES] = {
     [KILN__PIECE_LOWER] = {"xmn", "T x, " SHAPE, "y = i % n <= i / n % m ? x : T(0)"},
     [KILN__PIECE_UPPER] = {"xmn", "T x, " SHAPE, "y = i % n >= i / n % m ? x : T(0)"},
@@ -121,6 +133,10 @@ static const piece pieces[KILN__PIECES] = {
     [KILN__PIECE_TURN] = {"xkn", "T x, P k, int64 n", "y = k != i % n + 1 ? -x : x"},
     [KILN__PIECE_SHIFT] = {"km", "P k, int64 m", "y = T(k) + T(m)"},
     [KILN__PIECE_ONE_HOT] = {"kmn", "P k, " SHAPE, "y = k == i / n % m ? T(1) : T(0)"},
+    [KILN__PIECE_ROW_OF] = {"kmn", "raw P k, " SHAPE, EXCHANGED("n - 1 - s")},
+    [KILN__PIECE_PLACE_OF] = {"kmn", "raw P k, " SHAPE, EXCHANGED("s")},
+    [KILN__PIECE_ROWS] = {"xkmn", "raw T x, raw P k, " SHAPE,
+                          "y = x[(i / n / m * m + k[i / n]) * n + i % n]"},
     [KILN__PIECE_RECIPROCAL] = {"xzp", "T x, T z, float64 p",
                                 "y = x > T(p) * z ? T(1) / x : x - x"},
     [KILN__PIECE_COMBINE] = {"xyzmnpqrs",

@@ -34,6 +34,8 @@ kiln_status kiln__steps_begin(kiln__steps *w, const char *function, const kiln_a
 /* Release what was made, and on success give `result`, one of them or an operand, to the caller. Returns the status. */
 kiln_status kiln__steps_end(kiln__steps *w, kiln_status status, kiln_array *result,
                             kiln_array **out, kiln_error *err);
+/* Release what was made; returns the status. */
+kiln_status kiln__steps_drop(kiln__steps *w, kiln_status status);
 /* Where the next array is stored: an address that is NULL. */
 kiln_array **kiln__steps_new(kiln__steps *w);
 /* The array that was made last; places of those that are not made yet do not count, so that one call may take it and
@@ -61,13 +63,16 @@ kiln_status kiln__steps_adjoint(kiln__steps *w, const kiln_array *x, kiln_error 
 
 /* Kernels of one snippet. T is the dtype of the result; m and n are 64-bit integers, p to s numbers. */
 typedef enum kiln__piece {
-    KILN__PIECE_LOWER,      /* x: the lower triangle of matrices of m x n */
-    KILN__PIECE_UPPER,      /* x: the upper one */
-    KILN__PIECE_UNIT,       /* x: what lies below the diagonal, which is 1 */
-    KILN__PIECE_IDENTITY,   /* 1 in the diagonal */
-    KILN__PIECE_TURN,       /* x, k: -x where the place is not k, from 1 */
-    KILN__PIECE_SHIFT,      /* k: k + m */
-    KILN__PIECE_ONE_HOT,    /* k: 1 in row k */
+    KILN__PIECE_LOWER,    /* x: the lower triangle of matrices of m x n */
+    KILN__PIECE_UPPER,    /* x: the upper one */
+    KILN__PIECE_UNIT,     /* x: what lies below the diagonal, which is 1 */
+    KILN__PIECE_IDENTITY, /* 1 in the diagonal */
+    KILN__PIECE_TURN,     /* x, k: -x where the place is not k, from 1 */
+    KILN__PIECE_SHIFT,    /* k: k + m */
+    KILN__PIECE_ONE_HOT,  /* k: 1 in row k */
+    KILN__PIECE_ROW_OF, /* k: n exchanges of rows, from 0, for m rows: which row each row holds then */
+    KILN__PIECE_PLACE_OF,   /* the same reversed: where each row went */
+    KILN__PIECE_ROWS,       /* x, k: the rows k of each matrix of m x n; both without gaps */
     KILN__PIECE_RECIPROCAL, /* x, z: 1 / x where x > p z, else 0; NaN stays */
     KILN__PIECE_COMBINE,    /* x, y, z: p x + q y + r z + s in the diagonal */
     KILN__PIECES

@@ -1,5 +1,6 @@
 //% insert linalg/small.cu
-//% plain COLUMNS EACH KILN__SMALL_BEGIN KILN__UNROLL LANES LEFT LENGTH N RIGHT T TASK WORD
+//% plain COLUMNS EACH KILN__SMALL_BEGIN KILN__UNROLL LANES LEFT LENGTH M N RIGHT SHORT T TASK
+//% plain WORD
 //% plain __device__ __forceinline__ a a_step after at b b_step both c call done e factor first flip
 //% plain from group_in_block info inverse j k key key_of kiln_small lane lane_of lives load_row
 //% plain not_a_number nth other own own_pivot p part piece pivot pivots place q row rows scale
@@ -8,8 +9,8 @@
 // known (`place`). The row of the pivot goes to the other lanes through shared memory, 16 bytes at a time: a
 // shuffle for each of its elements would take four times as long.
 //
-// TASK 0: x of a x = b, COLUMNS of them. 1: the inverse: b is the unit matrix. 2: the factors and LAPACK's pivots.
-// 3: x where a is lower triangular, 4: upper.
+// TASK 0: x of a x = b, COLUMNS of them. 1: the inverse: b is the unit matrix. 2: the factors of M x N and LAPACK's
+// pivots; all other matrices are square. 3: x where a is lower triangular, 4: upper.
 
 // Pivots are compared by the leading bits of their size, a lane's number behind them: one shuffle a step. Lanes
 // that had their turn count least, and zeros count less than everything else.
@@ -53,20 +54,37 @@ template <int LENGTH> static __device__ __forceinline__ void subtract(T (&row)[L
 extern "C" __global__ void __launch_bounds__(128) kiln_small(const small_call call)
 {
     KILN__SMALL_BEGIN(call)
-    const int own = lane < N ? lane : N - 1;
+    const int own = lane < M ? lane : M - 1;
     // Two rows take turns, so that one wait a step is enough.
     __shared__ piece rows[2][128 / LANES][LEFT + RIGHT];
     const int group_in_block = threadIdx.x / LANES;
     T a[N], b[COLUMNS], own_pivot = T(1);
     int place = lane, turn[N], info = 0;
-    bool done = lane >= N;
+    bool done = lane >= M;
 
     load_row(a, call.a + nth * call.a_step + own * N);
     if (TASK == 0 || TASK >= 3)
         load_row(b, call.b + nth * call.b_step + own * COLUMNS);
     else
         KILN__UNROLL for (int c = 0; c < COLUMNS; c++) b[c] = c == lane ? T(1) : T(0);
-    KILN__UNROLL for (int k = 0; k < N; k++) {
+    KILN__UNROLL for (int k = 0; k < SHORT; k++) {
+//% insert :elimination
+    }
+//% insert :substitution
+    if (!lives || lane >= M)
+        return;
+    if (TASK == 2) {
+        store_row(a, call.y + (nth * M + place) * N);
+    } else {
+        KILN__UNROLL for (int c = 0; c < COLUMNS; c++) b[c] = info != 0 ? not_a_number() : b[c];
+        store_row(b, call.y + (nth * N + place) * COLUMNS);
+    }
+    if (lane == 0)
+        tell(call, nth, info);
+}
+
+//% part elimination
+//# Step k: the row of the pivot is found and shared, and subtracted from those that had no turn.
         if (TASK >= 3) { // no pivots: the rows as they are
             turn[k] = k;
             if (lane == k)
@@ -94,7 +112,7 @@ extern "C" __global__ void __launch_bounds__(128) kiln_small(const small_call ca
         if (pivot == T(0) && info == 0)
             info = k + 1;
         if (TASK == 2 && lives && lane == 0)
-            call.pivots[nth * N + k] = at + 1;
+            call.pivots[nth * SHORT + k] = at + 1;
         if (place == k)
             place = at;
         if (lane == p) {
@@ -108,7 +126,9 @@ extern "C" __global__ void __launch_bounds__(128) kiln_small(const small_call ca
             subtract(b, 0, factor, row + LEFT);
         else if (!done)
             a[k] = factor;
-    }
+
+//% part substitution
+//# From the triangle to x: one row after the other is divided by its pivot, and subtracted from the others.
     const T inverse = T(1) / own_pivot;
     if (TASK != 2)
         KILN__UNROLL for (int step = 0; step < N; step++) {
@@ -128,14 +148,3 @@ extern "C" __global__ void __launch_bounds__(128) kiln_small(const small_call ca
             __syncwarp();
             subtract(b, 0, factor, row);
         }
-    if (!lives || lane >= N)
-        return;
-    if (TASK == 2) {
-        store_row(a, call.y + (nth * N + place) * N);
-    } else {
-        KILN__UNROLL for (int c = 0; c < COLUMNS; c++) b[c] = info != 0 ? not_a_number() : b[c];
-        store_row(b, call.y + (nth * N + place) * COLUMNS);
-    }
-    if (lane == 0)
-        tell(call, nth, info);
-}

@@ -169,8 +169,8 @@ static void run_getrf(const work *w)
 {
     int32_t *narrow = malloc((size_t)w->n * sizeof *narrow);
 
-    *w->info = (int32_t)kiln__dense_lu(dtypes[w->which], w->n, w->a, narrow);
-    for (int64_t k = 0; k < w->n; k++)
+    *w->info = (int32_t)kiln__dense_lu(dtypes[w->which], w->m, w->n, w->a, narrow);
+    for (int64_t k = 0; k < w->n && k < w->m; k++)
         w->pivots[k] = narrow[k];
     free(narrow);
 }
@@ -180,9 +180,9 @@ EMU_EXPORT int cusolverDnXgetrf_bufferSize(void *handle, void *params, int64_t m
                                            size_t *device_bytes, size_t *host_bytes)
 {
     (void)handle, (void)a;
-    return m == n && a_step >= m && compute == type && params != NULL
-               ? ask(type, device_bytes, host_bytes)
-               : INVALID_VALUE;
+    (void)n;
+    return a_step >= m && compute == type && params != NULL ? ask(type, device_bytes, host_bytes)
+                                                            : INVALID_VALUE;
 }
 
 EMU_EXPORT int cusolverDnXgetrf(void *handle, void *params, int64_t m, int64_t n, int type, void *a,
@@ -191,10 +191,11 @@ EMU_EXPORT int cusolverDnXgetrf(void *handle, void *params, int64_t m, int64_t n
                                 int32_t *info)
 {
     (void)params, (void)host_work, (void)host_bytes, (void)compute;
-    if (handle == NULL || m != n || a_step != n || !has_room(device_work, device_bytes))
+    if (handle == NULL || a_step != m || !has_room(device_work, device_bytes))
         return INVALID_VALUE;
     return enqueue("getrf", (work){.run = run_getrf,
                                    .which = which_of(type),
+                                   .m = m,
                                    .n = n,
                                    .a = a,
                                    .pivots = pivots,
@@ -234,7 +235,7 @@ EMU_EXPORT int cusolverDnXgetrs(void *handle, void *params, int transpose, int64
 static void run_getrf_batched(const work *w)
 {
     for (int k = 0; k < w->batches; k++)
-        w->info[k] = (int32_t)kiln__dense_lu(dtypes[w->which], w->n, w->list[k],
+        w->info[k] = (int32_t)kiln__dense_lu(dtypes[w->which], w->n, w->n, w->list[k],
                                              w->narrow_pivots + k * w->n);
 }
 
