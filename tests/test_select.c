@@ -76,6 +76,28 @@ static void test_select__finds_the_k_first_of_rows(void **state)
     check_topk(t, 2, 7, 7, true);
 }
 
+/* No element of rows of any length, into new arrays and arrays that exist, along both axes. */
+static void test_select__finds_none_when_none_are_asked_for(void **state)
+{
+    test_env *t = *state;
+    const int64_t lengths[] = {3, 17000};
+
+    for (int k = 0; k < 4; k++) {
+        const int64_t shape[] = {2, lengths[k / 2]}, none[] = {k % 2 ? 2 : 0, k % 2 ? 0 : shape[1]};
+        kiln_array *x = test_ramp(t, 2, shape), *y = NULL, *z = NULL;
+        kiln_sort_options o = KILN_SORT_OPTIONS_INIT;
+
+        o.axes = KILN_AXES(k % 2);
+        OK(t, kiln_array_empty(t->ctx, kiln_array_dtype(x), 2, none, &y, &t->err));
+        OK(t, kiln_array_topk(x, 0, &o, &y, &z, &t->err));
+        assert_int_equal(kiln_array_rank(z), 2);
+        assert_memory_equal(kiln_array_shape(z), none, sizeof none);
+        kiln_array_release(x);
+        kiln_array_release(y);
+        kiln_array_release(z);
+    }
+}
+
 static void test_select__refuses_a_k_that_no_row_has(void **state)
 {
     test_env *t = *state;
@@ -318,6 +340,7 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_select__finds_the_k_first_of_rows),
+        TEST(test_select__finds_none_when_none_are_asked_for),
         TEST(test_select__refuses_a_k_that_no_row_has),
         TEST(test_select__has_the_quantiles_of_numpy),
         TEST(test_select__has_medians_of_rows_and_nan_where_one_is),

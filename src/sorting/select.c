@@ -46,7 +46,7 @@ static kiln_status first_of_rows(const kiln__rows *r, bool descending, int64_t k
                     .descending = descending,
                     .keys = r->x->data,
                     .wide = true};
-    const bool cut = kiln__sort_cuts(&s);
+    const bool cut = keep == 0 || kiln__sort_cuts(&s);
     const int64_t length = cut ? keep : r->length;
 
     s.keep = cut ? keep : 0;

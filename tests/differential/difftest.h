@@ -26,6 +26,7 @@
 #define DT_NODES 64   /* of a program, operands included */
 #define DT_OPERANDS 8 /* inputs of a case */
 #define DT_OUTPUTS 4
+#define DT_NUMBERS 36 /* of a function of family.h */
 #define DT_BUFFERS (DT_OPERANDS + DT_OUTPUTS + 1)
 #define DT_COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
@@ -257,7 +258,11 @@ typedef enum dt_kind {
     DT_KIND_SCAN,      /* named scans, eagerly */
     DT_KIND_GRAPH,
     DT_KIND_EAGER,
-    DT_KIND_ROW, /* row programs: every reduction is a stage, and goes back to its row */
+    DT_KIND_ROW,    /* row programs: every reduction is a stage, and goes back to its row */
+    DT_KIND_GATHER, /* from here on: one function of family.h each */
+    DT_KIND_SCATTER,
+    DT_KIND_SELECT,
+    DT_KIND_SORT,
     DT_KIND_COUNT
 } dt_kind;
 
@@ -267,6 +272,8 @@ typedef enum dt_fill {
     DT_FILL_SMALL,   /* whole numbers from -8 to 8: most results are exact */
     DT_FILL_UNIFORM, /* floats from -4 to 4, integers of the whole range */
     DT_FILL_SPECIAL, /* among them NaN, infinities, zeros of both signs, subnormals, extremes */
+    DT_FILL_RANGE,   /* whole numbers from `low` to `high` */
+    DT_FILL_RISING,  /* from `low` to `high` as well, each at least the one before */
     DT_FILL_COUNT
 } dt_fill;
 
@@ -285,7 +292,8 @@ typedef struct dt_operand {
     dt_view view; /* rank 0 and buffer -1: a plain number, with `number` */
     dt_fill fill;
     uint64_t salt;
-    bool is_raw; /* takes no part in broadcasting */
+    int64_t low, high; /* of DT_FILL_RANGE and DT_FILL_RISING */
+    bool is_raw;       /* takes no part in broadcasting */
     bool is_number;
     double number;
 } dt_operand;
@@ -315,6 +323,9 @@ typedef struct dt_output {
     dt_view view; /* when given */
 } dt_output;
 
+/* How a function of family.h is called. */
+typedef enum dt_way { DT_AT_ONCE, DT_RECORDED, DT_AS_TEXT, DT_WAY_COUNT } dt_way;
+
 typedef struct dt_case {
     dt_kind kind;
     bool placeholders; /* signatures say T where they can */
@@ -322,9 +333,9 @@ typedef struct dt_case {
     bool repeated;     /* called once more, on another stream, which must give the same bits */
     bool as_text;      /* a graph: parsed from an expression */
     int spelling;      /* which of several texts of one meaning a custom reduction has */
-    bool structured;   /* custom reductions and scans: the accumulator is a struct that counts too */
-    bool looped;       /* elementwise: constants come from loop_prep, and after_loop counts elements */
-    bool imported;     /* operands go through DLPack, and buffers come by uploads */
+    bool structured; /* custom reductions and scans: the accumulator is a struct that counts too */
+    bool looped;   /* elementwise: constants come from loop_prep, and after_loop counts elements */
+    bool imported; /* operands go through DLPack, and buffers come by uploads */
     int operand_count, node_count, output_count, buffer_count;
     dt_operand operand[DT_OPERANDS];
     int64_t buffer_bytes[DT_BUFFERS];
@@ -335,6 +346,11 @@ typedef struct dt_case {
     bool has_initial;
     double initial;
     double ddof;
+    int function; /* of a kind of family.h: its row, and what it takes besides operands */
+    dt_way way;
+    bool negated;  /* in graphs: operand 0 is the negative of what is stored */
+    bool inverted; /* in graphs: output 0 is the negative of the result */
+    int64_t number[DT_NUMBERS];
 } dt_case;
 
 void dt_case_init(dt_case *c, dt_kind kind);
@@ -353,6 +369,8 @@ bool dt_loop_shape(const dt_case *c, int *rank, int64_t *shape);
 /* The first index that a SLICE takes of an axis. */
 int64_t dt_slice_first(const dt_node *n, int64_t extent);
 bool dt_in_snippet(const dt_case *c);
+/* Whether the case is one function of family.h, and no program. */
+bool dt_in_family(const dt_case *c);
 /* Whether a node is a plain number, which takes its dtype from what is beside it. */
 bool dt_is_weak(const dt_case *c, const dt_node *n);
 /* Whether an operation stands for something of its own, and how many nodes it takes otherwise. */
@@ -418,6 +436,11 @@ bool dt_reduce_array(const dt_case *c, const dt_node *n, const dt_array *in, con
 bool dt_scan_array(const dt_case *c, const dt_node *n, const dt_array *in, dt_array *out);
 /* The place of an index among the reduced (or scanned) axes of `n`, in C-order. */
 int64_t dt_reduced_position(const dt_node *n, const dt_array *in, const int64_t *index);
+/* The same of a case of family.h, whose operands are `in`. */
+bool dt_evaluate_family(const dt_case *c, dt_array *in, dt_array *out);
+/* Names of its function, and back; -1: there is none of that name. */
+const char *dt_function_name(int function);
+int dt_function_named(const char *name);
 bool dt_array_make(dt_array *a, kiln_dtype dtype, int rank, const int64_t *shape);
 /* Place in `a` of the element that an index of a broadcast of `rank` axes stands for. */
 int64_t dt_broadcast_at(const dt_array *a, int rank, const int64_t *index);
@@ -465,6 +488,7 @@ kiln_status dt_call_scan(dt_device *device, const dt_case *c, dt_arrays *a, kiln
 kiln_status dt_call_graph(dt_device *device, const dt_case *c, dt_arrays *a, kiln_error *err);
 kiln_status dt_call_row(dt_device *device, const dt_case *c, dt_arrays *a, kiln_error *err);
 kiln_status dt_call_eager(dt_device *device, const dt_case *c, dt_arrays *a, kiln_error *err);
+kiln_status dt_call_family(dt_device *device, const dt_case *c, dt_arrays *a, kiln_error *err);
 
 /* Launch what was prepared, twice, if the preparation succeeded. */
 kiln_status dt_launch_twice(kiln_status prepared, kiln_launch *launch, kiln_stream *stream,

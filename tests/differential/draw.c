@@ -337,9 +337,10 @@ static void draw_manner(dt_case *c, dt_random *definition, dt_random *view)
         for (int j = 0; j < c->operand_count; j++)
             overlap = overlap || (c->output[k].given && !c->operand[j].is_number &&
                                   c->output[k].view.buffer == c->operand[j].view.buffer);
-    const bool can = dt_in_snippet(c) || c->kind == DT_KIND_GRAPH;
+    const bool can =
+        dt_in_snippet(c) || c->kind == DT_KIND_GRAPH || (dt_in_family(c) && c->way != DT_AT_ONCE);
     c->prepared = can && !overlap && dt_once_in(view, 5);
-    c->repeated = dt_once_in(view, 3);
+    c->repeated = dt_once_in(view, 3) && !dt_is_unordered(c);
     c->imported = dt_once_in(view, 4);
     c->looped = c->kind == DT_KIND_ELEMENTWISE && dt_once_in(definition, 4);
     c->structured = (c->kind == DT_KIND_REDUCTION || c->kind == DT_KIND_SCANNED) &&
@@ -376,8 +377,11 @@ bool dt_draw(dt_case *c, dt_kind kind, uint64_t seed, uint64_t definition, uint6
         case DT_KIND_ROW:
             ok = dt_draw_row(c, d, v);
             break;
-        default:
+        case DT_KIND_EAGER:
             ok = dt_draw_eager(c, d, v);
+            break;
+        default:
+            ok = dt_draw_family(c, d, v);
         }
         if (ok) {
             dt_random manner[2] = {dt_random_of(seed, 100, definition),

@@ -49,5 +49,8 @@ bool dt_draw_scan(dt_case *c, dt_random definition, dt_random view);
 bool dt_draw_row(dt_case *c, dt_random definition, dt_random view);
 bool dt_draw_graph(dt_case *c, dt_random definition, dt_random view);
 bool dt_draw_eager(dt_case *c, dt_random definition, dt_random view);
+bool dt_draw_family(dt_case *c, dt_random definition, dt_random view);
+/* Whether two runs may differ in rounding. */
+bool dt_is_unordered(const dt_case *c);
 
 #endif

@@ -8,8 +8,9 @@
 #include "difftest.h"
 
 const char *const dt_kind_names[DT_KIND_COUNT] = {"elementwise", "reduction", "reduce", "scanned",
-                                                  "scan",        "graph",     "eager",  "row"};
-const char *const dt_fill_names[DT_FILL_COUNT] = {"small", "uniform", "special"};
+                                                  "scan",        "graph",     "eager",  "row",
+                                                  "gather",      "scatter",   "select", "sort"};
+const char *const dt_fill_names[DT_FILL_COUNT] = {"small", "uniform", "special", "range", "rising"};
 
 void dt_case_init(dt_case *c, dt_kind kind)
 {
@@ -50,6 +51,11 @@ int64_t dt_size(int rank, const int64_t *shape)
     for (int axis = 0; axis < rank; axis++)
         size *= shape[axis];
     return size;
+}
+
+bool dt_in_family(const dt_case *c)
+{
+    return c->kind >= DT_KIND_GATHER;
 }
 
 bool dt_in_snippet(const dt_case *c)
@@ -511,8 +517,8 @@ static bool infer_outputs(const dt_case *c, const char **why)
         return false;
     *why = "texts that are for another kind";
     if ((c->looped && c->kind != DT_KIND_ELEMENTWISE) ||
-        (c->structured && ((c->kind != DT_KIND_REDUCTION && c->kind != DT_KIND_SCANNED) ||
-                           c->has_initial)))
+        (c->structured &&
+         ((c->kind != DT_KIND_REDUCTION && c->kind != DT_KIND_SCANNED) || c->has_initial)))
         return false;
     *why = "a stage that does not reduce whole rows";
     if (c->kind == DT_KIND_ROW && (!are_stages(c, rank, shape) || !dt_fills_loop(c, 0)))
@@ -592,7 +598,7 @@ bool dt_check_case(dt_case *c, char *why, size_t bytes)
         if (!c->operand[k].is_number && !view_fits(c, &c->operand[k].view))
             reason = "an operand lies outside its buffer";
     for (int k = 0; k < c->output_count; k++)
-        if (c->output[k].node >= c->node_count ||
+        if ((c->output[k].node >= c->node_count && !dt_in_family(c)) ||
             (c->output[k].given && !view_fits(c, &c->output[k].view)))
             reason = "an output lies outside its buffer, or is no node";
     for (int k = 0; k < c->node_count; k++)
@@ -603,7 +609,7 @@ bool dt_check_case(dt_case *c, char *why, size_t bytes)
     if (c->pivot >= c->node_count || c->where >= c->operand_count || c->output_count == 0)
         reason = "a pivot, a mask or an output is missing";
     if (reason == NULL)
-        return dt_infer(c, why, bytes);
+        return dt_in_family(c) || dt_infer(c, why, bytes);
     snprintf(why, bytes, "%s", reason);
     return false;
 }

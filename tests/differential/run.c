@@ -252,8 +252,12 @@ static kiln_status call(dt_device *device, const dt_case *c, dt_arrays *a, kiln_
         return dt_call_scan(device, c, a, err);
     case DT_KIND_GRAPH:
         return dt_call_graph(device, c, a, err);
-    default:
+    case DT_KIND_REDUCE:
+    case DT_KIND_SCAN:
+    case DT_KIND_EAGER:
         return dt_call_eager(device, c, a, err);
+    default:
+        return dt_call_family(device, c, a, err);
     }
 }
 

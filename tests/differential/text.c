@@ -82,9 +82,27 @@ static void put_node(FILE *out, const dt_case *c, const dt_node *n)
     fprintf(out, "\n");
 }
 
+/* The function of a case of family.h, and its numbers. */
+static void put_function(FILE *out, const dt_case *c)
+{
+    int count = DT_NUMBERS;
+
+    while (count > 0 && c->number[count - 1] == 0)
+        count--;
+    fprintf(out, "function %s way %d negated %d inverted %d\n", dt_function_name(c->function),
+            c->way, c->negated, c->inverted);
+    for (int k = 0; k < count; k += 6) {
+        fprintf(out, "numbers %d", k);
+        put_list(out, "are", count - k < 6 ? count - k : 6, &c->number[k]);
+        fprintf(out, "\n");
+    }
+}
+
 void dt_print_case(const dt_case *c, FILE *out)
 {
     fprintf(out, "case %s\n", dt_kind_names[c->kind]);
+    if (dt_in_family(c))
+        put_function(out, c);
     for (int k = 0; k < c->operand_count; k++) {
         const dt_operand *o = &c->operand[k];
         fprintf(out, "operand");
@@ -95,7 +113,10 @@ void dt_print_case(const dt_case *c, FILE *out)
         put_view(out, &o->view);
         if (o->is_raw)
             fprintf(out, " raw 1");
-        fprintf(out, " fill %s salt %llu\n", dt_fill_names[o->fill], (unsigned long long)o->salt);
+        fprintf(out, " fill %s salt %llu", dt_fill_names[o->fill], (unsigned long long)o->salt);
+        if (o->fill >= DT_FILL_RANGE)
+            fprintf(out, " low %lld high %lld", (long long)o->low, (long long)o->high);
+        fprintf(out, "\n");
     }
     for (int k = 0; k < c->buffer_count; k++)
         fprintf(out, "buffer %lld\n", (long long)c->buffer_bytes[k]);
@@ -272,6 +293,10 @@ static void read_operand(reader *r, dt_case *c)
             o->is_raw = small(r, 0, 1);
         } else if (strcmp(name, "salt") == 0) {
             o->salt = (uint64_t)whole(r);
+        } else if (strcmp(name, "low") == 0) {
+            o->low = whole(r);
+        } else if (strcmp(name, "high") == 0) {
+            o->high = whole(r);
         } else if (strcmp(name, "number") == 0) {
             o->is_number = true;
             o->view.buffer = -1;
@@ -385,6 +410,31 @@ static void read_output(reader *r, dt_case *c)
     }
 }
 
+static void read_function(reader *r, dt_case *c)
+{
+    const char *text = word(r), *name;
+
+    c->function = dt_function_named(text);
+    if (c->function < 0)
+        complain(r, "no function:", text);
+    while (*(name = word(r)) != '\0' && !r->failed)
+        if (strcmp(name, "way") == 0)
+            c->way = (dt_way)small(r, 0, DT_WAY_COUNT - 1);
+        else if (strcmp(name, "negated") == 0)
+            c->negated = small(r, 0, 1);
+        else
+            c->inverted = small(r, 0, 1);
+}
+
+/* "numbers 6 are 1,2,3": from the sixth on. */
+static void read_numbers(reader *r, dt_case *c)
+{
+    const int first = small(r, 0, DT_NUMBERS - DT_RANK);
+
+    word(r);
+    list(r, &c->number[first]);
+}
+
 static void read_line(reader *r, const char *name, dt_case *c)
 {
     if (strcmp(name, "operand") == 0) {
@@ -395,6 +445,10 @@ static void read_line(reader *r, const char *name, dt_case *c)
         read_output(r, c);
     } else if (strcmp(name, "buffer") == 0 && c->buffer_count < DT_BUFFERS) {
         c->buffer_bytes[c->buffer_count++] = whole(r);
+    } else if (strcmp(name, "function") == 0) {
+        read_function(r, c);
+    } else if (strcmp(name, "numbers") == 0) {
+        read_numbers(r, c);
     } else if (strcmp(name, "placeholders") == 0) {
         c->placeholders = small(r, 0, 1);
     } else if (strcmp(name, "prepared") == 0) {

@@ -51,7 +51,8 @@ dt_kind dt_kind_of(uint64_t seed, uint64_t group)
                                       DT_KIND_REDUCTION,   DT_KIND_REDUCTION,   DT_KIND_REDUCE,
                                       DT_KIND_REDUCE,      DT_KIND_SCANNED,     DT_KIND_SCAN,
                                       DT_KIND_GRAPH,       DT_KIND_GRAPH,       DT_KIND_EAGER,
-                                      DT_KIND_ROW};
+                                      DT_KIND_ROW,         DT_KIND_GATHER,      DT_KIND_SCATTER,
+                                      DT_KIND_SELECT,      DT_KIND_SORT};
     return weights[dt_mix(seed, group) % DT_COUNT(weights)];
 }
 
@@ -59,7 +60,7 @@ dt_kind dt_kind_of(uint64_t seed, uint64_t group)
 static uint64_t definition_of(dt_kind kind, uint64_t number)
 {
     return number / (kind == DT_KIND_GRAPH                          ? 2
-                     : kind == DT_KIND_EAGER || kind == DT_KIND_ROW ? 5
+                     : kind == DT_KIND_EAGER || kind >= DT_KIND_ROW ? 5
                                                                     : DT_GROUP);
 }
 
@@ -213,7 +214,7 @@ static void report_failure(session *s, uint64_t number, dt_device *device, const
 
     if (!is_news(s, number, c))
         return;
-    if (s->options->shrink) {
+    if (s->options->shrink && !dt_in_family(c)) {
         dt_report again;
         dt_shrink(&smaller, fails_here, &suspected);
         run_on(device, &smaller, &again);
@@ -362,7 +363,7 @@ static void report_death(const dt_options *o, progress *mine, int status)
         snprintf(text, sizeof text, "the GPU reported a fault");
     if (!dt_draw_number(&c, o->seed, mine->number) || !is_news(&s, mine->number, &c))
         return;
-    if (o->shrink && kills(&s, &c))
+    if (o->shrink && !dt_in_family(&c) && kills(&s, &c))
         dt_shrink(&c, kills, &s);
     describe(&s, mine->number, o->devices[mine->device], &c, text);
 }

@@ -1,0 +1,66 @@
+/*
+ * family.h - functions that are no program of operations: gathers, scatters, masks, sorts and their like.
+ *
+ * Each is a row: how its operands and numbers are drawn, what it gives, in plain loops over values, and how
+ * kiln is called. Layouts, given outputs, text, buffers and comparison are those of all cases.
+ *
+ * Rule: `draw` makes operands with dtypes and shapes and sets c->number; `evaluate` reads nothing else, and
+ *       returns false for what is no valid case, so that a text is checked as a drawn case is.
+ */
+#ifndef KILN_DIFFTEST_FAMILY_H
+#define KILN_DIFFTEST_FAMILY_H
+
+#include "draw.h"
+
+/* What a row's function allows. */
+enum {
+    DT_MAY_BE_GIVEN = 1, /* outputs may be arrays that exist */
+    DT_IN_PLACE = 2,     /* operand 0 is the output */
+    DT_MAY_RECORD = 4,   /* there is a node for it */
+    DT_MAY_PARSE = 8,    /* expressions have it */
+    DT_PLAIN_FIRST = 16  /* operand 0 must not overlap itself */
+};
+
+typedef struct dt_function {
+    const char *name;
+    dt_kind kind;
+    unsigned traits;
+    int outputs;
+    /* `d` draws what kernels are made of, dtypes and options; `r` the rest. */
+    bool (*draw)(dt_random *d, dt_random *r, dt_case *c);
+    /* `in` are the operands, `out` the outputs to make. */
+    bool (*evaluate)(const dt_case *c, const dt_array *in, dt_array *out);
+    kiln_status (*call)(dt_device *device, const dt_case *c, dt_arrays *a, kiln_error *err);
+    /* The result in a graph, or as text over x0, x1, ... */
+    kiln_node (*record)(const dt_case *c, const kiln_node *in, size_t result);
+    void (*text)(const dt_case *c, const char *first, char *text, size_t bytes);
+} dt_function;
+
+extern const dt_function dt_gather_functions[], dt_select_functions[], dt_sort_functions[];
+extern const int dt_gather_function_count, dt_select_function_count, dt_sort_function_count;
+
+const dt_function *dt_function_at(int function);
+
+/* ---- what rows share --------------------------------------------------------------------------- */
+
+/* An operand with a shape. */
+int dt_draw_operand(dt_random *r, dt_case *c, kiln_dtype dtype, dt_fill fill, int rank,
+                    const int64_t *shape);
+/* One of indices into an axis of `extent`: in range, or anything when `any`. */
+int dt_draw_indices(dt_random *r, dt_case *c, kiln_dtype dtype, int64_t extent, bool any, int rank,
+                    const int64_t *shape);
+kiln_dtype dt_draw_integer(dt_random *r);
+/* A shape with an extent or two that matter, and few elements in all. */
+void dt_draw_small_shape(dt_random *r, int rank, int64_t *shape);
+/* `count` counted from the end where it is negative; false when it is no axis. */
+bool dt_axis_of(int64_t axis, int rank, int *out);
+/* A shape without an axis, or with another extent there. */
+int dt_without_axis(const dt_array *a, int axis, int64_t *shape);
+bool dt_make_like(dt_array *out, kiln_dtype dtype, const dt_array *like);
+/* -1, 0, 1 as kiln/sort.h orders; `down`: the largest first. */
+int dt_compare(kiln_dtype dtype, dt_value a, dt_value b, bool down);
+/* The stable order of elements first, first + step, ... of `a`. False when memory is short. */
+bool dt_order_row(const dt_array *a, int64_t first, int64_t step, int64_t count, bool down,
+                  int64_t *order);
+
+#endif
