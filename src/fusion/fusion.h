@@ -159,6 +159,7 @@ typedef struct kiln__ir_name {
 typedef struct kiln__ir {
     char *name;
     bool of_text; /* recorded from an expression: the line of a node is a byte of it, from 1 */
+    int place;    /* not 0: the line of whatever is recorded, instead of its own */
     kiln__node *nodes;
     uint32_t node_count, node_room;
     uint32_t *buckets; /* as many as there is room for nodes: the newest node of each hash */

@@ -355,6 +355,7 @@ static uint32_t lower_opaque(kiln__build *b, uint32_t node)
         operands[k] = kiln__strong_low(b, from);
         if (stays_wide(b, b->lowering.dtype[from]))
             operands[k] = kiln__low_cast(b, operands[k], b->lowering.dtype[from], node);
+        operands[k] = in_memory(b, operands[k], node);
         const kiln__low *low = &b->lows[operands[k]];
         values[k].dtype = low->dtype;
         values[k].rank = low->rank;

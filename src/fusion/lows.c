@@ -37,14 +37,26 @@ static bool same_list(const void *x, const void *y, size_t bytes)
     return (x == NULL) == (y == NULL) && (x == NULL || bytes == 0 || memcmp(x, y, bytes) == 0);
 }
 
+/* Whether the results of two recorded nodes come from one kernel, or one operation, wherever their operands were
+ * recorded. */
+static bool same_custom(const kiln__build *b, const kiln__node *x, const kiln__node *y)
+{
+    if (x == y || x == NULL || y == NULL)
+        return x == y;
+    return x->kind == y->kind && x->kernel == y->kernel && x->result == y->result &&
+           x->data_count == y->data_count && x->all_axes == y->all_axes &&
+           (x->data_count == 0 || memcmp(b->ir->data + x->data, b->ir->data + y->data,
+                                         x->data_count * sizeof *b->ir->data) == 0);
+}
+
 static bool same_low(const kiln__build *b, const kiln__low *x, const kiln__low *y)
 {
     const size_t axes = (size_t)x->rank * sizeof(int64_t);
     if (x->kind != y->kind || x->dtype != y->dtype || x->operand_count != y->operand_count ||
         !kiln__same_shape(x->rank, x->shape, y->rank, y->shape) || x->arg != y->arg ||
         x->offset != y->offset || x->op != y->op || x->keepdims != y->keepdims ||
-        x->custom != y->custom || x->output != y->output || x->loop.expression != y->loop.expression ||
-        x->loop.type != y->loop.type || !kiln__number_same(&x->number, &y->number))
+        !same_custom(b, x->custom, y->custom) || x->output != y->output ||
+        x->loop.expression != y->loop.expression || x->loop.type != y->loop.type || !kiln__number_same(&x->number, &y->number))
         return false;
     if (!same_list(x->operand, y->operand, x->operand_count * sizeof *x->operand) ||
         !same_list(x->strides, y->strides, axes) || !same_list(x->coef, y->coef, axes))

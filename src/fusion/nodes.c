@@ -177,6 +177,7 @@ uint32_t kiln__ir_add(kiln__ir *ir, const kiln__node *node, const uint32_t *oper
 
     if (!begin(ir))
         return 0;
+    made.line = ir->place != 0 ? ir->place : made.line;
     made.operand_count = (uint32_t)operand_count;
     made.data_count = (uint32_t)data_count;
     made.hash = hash_node(&made, operands, data);

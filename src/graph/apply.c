@@ -42,6 +42,20 @@ void kiln__tuples_free(kiln__tuple *t)
     }
 }
 
+kiln_status kiln__define_name(kiln__parser *p, const char *name, size_t bytes,
+                              const kiln__parsed *value)
+{
+    if (p->name_count == KILN__NAMES_MAX)
+        return kiln__fail(p->err, KILN_ERR_ARGUMENT, "an expression has at most %d names",
+                          KILN__NAMES_MAX);
+    kiln__named *n = &p->names[p->name_count++];
+    memset(n, 0, sizeof *n);
+    n->name = name;
+    n->bytes = bytes;
+    n->value = *value;
+    return KILN_OK;
+}
+
 kiln_status kiln__need_node(const kiln__parser *p, const kiln__parsed *v)
 {
     static const char *const what[] = {[KILN__PARSED_TUPLE] = "a tuple",

@@ -491,6 +491,12 @@ static kiln_status call_op(kiln__parser *p, kiln__parsed_call *c, const kiln__op
     return kiln__apply(p, op->op, c->arg, c->at, c->bytes, out);
 }
 
+static kiln_status unknown_function(const kiln__parser *p, const kiln__parsed_call *c)
+{
+    return kiln__parse_fail(p, c->at, c->bytes, KILN_ERR_NAME, "there is no function `%.*s`",
+                            c->bytes < 60 ? (int)c->bytes : 60, c->name);
+}
+
 kiln_status kiln__apply_call(kiln__parser *p, kiln__parsed_call *c, kiln__parsed *out)
 {
     const kiln__op *op = kiln__op_named(c->name, c->bytes);
@@ -507,6 +513,10 @@ kiln_status kiln__apply_call(kiln__parser *p, kiln__parsed_call *c, kiln__parsed
     if (kiln__op_pair_named(c->name, c->bytes, pair))
         return call_pair(p, c, pair, out);
     bool known = false;
+    if (c->name[0] == '_' && p->graph->ir.place == 0) /* for functions that are expressions alone */
+        return unknown_function(p, c);
+    if (c->named_count > 0)
+        return kiln__apply_written(p, c, out, &known);
     KILN_CHECK(kiln__apply_choosing(p, c, out, &known));
     if (known)
         return KILN_OK;
@@ -515,6 +525,9 @@ kiln_status kiln__apply_call(kiln__parser *p, kiln__parsed_call *c, kiln__parsed
     if (reduction != 0)
         return reduce(p, c, reduction, out);
     KILN_CHECK(kiln__apply_arranging(p, c, out, &known));
+    if (known)
+        return KILN_OK;
+    KILN_CHECK(kiln__apply_written(p, c, out, &known));
     if (known)
         return KILN_OK;
     for (size_t k = 0; k < KILN_COUNT_OF(specials); k++) {
@@ -538,8 +551,7 @@ kiln_status kiln__apply_call(kiln__parser *p, kiln__parsed_call *c, kiln__parsed
         kiln__set_node(out, kiln_node_arange(p->graph, count, KILN__PLACE(c->at)));
         return KILN_OK;
     }
-    return kiln__parse_fail(p, c->at, c->bytes, KILN_ERR_NAME, "there is no function `%.*s`",
-                            c->bytes < 60 ? (int)c->bytes : 60, c->name);
+    return unknown_function(p, c);
 }
 
 /* ---- subscripts ------------------------------------------------------------------------------ */

@@ -15,6 +15,18 @@
 
 /* ---- what is a mask ------------------------------------------------------------------------------ */
 
+/* Whether an operation gives bool, as isin() does, of vectors of floats. */
+static bool gives_mask(const kiln__ir *ir, const kiln__node *n)
+{
+    const kiln__opaque *o = n->kernel;
+    kiln__opaque_value values[KILN__OPAQUE_OPERANDS], results[KILN__OPAQUE_RESULTS];
+
+    for (int k = 0; k < KILN__OPAQUE_OPERANDS; k++)
+        values[k] = (kiln__opaque_value){KILN_FLOAT32, 1, {1}};
+    return o->infer(o, values, n->operand_count, ir->data + n->data, results, NULL) == KILN_OK &&
+           results[n->result].dtype == KILN_BOOL;
+}
+
 static bool is_mask(const kiln__ir *ir, uint32_t id)
 {
     const kiln__node *n = &ir->nodes[id];
@@ -30,6 +42,8 @@ static bool is_mask(const kiln__ir *ir, uint32_t id)
         return is_mask(ir, ir->edges[n->operands]);
     case KILN__NODE_REDUCE:
         return n->op == KILN_REDUCE_ANY || n->op == KILN_REDUCE_ALL;
+    case KILN__NODE_OPAQUE:
+        return gives_mask(ir, n);
     case KILN__NODE_OP:
         break;
     default:

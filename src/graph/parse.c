@@ -66,10 +66,17 @@ static kiln_status parse_keyword(kiln__parser *p, kiln__parsed_call *c, size_t a
                          : kiln__same_word(name, bytes, "dtype")    ? &c->dtype
                          : kiln__same_word(name, bytes, "keepdims") ? &c->keepdims
                                                                     : NULL;
-    if (kiln__same_word(name, bytes, "mode") && p->token.kind == KILN__TOKEN_NAME) {
-        c->mode = p->token.at;
-        c->mode_bytes = p->token.width;
+    const bool quoted = p->token.kind == KILN__TOKEN_TEXT;
+    if (kiln__same_word(name, bytes, "mode") && (quoted || p->token.kind == KILN__TOKEN_NAME)) {
+        c->mode = p->token.at + quoted;
+        c->mode_bytes = p->token.width - 2 * quoted;
         return kiln__next_token(p);
+    }
+    if (into == NULL && c->named_count < KILN__NAMED_MAX &&
+        kiln__written_takes(c, name, bytes)) {
+        c->named[c->named_count].name = name;
+        c->named[c->named_count].bytes = bytes;
+        into = &c->named[c->named_count++].value;
     }
     if (into == NULL)
         return kiln__parse_fail(p, at, bytes, KILN_ERR_NAME,
@@ -231,7 +238,7 @@ static kiln_status parse_subscript(kiln__parser *p, kiln__parsed *v)
 
 static const kiln__parsed *find_name(const kiln__parser *p, const char *name, size_t bytes)
 {
-    for (size_t k = p->name_count; k-- > 0;)
+    for (size_t k = p->name_count; k-- > p->name_base;)
         if (p->names[k].bytes == bytes && memcmp(p->names[k].name, name, bytes) == 0)
             return &p->names[k].value;
     return NULL;

@@ -2,7 +2,8 @@
  * parse.h - what the files of the expression parser share. Private to src/graph.
  *
  *     text > [lex.c: tokens] > [parse.c: values, statements.c] > nodes of a graph
- *                                  [calls.c: functions, methods, subscripts]
+ *                                  [calls.c: functions, methods, subscripts;
+ *                                   written.c: functions that are expressions]
  *                                  [apply.c: operations; fold.c: arithmetic on whole numbers]
  *
  * Nodes are recorded while parsing; there is no tree. The place of a node is file "expression",
@@ -68,9 +69,11 @@ typedef struct kiln__parser {
     size_t behind;     /* end of the one before it */
     int depth;
     kiln__named *names;
-    size_t name_count;
+    size_t name_count, name_base; /* those before the base are of another text */
     struct kiln__tuple *tuples; /* all that were made */
     size_t result_count;
+    /* Parse the statements of `text`; `out` becomes the result, a tuple where there are several. */
+    kiln_status (*statements)(struct kiln__parser *p, kiln__parsed *out);
 } kiln__parser;
 
 /* Whether a node is a plain number that is not recorded. (KILN_NODE_NOTHING is none: recording
@@ -102,6 +105,9 @@ kiln_status kiln__need_integer(const kiln__parser *p, const kiln__parsed *v, int
 void kiln__set_node(kiln__parsed *v, kiln_node node);
 /* Whether a value is a plain number, or is computed from plain numbers alone. */
 bool kiln__is_of_numbers(const kiln__parser *p, const kiln_node *node);
+/* Give a name to a value. `name` stays the caller's. */
+kiln_status kiln__define_name(kiln__parser *p, const char *name, size_t bytes,
+                              const kiln__parsed *value);
 /* Room for a tuple's nodes, freed with the parser; NULL without memory. */
 kiln_node *kiln__tuple_new(kiln__parser *p, size_t count);
 void kiln__tuples_free(struct kiln__tuple *tuples);
@@ -117,7 +123,7 @@ kiln_status kiln__apply(kiln__parser *p, kiln_op op, const kiln__parsed *operand
                         size_t width, kiln__parsed *out);
 
 /* ---- calls.c --------------------------------------------------------------------------------- */
-enum { KILN__ARGUMENTS_MAX = 34 };
+enum { KILN__ARGUMENTS_MAX = 34, KILN__NAMED_MAX = 4 };
 
 /* `name(...)` as it was read; of a method the array is the first argument. */
 typedef struct kiln__parsed_call {
@@ -127,6 +133,12 @@ typedef struct kiln__parsed_call {
     size_t count;
     kiln__parsed axis, dtype, keepdims; /* width 0: not given */
     size_t mode, mode_bytes;            /* of the word after mode= */
+    struct {
+        const char *name;
+        size_t bytes;
+        kiln__parsed value;
+    } named[KILN__NAMED_MAX]; /* arguments by name that a written function has */
+    size_t named_count;
 } kiln__parsed_call;
 
 kiln_status kiln__apply_call(kiln__parser *p, kiln__parsed_call *c, kiln__parsed *out);
@@ -153,6 +165,13 @@ kiln_status kiln__apply_choosing(kiln__parser *p, kiln__parsed_call *c, kiln__pa
                                  bool *known);
 /* The two outputs of a chosen or counted result. */
 void kiln__counted_result(const kiln__parsed *v, kiln_node out[2]);
+
+/* ---- written.c ------------------------------------------------------------------------------- */
+/* Whether a function of that name has such a parameter, besides axis, dtype and keepdims. */
+bool kiln__written_takes(const kiln__parsed_call *c, const char *name, size_t bytes);
+/* A function that is an expression of others; `*known` is false where the name is none. */
+kiln_status kiln__apply_written(kiln__parser *p, kiln__parsed_call *c, kiln__parsed *out,
+                                bool *known);
 
 /* ---- parse.c --------------------------------------------------------------------------------- */
 kiln_status kiln__parse_expression(kiln__parser *p, kiln__parsed *out);

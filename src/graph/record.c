@@ -56,6 +56,7 @@ static kiln_node fault(kiln_graph *graph, const place *at, kiln_status status, c
     KILN_PRINTF(4, 5);
 static kiln_node fault(kiln_graph *graph, const place *at, kiln_status status, const char *fmt, ...)
 {
+    const int line = graph->ir.place != 0 ? graph->ir.place : at->line;
     char text[400];
     va_list ap;
 
@@ -68,12 +69,12 @@ static kiln_node fault(kiln_graph *graph, const place *at, kiln_status status, c
     if (atomic_load(&graph->sealed)) {
         if (!atomic_load(&graph->late))
             kiln__fail(&graph->late_error, status, "%s (%s:%d): %s", at->what, base_name(at->file),
-                       at->line, text);
+                       line, text);
         atomic_store(&graph->late, true);
     } else if (graph->failed.status == KILN_OK) {
-        kiln__fail(&graph->failed, status, "%s (%s:%d): %s", at->what, base_name(at->file),
-                   at->line, text);
-        graph->failed.offset = graph->ir.of_text ? at->line - 1 : -1;
+        kiln__fail(&graph->failed, status, "%s (%s:%d): %s", at->what, base_name(at->file), line,
+                   text);
+        graph->failed.offset = graph->ir.of_text ? line - 1 : -1;
     }
     pthread_mutex_unlock(&graph->lock);
     return faulty(graph);

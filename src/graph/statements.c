@@ -34,20 +34,6 @@ static kiln_status count_targets(kiln__parser *p, size_t *count_out)
     return KILN_OK;
 }
 
-static kiln_status define_name(kiln__parser *p, const char *name, size_t bytes,
-                               const kiln__parsed *value)
-{
-    if (p->name_count == KILN__NAMES_MAX)
-        return kiln__fail(p->err, KILN_ERR_ARGUMENT, "an expression has at most %d names",
-                          KILN__NAMES_MAX);
-    kiln__named *n = &p->names[p->name_count++];
-    memset(n, 0, sizeof *n);
-    n->name = name;
-    n->bytes = bytes;
-    n->value = *value;
-    return KILN_OK;
-}
-
 static void add_output(kiln__parser *p, kiln_node node, const kiln__parsed *v)
 {
     char name[32];
@@ -72,9 +58,28 @@ static void add_result(kiln__parser *p, const kiln__parsed *v)
     add_output(p, both[1], v);
 }
 
+/* Values as one: a tuple where there are several. */
+static kiln_status gather(kiln__parser *p, const kiln__parsed *values, size_t count,
+                          kiln__parsed *out)
+{
+    *out = values[0];
+    if (count == 1)
+        return KILN_OK;
+    out->kind = KILN__PARSED_TUPLE;
+    out->items = kiln__tuple_new(p, count);
+    out->count = count;
+    if (out->items == NULL)
+        return kiln__fail_memory(p->err, count * sizeof *out->items);
+    for (size_t k = 0; k < count; k++) {
+        KILN_CHECK(kiln__need_node(p, &values[k]));
+        out->items[k] = values[k].node;
+    }
+    return KILN_OK;
+}
+
 /* Parse one statement. The items of tuples count as values of their own; each value is given to a
- * name, or is a result. */
-static kiln_status parse_statement(kiln__parser *p)
+ * name, or is a result: an output of the graph, or `result` where that is not NULL. */
+static kiln_status parse_statement(kiln__parser *p, kiln__parsed *result)
 {
     const size_t first = p->token.at;
     size_t targets = 0, count = 0, lengths[KILN__TUPLE_MAX], places[KILN__TUPLE_MAX];
@@ -102,7 +107,7 @@ static kiln_status parse_statement(kiln__parser *p)
             values[count] = v;
             if (tuple)
                 kiln__set_node(&values[count], v.items[k]);
-            if (targets == 0)
+            if (targets == 0 && result == NULL)
                 add_result(p, &values[count]);
             count++;
         }
@@ -112,20 +117,26 @@ static kiln_status parse_statement(kiln__parser *p)
                                 "%zu name%s for %zu value%s", targets, targets == 1 ? "" : "s",
                                 count, count == 1 ? "" : "s");
     for (size_t k = 0; k < targets; k++)
-        KILN_CHECK(define_name(p, p->text + places[k], lengths[k], &values[k]));
-    return KILN_OK;
+        KILN_CHECK(kiln__define_name(p, p->text + places[k], lengths[k], &values[k]));
+    return targets == 0 && result != NULL ? gather(p, values, count, result) : KILN_OK;
 }
 
-static kiln_status parse_program(kiln__parser *p)
+static kiln_status parse_statements(kiln__parser *p, kiln__parsed *result)
 {
     KILN_CHECK(kiln__next_token(p));
     do {
-        KILN_CHECK(parse_statement(p));
+        KILN_CHECK(parse_statement(p, result));
         if (p->token.kind == KILN__TOKEN_END)
             break;
         KILN_CHECK(kiln__is_mark(p, ";") ? kiln__next_token(p)
                                          : kiln__unexpected(p, "an operator"));
     } while (p->token.kind != KILN__TOKEN_END);
+    return KILN_OK;
+}
+
+static kiln_status parse_program(kiln__parser *p)
+{
+    KILN_CHECK(parse_statements(p, NULL));
     if (p->result_count == 0)
         return kiln__parse_fail(p, 0, 1, KILN_ERR_OUTPUT,
                                 "every value got a name; write the result last, without one");
@@ -145,7 +156,7 @@ static kiln_status add_inputs(kiln__parser *p, const char *const *names, size_t 
                               names[k] != NULL ? names[k] : "");
         kiln__parsed input = {.kind = KILN__PARSED_NODE};
         input.node = kiln_node_input(p->graph, name, dtype, -1, KILN__PLACE(0));
-        KILN_CHECK(define_name(p, name, strlen(name), &input));
+        KILN_CHECK(kiln__define_name(p, name, strlen(name), &input));
     }
     return KILN_OK;
 }
@@ -154,7 +165,7 @@ kiln_status kiln__graph_from_text(kiln_context *ctx, const char *text, const cha
                                   size_t name_count, const kiln_graph_options *opts,
                                   kiln_graph **out, size_t *results_out, kiln_error *err)
 {
-    kiln__parser p = {.text = text, .err = err};
+    kiln__parser p = {.text = text, .err = err, .statements = parse_statements};
     kiln_status status = KILN_OK;
 
     *out = NULL;

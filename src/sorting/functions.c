@@ -26,6 +26,8 @@ static const form functions[KILN__SORTING_COUNT] = {
     [KILN__SORTING_quantile] = {"quantile", PART_ONE, {false}},
     [KILN__SORTING_percentile] = {"percentile", PART_ONE, {false}},
     [KILN__SORTING_searchsorted] = {"searchsorted", PART_LIKE_SECOND, {true}},
+    [KILN__SORTING__search_right] = {"searchsorted", PART_LIKE_SECOND, {true}},
+    [KILN__SORTING__is_among] = {"isin", PART_LIKE_SECOND, {false}},
 };
 
 /* ---- results ------------------------------------------------------------------------------------- */
@@ -73,7 +75,7 @@ kiln_status kiln__sorting_infer(kiln__sorting_function function, const kiln_arra
 
     if (f->part == PART_LIKE_SECOND) {
         KILN_CHECK(kiln__searchsorted_check(x->dtype, x->rank, operands[1]->dtype, &common, err));
-        results->dtype = KILN_INT64;
+        results->dtype = f->order[0] ? KILN_INT64 : KILN_BOOL;
         results->rank = operands[1]->rank;
         memcpy(results->shape, operands[1]->shape,
                (size_t)operands[1]->rank * sizeof *results->shape);
@@ -116,7 +118,7 @@ kiln_status kiln__sorting_run(kiln__sorting_function function, const kiln_array 
                               kiln_error *err)
 {
     kiln_sort_options o = KILN_SORT_OPTIONS_INIT;
-    const bool all = function == KILN__SORTING_searchsorted || data[0] == KILN__SORT_ALL;
+    const bool all = functions[function].part == PART_LIKE_SECOND || data[0] == KILN__SORT_ALL;
     const kiln_axes axes = {.count = 1, .axis = {all ? 0 : (int)data[0]}};
     const kiln_array *x = operands[0];
 
@@ -139,7 +141,10 @@ kiln_status kiln__sorting_run(kiln__sorting_function function, const kiln_array 
         return run_quantile(x, data, 1, &o, outs, err);
     case KILN__SORTING_percentile:
         return run_quantile(x, data, 0.01, &o, outs, err);
+    case KILN__SORTING__is_among:
+        return kiln__search(x, operands[1], false, KILN__SEARCH_IS_IN, stream, outs, err);
     default:
-        return kiln_array_searchsorted(x, operands[1], false, stream, outs, err);
+        return kiln_array_searchsorted(x, operands[1], function == KILN__SORTING__search_right,
+                                       stream, outs, err);
     }
 }

@@ -109,7 +109,8 @@ kiln_status kiln__search(const kiln_array *sorted, const kiln_array *values, boo
 /* ---- operations of graphs (functions.c) ---------------------------------------------------------- */
 
 /* X(name, operands, results, numbers, first): NumPy's function, with numbers behind its operands, of which 'd' is a
- * double's bits; `first`: the axis that is meant where none is named. */
+ * double's bits; `first`: the axis that is meant where none is named. Those with an underscore are for functions that
+ * are written as expressions (src/graph/written.c): searchsorted from the right; which values are in a sorted vector. */
 #define KILN__SORTING_FUNCTIONS(X)                                                                 \
     X(sort, 1, 1, "", -1)                                                                          \
     X(argsort, 1, 1, "", -1)                                                                       \
@@ -119,7 +120,9 @@ kiln_status kiln__search(const kiln_array *sorted, const kiln_array *values, boo
     X(median, 1, 1, "", KILN__SORT_ALL)                                                            \
     X(quantile, 1, 1, "d", KILN__SORT_ALL)                                                         \
     X(percentile, 1, 1, "d", KILN__SORT_ALL)                                                       \
-    X(searchsorted, 2, 1, "", 0)
+    X(searchsorted, 2, 1, "", 0)                                                                   \
+    X(_search_right, 2, 1, "", 0)                                                                  \
+    X(_is_among, 2, 1, "", 0)
 
 #define KILN__SORT_ALL INT64_MIN
 

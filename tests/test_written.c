@@ -1,0 +1,410 @@
+/*
+ * test_written.c - functions of expressions that are expressions themselves, against plain loops.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "test_env.h"
+
+enum { ROOM = 200 };
+
+/* Two vectors, the inputs `x` and `y` of an expression. */
+typedef struct inputs {
+    double x[ROOM], y[ROOM];
+    int64_t sizes[2];
+    kiln_array *arrays[2];
+} inputs;
+
+static void load(test_env *t, inputs *in, kiln_dtype dtype)
+{
+    for (int k = 0; k < 2; k++) {
+        kiln_array *wide = NULL;
+        OK(t, kiln_array_from_host(t->ctx, KILN_FLOAT64, 1, &in->sizes[k], k == 0 ? in->x : in->y,
+                                   NULL, &wide, &t->err));
+        OK(t, kiln_array_cast(wide, dtype, &in->arrays[k], &t->err));
+        kiln_array_release(wide);
+    }
+}
+
+static void unload(inputs *in)
+{
+    kiln_array_release(in->arrays[0]);
+    kiln_array_release(in->arrays[1]);
+}
+
+/* The result of an expression as float64, of which only the first elements count where the device alone knows how
+ * many; their number. The caller frees it. */
+static double *evaluate(test_env *t, const inputs *in, const char *text, int64_t *count_out)
+{
+    static const char *const names[] = {"x", "y"};
+    kiln_array *out[2] = {NULL}, *first = NULL, *wide = NULL;
+    kiln_graph *g = NULL;
+    size_t results = 0;
+
+    OK(t, kiln_graph_parse(t->ctx, text, names, 2, NULL, &g, &results, &t->err));
+    const kiln_arg args[] = {kiln_arg_array(in->arrays[0]), kiln_arg_array(in->arrays[1]),
+                             kiln_arg_out(&out[0]), kiln_arg_out(&out[1])};
+    OK(t, kiln_graph_run(g, args, 2 + results, NULL, &t->err));
+    if (results == 2)
+        OK(t, kiln_array_first(out[0], out[1], &first, &t->err));
+    else
+        first = kiln_array_retain(out[0]);
+    OK(t, kiln_array_cast(first, KILN_FLOAT64, &wide, &t->err));
+    *count_out = kiln_array_size(wide);
+    double *const host = malloc((size_t)*count_out * sizeof *host + 1);
+    assert_non_null(host);
+    OK(t, kiln_array_to_host(wide, host, (size_t)*count_out * sizeof *host, NULL, &t->err));
+    kiln_array_release(wide);
+    kiln_array_release(first);
+    kiln_array_release(out[0]);
+    kiln_array_release(out[1]);
+    kiln_graph_destroy(g);
+    return host;
+}
+
+static void expect(test_env *t, const inputs *in, const char *text, const double *want,
+                   int64_t want_count)
+{
+    int64_t count = 0;
+    double *const got = evaluate(t, in, text, &count);
+
+    if (count != want_count)
+        fail_msg("%s: %lld elements, not %lld", text, (long long)count, (long long)want_count);
+    for (int64_t k = 0; k < count; k++)
+        if (!(got[k] == want[k] || (isnan(got[k]) && isnan(want[k]))))
+            fail_msg("%s: element %lld is %g, not %g", text, (long long)k, got[k], want[k]);
+    free(got);
+}
+
+/* ---- sets ---------------------------------------------------------------------------------------------- */
+
+static bool is_in(double v, const double *list, int64_t count)
+{
+    for (int64_t k = 0; k < count; k++)
+        if (list[k] == v)
+            return true;
+    return false;
+}
+
+/* Sorted, NaN last, each once. */
+static int64_t insert_once(double *list, int64_t count, double v)
+{
+    int64_t at = count;
+
+    while (at > 0 && (isnan(list[at - 1]) || v < list[at - 1]))
+        at--;
+    if (isnan(v))
+        at = count;
+    if (is_in(v, list, count) || (isnan(v) && count > 0 && isnan(list[count - 1])))
+        return count;
+    memmove(list + at + 1, list + at, (size_t)(count - at) * sizeof *list);
+    list[at] = v;
+    return count + 1;
+}
+
+/* Whether an element of x (or of y) is in the set. */
+typedef bool member_fn(bool of_x, bool in_x, bool in_y);
+
+static bool of_x_alone(bool of_x, bool in_x, bool in_y)
+{
+    (void)in_x, (void)in_y;
+    return of_x;
+}
+
+static bool of_any(bool of_x, bool in_x, bool in_y)
+{
+    (void)of_x, (void)in_x, (void)in_y;
+    return true;
+}
+
+static bool of_both(bool of_x, bool in_x, bool in_y)
+{
+    return of_x && in_x && in_y;
+}
+
+static bool of_difference(bool of_x, bool in_x, bool in_y)
+{
+    (void)in_x;
+    return of_x && !in_y;
+}
+
+static bool of_one(bool of_x, bool in_x, bool in_y)
+{
+    (void)of_x;
+    return !(in_x && in_y);
+}
+
+static void check_sets(test_env *t, const inputs *in)
+{
+    static const struct {
+        const char *text;
+        member_fn *member;
+    } sets[] = {{"unique(x)", of_x_alone},      {"union1d(x, y)", of_any},
+                {"intersect1d(x, y)", of_both}, {"setdiff1d(x, y)", of_difference},
+                {"setxor1d(x, y)", of_one},     {"x.union1d(y)", of_any}};
+    const double *const lists[] = {in->x, in->y};
+    double want[2 * ROOM + 1];
+
+    for (size_t k = 0; k < COUNT(sets); k++) {
+        int64_t count = 0;
+        for (int which = 0; which < 2; which++)
+            for (int64_t n = 0; n < in->sizes[which]; n++) {
+                const double v = lists[which][n];
+                if (sets[k].member(which == 0, is_in(v, in->x, in->sizes[0]),
+                                   is_in(v, in->y, in->sizes[1])))
+                    count = insert_once(want, count, v);
+            }
+        expect(t, in, sets[k].text, want, count);
+    }
+    for (int64_t n = 0; n < in->sizes[0]; n++)
+        want[n] = is_in(in->x[n], in->y, in->sizes[1]);
+    expect(t, in, "isin(x, y)", want, in->sizes[0]);
+    expect(t, in, "in1d(reshape(x, (1, -1)), y)", want, in->sizes[0]);
+}
+
+static void test_written__sets(void **state)
+{
+    test_env *t = *state;
+    static const kiln_dtype dtypes[] = {KILN_INT8,    KILN_UINT16,  KILN_INT64,
+                                        KILN_FLOAT16, KILN_FLOAT32, KILN_FLOAT64};
+    static const int64_t sizes[][2] = {{ROOM, ROOM}, {1, ROOM}, {0, 5}, {7, 0}, {0, 0}, {40, 3}};
+
+    for (size_t d = 0; d < COUNT(dtypes); d++)
+        for (size_t s = 0; s < COUNT(sizes); s++) {
+            inputs in = {.sizes = {sizes[s][0], sizes[s][1]}};
+            for (int k = 0; k < ROOM; k++) {
+                in.x[k] = (double)test_random_below(t, 60);
+                in.y[k] = (double)test_random_below(t, 90) + 20;
+                if (d >= 3 && test_random_below(t, 30) == 0)
+                    in.x[k] = NAN;
+                if (d >= 3 && in.x[k] == 0 && test_random_below(t, 2) == 0)
+                    in.x[k] = -0.0;
+            }
+            load(t, &in, dtypes[d]);
+            check_sets(t, &in);
+            unload(&in);
+        }
+}
+
+/* What masks choose takes further operations, and its sum needs no compaction. */
+static void test_written__sets_in_expressions(void **state)
+{
+    test_env *t = *state;
+    inputs in = {.x = {3, 1, 3, 2, 1}, .y = {2, 3}, .sizes = {5, 2}};
+    const double sum[] = {6}, twice[] = {3, 5, 7}, chosen[] = {3, 3, 2};
+
+    load(t, &in, KILN_INT32);
+    expect(t, &in, "sum(unique(x))", sum, 1);
+    expect(t, &in, "unique(x) * 2 + 1", twice, 3);
+    expect(t, &in, "x[isin(x, y)]", chosen, 3);
+    unload(&in);
+}
+
+/* One operation recorded over different nodes that are one value, and over what is made of numbers alone. */
+static void test_written__equal_operations_are_one(void **state)
+{
+    test_env *t = *state;
+    inputs in = {.x = {3, 1, 2}, .y = {2, 0}, .sizes = {3, 2}};
+    const double twice[] = {2, 4, 6}, one[] = {7}, second[] = {1, 3, 5};
+
+    load(t, &in, KILN_FLOAT32);
+    expect(t, &in, "sort(ravel(x)) + sort(x)", twice, 3);
+    expect(t, &in, "a, b = topk(x, 3); c, d = topk(ravel(x), 3); sort(a) + sort(d)", second, 3);
+    expect(t, &in, "sort(ravel(7))", one, 1);
+    unload(&in);
+}
+
+/* ---- bins ---------------------------------------------------------------------------------------------- */
+
+static void test_written__places_in_sorted_vectors(void **state)
+{
+    test_env *t = *state;
+    inputs in = {.x = {0, 1, 1.5, 4, 9, -3, 2}, .y = {1, 2, 2, 4}, .sizes = {7, 4}};
+    double left[7], right[7];
+
+    for (int k = 0; k < 7; k++) {
+        left[k] = right[k] = 0;
+        for (int n = 0; n < 4; n++) {
+            left[k] += in.y[n] < in.x[k];
+            right[k] += in.y[n] <= in.x[k];
+        }
+    }
+    load(t, &in, KILN_FLOAT32);
+    expect(t, &in, "searchsorted(y, x)", left, 7);
+    expect(t, &in, "searchsorted(y, x, side='left')", left, 7);
+    expect(t, &in, "searchsorted(y, x, side='right')", right, 7);
+    expect(t, &in, "digitize(x, y)", right, 7);
+    expect(t, &in, "digitize(x, y, right=True)", left, 7);
+    expect(t, &in, "digitize(x, y, False)", right, 7);
+    unload(&in);
+}
+
+/* ---- arrays -------------------------------------------------------------------------------------------- */
+
+static void test_written__of_rows(void **state)
+{
+    test_env *t = *state;
+    inputs in = {.x = {1, 5, 2, 7, 3, 4}, .y = {2, 0, 1, 1, 3, 5}, .sizes = {6, 6}};
+    double crossed[6], turned[6], upside[6];
+    const double all[] = {6};
+    const double *x = in.x, *y = in.y;
+
+    for (int r = 0; r < 6; r += 3)
+        for (int k = 0; k < 3; k++) {
+            const int a = r + (k + 1) % 3, b = r + (k + 2) % 3;
+            crossed[r + k] = x[a] * y[b] - x[b] * y[a];
+            turned[r + k] = x[r + 2 - k];
+            upside[r + k] = x[3 - r + k];
+        }
+    load(t, &in, KILN_FLOAT64);
+    expect(t, &in, "cross(reshape(x, (2, 3)), reshape(y, (2, 3)))", crossed, 6);
+    expect(t, &in, "fliplr(reshape(x, (2, 3)))", turned, 6);
+    expect(t, &in, "flipud(reshape(x, (2, 3)))", upside, 6);
+    expect(t, &in, "ptp(reshape(x, (2, 3)), axis=1)", (const double[]){4, 4}, 2);
+    expect(t, &in, "ptp(x)", all, 1);
+    expect(t, &in, "average(reshape(x, (2, 3)), axis=1)", (const double[]){8.0 / 3, 14.0 / 3}, 2);
+    expect(t, &in,
+           "average(reshape(x, (2, 3))[:, :2], axis=1, weights=reshape(y + 1, (2, 3))[:, :2])",
+           (const double[]){(1 * 3 + 5 * 1) / 4.0, (7 * 2 + 3 * 4) / 6.0}, 2);
+    unload(&in);
+}
+
+static void test_written__grids(void **state)
+{
+    test_env *t = *state;
+    inputs in = {.x = {1, 2, 3}, .y = {5, 6}, .sizes = {3, 2}};
+    const double across[] = {1, 2, 3, 1, 2, 3}, down[] = {5, 5, 5, 6, 6, 6};
+    const double unit[] = {1, 0, 0, 1};
+
+    load(t, &in, KILN_INT16);
+    expect(t, &in, "a, b = meshgrid(x, y); a", across, 6);
+    expect(t, &in, "a, b = meshgrid(x, y); b", down, 6);
+    expect(t, &in, "identity(2)", unit, 4);
+    unload(&in);
+}
+
+/* ---- random numbers ------------------------------------------------------------------------------------ */
+
+static void test_written__choices(void **state)
+{
+    test_env *t = *state;
+    inputs in = {.x = {0}, .y = {0}, .sizes = {1, 1}};
+    bool seen[10] = {false};
+    int64_t count;
+
+    load(t, &in, KILN_FLOAT64);
+    double *got = evaluate(t, &in, "choice(5, 10, 7, replace=False)", &count);
+    assert_int_equal(count, 7);
+    for (int k = 0; k < 7; k++) {
+        assert_true(got[k] >= 0 && got[k] < 10 && !seen[(int)got[k]]);
+        seen[(int)got[k]] = true;
+    }
+    free(got);
+    got = evaluate(t, &in, "choice(5, 10, (20, 10))", &count);
+    assert_int_equal(count, 200);
+    int often[10] = {0};
+    for (int k = 0; k < 200; k++) {
+        assert_true(got[k] >= 0 && got[k] < 10);
+        often[(int)got[k]]++;
+    }
+    for (int k = 0; k < 10; k++) /* 20 are expected; the deviation is 4.2 */
+        assert_true(often[k] >= 3 && often[k] <= 40);
+    free(got);
+    unload(&in);
+}
+
+/* Mean and covariance of 20000 vectors. */
+static void test_written__multivariate_normal(void **state)
+{
+    enum { COUNT_OF = 20000 };
+    test_env *t = *state;
+    static const double cov[2][2] = {{4, 1.5}, {1.5, 2}}, mean[2] = {10, -3};
+    inputs in = {.x = {mean[0], mean[1]}, .y = {4, 1.5, 1.5, 2}, .sizes = {2, 4}};
+    double sum[2] = {0}, squares[2][2] = {{0}};
+    int64_t count;
+
+    load(t, &in, KILN_FLOAT64);
+    double *const got =
+        evaluate(t, &in, "multivariate_normal(9, x, reshape(y, (2, 2)), 20000)", &count);
+    assert_int_equal(count, 2 * COUNT_OF);
+    for (int k = 0; k < COUNT_OF; k++)
+        for (int a = 0; a < 2; a++) {
+            sum[a] += got[2 * k + a];
+            for (int b = 0; b < 2; b++)
+                squares[a][b] += (got[2 * k + a] - mean[a]) * (got[2 * k + b] - mean[b]);
+        }
+    for (int a = 0; a < 2; a++) {
+        assert_true(fabs(sum[a] / COUNT_OF - mean[a]) < 6 * sqrt(cov[a][a] / COUNT_OF));
+        for (int b = 0; b < 2;
+             b++) /* the deviation of a covariance is at most sqrt(2) cov / sqrt(n) */
+            assert_true(fabs(squares[a][b] / COUNT_OF - cov[a][b]) < 6 * 5.7 / sqrt(COUNT_OF));
+    }
+    free(got);
+    unload(&in);
+}
+
+/* ---- mistakes ------------------------------------------------------------------------------------------ */
+
+static void test_written__mistakes(void **state)
+{
+    test_env *t = *state;
+    static const char *const names[] = {"x", "y"};
+    static const struct {
+        const char *text;
+        kiln_status status;
+        const char *says;
+    } cases[] = {
+        {"1 + isin(x)", KILN_ERR_ARGUMENT_COUNT,
+         "column 5: isin takes other arguments: isin(x, test)"},
+        {"unique(x, y)", KILN_ERR_ARGUMENT_COUNT, "unique(x)"},
+        {"ptp(x, keepdims=True)", KILN_ERR_ARGUMENT_COUNT, "ptp(x, axis=None)"},
+        {"x + unique((1, 2))", KILN_ERR_ARGUMENT, "column 5: unique: a tuple stands where"},
+        {"searchsorted(x, y, side='middle')", KILN_ERR_ARGUMENT_COUNT, "searchsorted"},
+        {"_first(x)", KILN_ERR_NAME, "no function `_first`"},
+        {"_is_among(x, y)", KILN_ERR_NAME, "no function `_is_among`"},
+        {"sort(x, side='left')", KILN_ERR_NAME, "no argument `side`"},
+        {"s = 1; unique(x) + s + i", KILN_ERR_NAME, "`i` is not defined"},
+    };
+    kiln_graph *g = NULL;
+
+    for (size_t k = 0; k < COUNT(cases); k++)
+        FAILS(t, cases[k].status,
+              kiln_graph_parse(t->ctx, cases[k].text, names, 2, NULL, &g, NULL, &t->err),
+              cases[k].says);
+}
+
+/* A mistake that a call shows is told for the place of the function's name. */
+static void test_written__mistakes_of_calls(void **state)
+{
+    test_env *t = *state;
+    static const char *const names[] = {"x"};
+    const int64_t shape[] = {4};
+    kiln_array *x = NULL, *z = NULL;
+    kiln_graph *g = NULL;
+
+    OK(t, kiln_array_zeros(t->ctx, KILN_FLOAT32, 1, shape, &x, &t->err));
+    OK(t, kiln_graph_parse(t->ctx, "x * 2 + cross(x, x)", names, 1, NULL, &g, NULL, &t->err));
+    const kiln_arg args[] = {kiln_arg_array(x), kiln_arg_out(&z)};
+    FAILS(t, KILN_ERR_SHAPE, kiln_graph_run(g, args, 2, NULL, &t->err), "expression:9");
+    assert_null(z);
+    kiln_graph_destroy(g);
+    kiln_array_release(x);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_written__sets),
+        TEST(test_written__sets_in_expressions),
+        TEST(test_written__equal_operations_are_one),
+        TEST(test_written__places_in_sorted_vectors),
+        TEST(test_written__of_rows),
+        TEST(test_written__grids),
+        TEST(test_written__choices),
+        TEST(test_written__multivariate_normal),
+        TEST(test_written__mistakes),
+        TEST(test_written__mistakes_of_calls),
+    };
+    return test_env_main(argc, argv, "test_written", tests, COUNT(tests));
+}
