@@ -141,7 +141,8 @@ typedef enum kiln__batch {
     KILN__BATCH_MOMENTS, /* several values as one set of moments */
     KILN__BATCH_COUNTED, /* the same of accumulators: values that may be left out, complex ones */
     KILN__BATCH_LEAST,   /* the best of several, as one position */
-    KILN__BATCH_GREATEST
+    KILN__BATCH_GREATEST,
+    KILN__BATCH_LOGSUM   /* several values as one sum of exponentials */
 } kiln__batch;
 
 /* Which batches a reduction allows. A request that was written by the library states it; for texts of
@@ -533,6 +534,9 @@ static inline bool kiln__batch_is_of_moments(kiln__batch batch)
     return batch == KILN__BATCH_MOMENTS || batch == KILN__BATCH_COUNTED;
 }
 
+/* How a stage of a row program takes several elements at a time: as one set of moments, as one sum of
+ * exponentials, or not at all. */
+kiln__batch kiln__batch_of_stage(const kiln__definition *def, const kiln__variant *v, size_t stage);
 /* Whether a batch's elements are computed of what inputs hold, and looked at more than once. */
 bool kiln__batch_is_kept(const kiln__definition *def, const kiln__variant *v);
 /* Whether a batch is of bytes added as they are, of which a GPU takes four at a time. */
@@ -579,7 +583,13 @@ void kiln__reduce_text(const kiln__reduce_row *row, kiln_dtype dtype, kiln__snip
                        kiln__buf *b);
 
 /* Reductions of two arrays, beside kiln_reduce_op; and the named scans: this and a kiln_scan_op. */
-enum { KILN__REDUCE_DOT = 1000, KILN__REDUCE_VECDOT, KILN__REDUCE_SCAN = 2000 };
+enum {
+    KILN__REDUCE_DOT = 1000,
+    KILN__REDUCE_VECDOT,
+    KILN__REDUCE_SUMEXP,   /* sum(exp(x - max(x))) ... */
+    KILN__REDUCE_SUMEXP_MAX, /* ... and max(x) from its accumulator */
+    KILN__REDUCE_SCAN = 2000
+};
 
 /* What a call may change of a row's texts. */
 typedef struct kiln__reduce_form {

@@ -446,7 +446,8 @@ static bool put_text(const emitter *e, const char *name, size_t bytes, kiln__buf
         {"kiln_batch_moments", ".mean", "_type_reduce::value_type"},
         {"kiln_batch_counted", "", "_type_reduce"},
         {"kiln_batch_least", ".value", "decltype(_type_reduce::value)"},
-        {"kiln_batch_greatest", ".value", "decltype(_type_reduce::value)"}};
+        {"kiln_batch_greatest", ".value", "decltype(_type_reduce::value)"},
+        {"kiln_batch_logsum", "", "_type_reduce"}};
     const char *ctype = kiln_dtype_ctype(e->v->dtype[e->p]);
     const char placeholder[2] = {p->placeholder, '\0'};
     const bool splat = is_splat(e, e->p);

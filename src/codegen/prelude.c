@@ -169,6 +169,18 @@ static void take_for_terms(selection *chosen, const kiln__definition *def)
     }
 }
 
+static void take_batch(selection *chosen, kiln__batch batch)
+{
+    static const char *const keys[] = {[KILN__BATCH_SUM] = "@batch_sum",
+                                       [KILN__BATCH_MOMENTS] = "@batch_moments",
+                                       [KILN__BATCH_COUNTED] = "@batch_counted",
+                                       [KILN__BATCH_LEAST] = "@batch_position",
+                                       [KILN__BATCH_GREATEST] = "@batch_position",
+                                       [KILN__BATCH_LOGSUM] = "@batch_logsum"};
+    if (batch != KILN__BATCH_NONE)
+        take_name(chosen, keys[batch]);
+}
+
 /* Take the sections that the variant needs, whatever the snippets use. */
 static void take_for_variant(selection *chosen, const kiln__definition *def, const kiln__variant *v,
                              kiln__buf *out)
@@ -205,11 +217,9 @@ static void take_for_variant(selection *chosen, const kiln__definition *def, con
         take_name(chosen, "@raw");
     if (once)
         take_name(chosen, "@memory_once");
-    if (kiln__batch_of(v) != KILN__BATCH_NONE)
-        take_name(chosen, kiln__batch_of(v) == KILN__BATCH_SUM        ? "@batch_sum"
-                          : kiln__batch_of(v) == KILN__BATCH_MOMENTS ? "@batch_moments"
-                          : kiln__batch_of(v) == KILN__BATCH_COUNTED ? "@batch_counted"
-                                                                     : "@batch_position");
+    take_batch(chosen, kiln__batch_of(v));
+    for (size_t s = 0; def->rows != NULL && s < def->rows->stage_count; s++)
+        take_batch(chosen, kiln__batch_of_stage(def, v, s));
     if (def->uses_indexer || def->uses_in_indexer || def->uses_out_indexer)
         take_name(chosen, "@indexer");
 }

@@ -10,6 +10,7 @@
  *   sum        elements of one or two bytes that are summed up in 64 bits: an int holds the sum of a
  *              batch exactly
  *   moments    a batch's mean, then its squared deviations: no division per element
+ *   logsum     the batch's greatest value, then its exponentials, and one more for all that was before
  *   positions  the batch's greatest value, and only then where it stands; ties inside of a batch
  *              are settled by the order of its elements, so that order must be that of positions
  *
@@ -54,6 +55,7 @@ static const struct {
     {KILN__BATCH_COUNTED, "kiln_complex_moments_merge(a, b)", "kiln_complex_moments_of", false},
     {KILN__BATCH_COUNTED, "kiln_complex_moments_merge(a, b)", "kiln_complex_moments_of_number",
      false},
+    {KILN__BATCH_LOGSUM, "kiln_logsum_merge(a, b)", "kiln_logsum_of", false},
     {KILN__BATCH_LEAST, "kiln_position_least(a, b)", "kiln_position_of", true},
     {KILN__BATCH_GREATEST, "kiln_position_greatest(a, b)", "kiln_position_of", true},
 };
@@ -242,7 +244,8 @@ static kiln__batch batch_on(kiln_backend backend, kiln__batch batch, bool masked
 {
     if (masked)
         batch = kiln__batch_is_of_moments(batch) ? KILN__BATCH_COUNTED : KILN__BATCH_NONE;
-    return batch == KILN__BATCH_COUNTED && backend == KILN_BACKEND_CPU ? KILN__BATCH_NONE : batch;
+    const bool alone = batch == KILN__BATCH_COUNTED || batch == KILN__BATCH_LOGSUM;
+    return alone && backend == KILN_BACKEND_CPU ? KILN__BATCH_NONE : batch;
 }
 
 kiln__batch kiln__reduce_batch(const kiln__definition *def, const kiln__variant *v, bool ordered)
@@ -263,6 +266,19 @@ kiln__batch kiln__reduce_batch(const kiln__definition *def, const kiln__variant 
     return batch;
 }
 
+kiln__batch kiln__batch_of_stage(const kiln__definition *def, const kiln__variant *v, size_t stage)
+{
+    const char *reduce = def->snippet[kiln__stage_snippet(stage, KILN__STAGE_REDUCE)];
+
+    if (v->backend == KILN_BACKEND_CPU ||
+        def->snippet[kiln__stage_snippet(stage, KILN__STAGE_IDENTITY)][0] == '\0')
+        return KILN__BATCH_NONE;
+    for (size_t k = 0; k < KILN_COUNT_OF(kinds); k++)
+        if (!kinds[k].place && strcmp(reduce, kinds[k].reduce) == 0)
+            return kinds[k].batch == KILN__BATCH_LOGSUM ? KILN__BATCH_LOGSUM : KILN__BATCH_COUNTED;
+    return KILN__BATCH_NONE;
+}
+
 bool kiln__batch_is_kept(const kiln__definition *def, const kiln__variant *v)
 {
     const kiln__batch batch = kiln__batch_of(v);
@@ -270,6 +286,7 @@ bool kiln__batch_is_kept(const kiln__definition *def, const kiln__variant *v)
     /* Sums look at an element once, and so do positions down columns. */
     return def->batching.mapped && batch != KILN__BATCH_NONE &&
            (kiln__batch_is_of_moments(batch) ||
+            batch == KILN__BATCH_LOGSUM ||
             (batch != KILN__BATCH_SUM && v->layout == KILN__LAYOUT_ROWS));
 }
 

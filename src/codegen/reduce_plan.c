@@ -486,7 +486,7 @@ static const kiln__variant_field fields[] = {
     KILN__FIELD("split", reduction.split, 0, 1, false),
     KILN__FIELD("segments", reduction.segments, 1, 128, true),
     KILN__FIELD("lanes", reduction.lanes, 1, 128, true),
-    KILN__FIELD("batch", reduction.batch, 0, KILN__BATCH_GREATEST, false),
+    KILN__FIELD("batch", reduction.batch, 0, KILN__BATCH_LOGSUM, false),
     KILN__FIELD("stage", reduction.stage, 0, ACCESS_BYTES, true),
     KILN__FIELD("group", reduction.group, 0, 8192, true),
     KILN__FIELD("block", block, 1, 1024, true),

@@ -54,7 +54,8 @@ enum {
     MOMENTS = KILN__BATCH_MOMENTS,
     COUNTED = KILN__BATCH_COUNTED,
     LEAST_AT = KILN__BATCH_LEAST,
-    GREATEST_AT = KILN__BATCH_GREATEST
+    GREATEST_AT = KILN__BATCH_GREATEST,
+    LOGSUM = KILN__BATCH_LOGSUM
 };
 
 typedef struct kiln__reduce_row row;
@@ -218,6 +219,12 @@ static const row rows[] = {
     {KILN__REDUCE_DOT, "c", RULE_SAME, RULE_SAME, "$", "x * y", "a + b", "z = a", "0", 0, SINGLY},
     {KILN__REDUCE_VECDOT, "c", RULE_SAME, RULE_SAME, "$", "conj(x) * y", "a + b", "z = a", "0",
      0, SINGLY},
+
+    /* What graphs make of sum(exp(x - max(x))) and max(x) (src/fusion/online.c). */
+    {KILN__REDUCE_SUMEXP, "f", RULE_SAME, RULE_SAME, "kiln_logsum<$>", "kiln_logsum_of<$>(x)",
+     "kiln_logsum_merge(a, b)", "y = kiln_logsum_sum(a)", "kiln_logsum_none<$>()", NEEDS, LOGSUM},
+    {KILN__REDUCE_SUMEXP_MAX, "f", RULE_SAME, RULE_SAME, "kiln_logsum<$>", "kiln_logsum_of<$>(x)",
+     "kiln_logsum_merge(a, b)", "y = a.most", "kiln_logsum_none<$>()", NEEDS, LOGSUM},
 
     /* Scans: kiln_array_scan(). Texts are those of scans, whose elements meet in pairs. */
     {KILN__REDUCE_SCAN + KILN_SCAN_CUMSUM, INTEGERS, RULE_SUM, RULE_SUM, "unsigned long long", "x",
@@ -388,6 +395,7 @@ int64_t kiln__reduce_part_bytes(const kiln__reduce_row *r, kiln_dtype dtype)
         int64_t bytes[3];
     } structs[] = {{"kiln_complex_moments<", {32, 64, 64}},
                    {"kiln_moments<", {24, 64, 64}},
+                   {"kiln_logsum<", {8, 16, 16}},
                    {"kiln_counted<", {16, 16, 32}},
                    {"kiln_position<", {16, 16, 32}}};
     const int64_t value = (int64_t)kiln_dtype_size(apply_rule(r->value, dtype));

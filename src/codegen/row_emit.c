@@ -172,6 +172,12 @@ kiln__snippet_kind kiln__row_snippet(const kiln__row_emit *e, const char *name, 
     return KILN__SNIPPET_COUNT;
 }
 
+static kiln__batch stage_batch(const kiln__row_emit *e)
+{
+    return e->stage < e->def->rows->stage_count ? kiln__batch_of_stage(e->def, e->v, e->stage)
+                                                : KILN__BATCH_NONE;
+}
+
 int kiln__row_test(const kiln__row_emit *e, const char *name, size_t bytes, size_t p)
 {
     const kiln__snippet_kind snippet = kiln__row_snippet(e, name, bytes);
@@ -192,6 +198,7 @@ int kiln__row_test(const kiln__row_emit *e, const char *name, size_t bytes, size
         {"one_row", e->v->row.group == e->v->block},
         {"turned", e->v->row.tile != 0},
         {"s.heavy", (e->def->rows->heavy >> e->stage & 1) != 0},
+        {"s.batched", stage_batch(e) != KILN__BATCH_NONE},
         {"clustered", e->v->row.cluster > 1},
         {"one_thread", e->v->row.group == 1},
         {"in_warp", e->v->row.tile == 0 && e->v->row.group <= 32},
@@ -321,6 +328,8 @@ bool kiln__row_put(const kiln__row_emit *e, const char *name, size_t bytes, size
     } table[] = {
         {"s.n", NULL, (int64_t)e->stage},
         {"s.result", rows->result[stage], 0},
+        {"s.batch",
+         stage_batch(e) == KILN__BATCH_LOGSUM ? "kiln_batch_logsum" : "kiln_batch_counted", 0},
         {"unheld_batch", NULL, batch_of(e)},
         {"full_accesses", NULL, full_accesses(e)},
         {"v.name", rows->value_name[e->value % KILN__VALUE_MAX], 0},

@@ -345,6 +345,11 @@ void kiln__list_add(kiln__build *b, kiln__list *list, uint32_t id);
 
 /* Lower everything that outputs need into b->lows and b->outputs. */
 void kiln__lower(kiln__build *b);
+/* Add the bytes that arrays of the same shape beneath a low hold for each element, all of them and, in
+ * `weight`, those whose rows are neighbours in memory less the others. What is marked already is left
+ * out. */
+void kiln__row_bytes(kiln__build *b, uint32_t low, const bool *reduced, int64_t *bytes,
+                     int64_t *weight);
 
 /* ---- products.c --- */
 
@@ -464,6 +469,11 @@ static inline uint32_t kiln__behind(const kiln__build *b, uint32_t low)
         low = b->lows[low].operand[0];
     return low;
 }
+
+/* ---- online.c --- */
+
+/* Where two reductions can be had in one pass over rows, make them so. */
+void kiln__find_online(kiln__build *b);
 
 /* ---- stores.c --- */
 

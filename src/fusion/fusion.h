@@ -1,7 +1,7 @@
 /*
  * fusion.h - the door of src/fusion: from a recorded expression to the kernels of one call.
  *
- *     record > [lower > facts > states > stores > rows > size > order > schedule > later > write]
+ *     record > [lower > facts > online > states > stores > rows > size > order > schedule > later > write]
  *            > program
  *
  * nodes.c     recorded nodes; equal ones are one
@@ -10,6 +10,7 @@
  *
  *     lower.c     kiln__ir, arguments  > lowered nodes ("lows") with dtypes, shapes, explicit casts
  *     facts.c     lows                 > users, costs, arguments beneath each low
+ *     online.c    reductions           > sums of exp(x - max(x)) without the pass that finds max(x)
  *     states.c    reductions           > the accumulator of each, and which may share one
  *     stores.c    facts                > lows that something needs in memory
  *     rows.c      reductions, stores   > row programs: the reductions and loops of a row program

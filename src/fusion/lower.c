@@ -157,10 +157,8 @@ static uint32_t reduce_low(kiln__build *b, uint32_t node, int op, uint32_t x, bo
     return kiln__low_over(b, &made, &x, 1);
 }
 
-/* Bytes that arrays of the same shape beneath a low hold for each element; of those whose rows are
- * neighbours in memory more, of the others less than 0. */
-static void row_bytes(kiln__build *b, uint32_t low, const bool *reduced, int64_t *bytes,
-                      int64_t *weight)
+void kiln__row_bytes(kiln__build *b, uint32_t low, const bool *reduced, int64_t *bytes,
+                     int64_t *weight)
 {
     const kiln__low *n = &b->lows[low];
     int64_t along = INT64_MAX, across = INT64_MAX;
@@ -170,7 +168,7 @@ static void row_bytes(kiln__build *b, uint32_t low, const bool *reduced, int64_t
         for (uint32_t k = 0; kiln__low_computed(n) && k < n->operand_count; k++) {
             const kiln__low *o = &b->lows[n->operand[k]];
             if (kiln__same_shape(n->rank, n->shape, o->rank, o->shape))
-                row_bytes(b, n->operand[k], reduced, bytes, weight);
+                kiln__row_bytes(b, n->operand[k], reduced, bytes, weight);
         }
         return;
     }
@@ -204,7 +202,7 @@ static bool in_two_steps(kiln__build *b, uint32_t node, uint32_t x)
     for (int a = 0; a < o->rank; a++)
         length *= reduced[a] ? o->shape[a] : 1;
     kiln__marks_clear(b, &b->marks);
-    row_bytes(b, x, reduced, &bytes, &weight);
+    kiln__row_bytes(b, x, reduced, &bytes, &weight);
     if (weight <= 0 || length == o->size)
         return false;
     return (b->target->backend == KILN_BACKEND_CPU || n->keepdims || b->lowering.viewed[node]) &&

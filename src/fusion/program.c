@@ -8,6 +8,7 @@
 static void plan(kiln__build *b)
 {
     kiln__find_needed(b);
+    kiln__find_online(b);
     kiln__find_snippets(b);
     kiln__find_forms(b);
     kiln__find_facts(b, NULL);

@@ -25,8 +25,8 @@ template <int N, int V, class T, class B> KILN_FN void kiln_batch_sum_bytes(T &a
     a = a + (T)sum;
 }
 
-//% section batch_moments needs moments
-//% section batch_counted needs moments
+//% section batch_parts
+// batch_parts (CUDA): what batches of values are made with.
 // `visit` for each of N values, or of `n` where N is 0, in lanes that do not wait for each other: with
 // whether it is the lane's first.
 template <int N, class F> KILN_FN void kiln_batch_each(int n, F visit)
@@ -76,7 +76,7 @@ KILN_FN T kiln_batch_part(int n, A at, C count, T each, T &mean, T &rest)
     return squares < T(0) ? T(0) : squares;
 }
 
-//% section batch_moments needs moments
+//% section batch_moments needs moments batch_parts
 // batch_moments (CUDA): the moments of N values, at(0) to at(N - 1), and one merge for all of them; where
 // N is 0, those of the `n` values that are all there are.
 template <int N, class T, class A, class P>
@@ -89,7 +89,7 @@ KILN_FN void kiln_batch_moments(kiln_moments<T> &a, A at, P, int n = N)
     a = N > 0 ? kiln_moments_merge(a, m) : m;
 }
 
-//% section batch_counted needs moments
+//% section batch_counted needs moments batch_parts
 // batch_counted (CUDA): the same of accumulators that hold a value each, or none.
 template <int N, class T, class A, class P>
 KILN_FN void kiln_batch_counted(kiln_moments<T> &a, A at, P, int n = N)

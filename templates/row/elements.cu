@@ -1,7 +1,7 @@
 //# What the kernels of row programs are made of: a thread's accesses to its row, and what it does
 //# with them.
-//% own F L S U V a acc_ along_ at_ at_0 b begin beside cluster_arrive cluster_rank edge edge_ empty_ first
-//% own fold_ from head j l lane late_ length live load map_ merge_ number only_ op out_ outside pad_ part_
+//% own F L M S U V a all acc_ along_ at_ at_0 b begin beside cluster_arrive cluster_rank edge edge_ empty_ first
+//% own fold_ from head j k l lane part_of late_ length live load m map_ merge_ number only_ op out_ outside pad_ part_
 //% own quot_ rank reg_ rest rest_j row_ size_ slot slots step store tail tile_ type_ u v val_ value_
 
 //% part place
@@ -117,9 +117,13 @@
 
 //% part empty
 //# The accumulators of a thread for stage s.
+//% if s.batched
+    part_${s.n} acc_${s.n}[1];
+//% else
     part_${s.n} acc_${s.n}[L];
+//% end
     #pragma unroll
-    for (int l = 0; l < L; l++)
+    for (int l = 0; l < (int)(sizeof acc_${s.n} / sizeof *acc_${s.n}); l++)
         acc_${s.n}[l] = empty_${s.n}();
 
 //% part late
@@ -169,6 +173,32 @@
     #pragma unroll
     for (int b = 0; b < U; b += ${unheld_batch}) {
 //% insert :late
+//% if s.batched
+        // The values of M accesses at a time where a thread has them all, else those of one access.
+        constexpr int M = V < 16 && U >= 16 / V ? 16 / V : 1;
+        #pragma unroll
+        for (int m = b; m < b + ${unheld_batch} && m < U; m += M) {
+            auto part_of = [&](const int u, const int v) -> part_${s.n} {
+                return map_${s.n}(0
+//% insert :element
+                );
+            };
+            const bool all = m + M <= b + ${unheld_batch} &&
+//% if held
+                m + M <= F;
+//% else
+                m + M <= U && from + (m + M - 1) * step < length;
+//% end
+            if (all) {
+                ${s.batch}<M * V>(acc_${s.n}[0], [&](const int k) { return part_of(m + k / V, k % V); }, 0);
+            } else {
+                #pragma unroll
+                for (int u = m; u < m + M; u++)
+                    if (u < b + ${unheld_batch} && (u < F || (u < U && from + u * step < length)))
+                        ${s.batch}<V>(acc_${s.n}[0], [&](const int k) { return part_of(u, k); }, 0);
+            }
+        }
+//% else
         #pragma unroll
         for (int u = b; u < b + ${unheld_batch}; u++) {
             const ${index} j = from + u * step;
@@ -180,12 +210,13 @@
                     ));
             }
         }
+//% end
     }
 
 //% part result
 //# From a thread's accumulators to the value of the row, under the name that the program gives it.
     #pragma unroll
-    for (int l = 1; l < L; l++)
+    for (int l = 1; l < (int)(sizeof acc_${s.n} / sizeof *acc_${s.n}); l++)
         acc_${s.n}[0] = merge_${s.n}(acc_${s.n}[0], acc_${s.n}[l]);
     const type_${s.n} ${s.result} = value_${s.n}(KILN__COMBINE(${s.n}, acc_${s.n}[0], merge_${s.n}));
 //% if s.post

@@ -87,6 +87,9 @@ ${s.identity}
         );
     };
     auto &merge_${s.n} = reduce_${s.n};
+//% if s.batched
+    [[maybe_unused]]
+//% end
     auto fold_${s.n} = [&](part_${s.n} &acc, const type_${s.n} &v) {
         acc = reduce_${s.n}(acc, v);
     };

@@ -144,7 +144,7 @@ fmax(a, b)
     auto kiln__value_0 = [&](const kiln__part_0 &kiln__p) -> kiln__type_0 { return kiln__p; };
     kiln__part_0 kiln__acc_0[kiln__L];
     #pragma unroll
-    for (int kiln__l = 0; kiln__l < kiln__L; kiln__l++)
+    for (int kiln__l = 0; kiln__l < (int)(sizeof kiln__acc_0 / sizeof *kiln__acc_0); kiln__l++)
         kiln__acc_0[kiln__l] = kiln__empty_0();
     #pragma unroll
     for (int kiln__b = 0; kiln__b < kiln__U; kiln__b += 8) {
@@ -162,7 +162,7 @@ fmax(a, b)
         }
     }
     #pragma unroll
-    for (int kiln__l = 1; kiln__l < kiln__L; kiln__l++)
+    for (int kiln__l = 1; kiln__l < (int)(sizeof kiln__acc_0 / sizeof *kiln__acc_0); kiln__l++)
         kiln__acc_0[0] = kiln__merge_0(kiln__acc_0[0], kiln__acc_0[kiln__l]);
     const kiln__type_0 m = kiln__value_0(KILN__COMBINE(0, kiln__acc_0[0], kiln__merge_0));
 
@@ -204,7 +204,7 @@ a + b
     auto kiln__value_1 = [&](const kiln__part_1 &kiln__p) -> kiln__type_1 { return kiln__p; };
     kiln__part_1 kiln__acc_1[kiln__L];
     #pragma unroll
-    for (int kiln__l = 0; kiln__l < kiln__L; kiln__l++)
+    for (int kiln__l = 0; kiln__l < (int)(sizeof kiln__acc_1 / sizeof *kiln__acc_1); kiln__l++)
         kiln__acc_1[kiln__l] = kiln__empty_1();
     #pragma unroll
     for (int kiln__b = 0; kiln__b < kiln__U; kiln__b += 8) {
@@ -222,7 +222,7 @@ a + b
         }
     }
     #pragma unroll
-    for (int kiln__l = 1; kiln__l < kiln__L; kiln__l++)
+    for (int kiln__l = 1; kiln__l < (int)(sizeof kiln__acc_1 / sizeof *kiln__acc_1); kiln__l++)
         kiln__acc_1[0] = kiln__merge_1(kiln__acc_1[0], kiln__acc_1[kiln__l]);
     const kiln__type_1 s = kiln__value_1(KILN__COMBINE(1, kiln__acc_1[0], kiln__merge_1));
 #line 1 "stage2.post"

@@ -35,6 +35,8 @@ typedef enum row_kind {
     ROW_RMS_NORM,    /* T x, T w -> T y */
     ROW_STANDARDISE, /* T x -> T y, by a struct accumulator and one stage without identity */
     ROW_COSINE,      /* T x, T y -> per row float64 c */
+    ROW_ONLINE,      /* T x -> T y: softmax by one stage of the library's accumulator */
+    ROW_MOMENTS,     /* T x -> T y: standardise, likewise */
     ROW_KINDS
 } row_kind;
 
