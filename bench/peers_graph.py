@@ -364,7 +364,7 @@ def main():
     for kind in kinds:
         result.add_peer(fields, kind, [__file__, "--peer", kind, fields["scale"]] + names,
                         {"XLA_PYTHON_CLIENT_PREALLOCATE": "false"})
-    result.write(path, fields)
+        result.write(path, fields)
 
 
 if __name__ == "__main__":

@@ -179,7 +179,7 @@ def main():
                                     ("torch", "torch", "")):
         result.add_peer(fields, key, [__file__, "--peer", kind, str(scale)] + names,
                         {"CUPY_ACCELERATORS": accelerators})
-    result.write(path, fields)
+        result.write(path, fields)
 
 
 if __name__ == "__main__":

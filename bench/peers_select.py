@@ -54,7 +54,7 @@ def main():
     names = [row["case"] for row in fields["rows"] if row["unit"] == "GB/s"]
     for kind in ("cupy", "torch"):
         result.add_peer(fields, kind, [__file__, "--peer", kind, str(scale)] + names, {})
-    result.write(path, fields)
+        result.write(path, fields)
 
 
 if __name__ == "__main__":
