@@ -299,6 +299,161 @@ static void test_scatter__values_may_be_of_the_array(void **state)
     kiln_array_release(i);
 }
 
+/* ---- in graphs ---- */
+
+enum { NODE_ROWS = 40, NODE_COLUMNS = 5, NODE_VALUES = 300 };
+
+/* What a graph of one output, named z, gives. */
+static float *run_graph(test_env *t, kiln_graph *g, const kiln_arg *inputs, size_t count)
+{
+    kiln_arg args[8];
+    kiln_array *z = NULL;
+
+    memcpy(args, inputs, count * sizeof *args);
+    args[count] = kiln_arg_out(&z);
+    OK(t, kiln_graph_run(g, args, count + 1, NULL, &t->err));
+    float *got = to_floats(t, z);
+    kiln_array_release(z);
+    return got;
+}
+
+/* (x * 2).at[i, 1:4] combined with v: x stays, duplicates are combined, what follows sees it. */
+static void check_node(test_env *t, kiln_scatter what)
+{
+    const int64_t shape[] = {NODE_ROWS, NODE_COLUMNS}, wide[] = {NODE_VALUES, 3};
+    const int64_t count = NODE_VALUES;
+    static float x[NODE_ROWS * NODE_COLUMNS], want[NODE_ROWS * NODE_COLUMNS], v[NODE_VALUES * 3];
+    static int32_t i[NODE_VALUES];
+    kiln_scatter_options opts = KILN_SCATTER_OPTIONS_INIT;
+    kiln_array *xa = NULL, *ia = NULL, *va = NULL;
+    kiln_graph *g = NULL;
+
+    opts.reduce = "b > a ? b : a";
+    for (int k = 0; k < NODE_ROWS * NODE_COLUMNS; k++) {
+        x[k] = (float)test_random_below(t, 9);
+        want[k] = 2 * x[k];
+    }
+    for (int k = 0; k < NODE_VALUES; k++) {
+        i[k] = (int32_t)test_random_below(t, 2 * NODE_ROWS) - NODE_ROWS;
+        for (int c = 0; c < 3; c++) {
+            float *e = &want[((i[k] + NODE_ROWS) % NODE_ROWS) * NODE_COLUMNS + 1 + c];
+            v[3 * k + c] = (float)test_random_below(t, 100);
+            *e = (float)combine(what, *e, v[3 * k + c]);
+        }
+    }
+    OK(t, kiln_array_from_host(t->ctx, KILN_FLOAT32, 2, shape, x, NULL, &xa, &t->err));
+    OK(t, kiln_array_from_host(t->ctx, KILN_INT32, 1, &count, i, NULL, &ia, &t->err));
+    OK(t, kiln_array_from_host(t->ctx, KILN_FLOAT32, 2, wide, v, NULL, &va, &t->err));
+    OK(t, kiln_graph_create(t->ctx, NULL, &g, &t->err));
+    const kiln_node xn = kiln_node_input(g, "x", KILN_DTYPE_NONE, -1, "f", 1);
+    const kiln_node in = kiln_node_input(g, "i", KILN_DTYPE_NONE, -1, "f", 1);
+    const kiln_node vn = kiln_node_input(g, "v", KILN_DTYPE_NONE, -1, "f", 1);
+    const kiln_subscript at[] = {kiln_subscript_node(in), kiln_subscript_slice(1, 4, 1)};
+    const kiln_node y =
+        kiln_node_scatter(kiln_multiply(xn, 2), at, 2, vn, what, &opts, __FILE__, __LINE__);
+    kiln_node_output(g, "z", kiln_add(y, 1), "f", 1);
+    OK(t, kiln_graph_compile(g, &t->err));
+    const kiln_arg args[] = {kiln_arg_array(xa), kiln_arg_array(ia), kiln_arg_array(va)};
+    float *got = run_graph(t, g, args, 3);
+    for (int k = 0; k < NODE_ROWS * NODE_COLUMNS; k++)
+        CHECK(got[k] == want[k] + 1, "combination %d: element %d is %g, not %g", (int)what, k,
+              got[k], want[k] + 1);
+    free(got);
+    OK(t, kiln_array_to_host(xa, v, sizeof x, NULL, &t->err));
+    assert_memory_equal(v, x, sizeof x);
+    kiln_graph_destroy(g);
+    kiln_array_release(xa);
+    kiln_array_release(ia);
+    kiln_array_release(va);
+}
+
+static void test_scatter__nodes_give_new_arrays(void **state)
+{
+    test_env *t = *state;
+
+    check_node(t, KILN_SCATTER_SET);
+    check_node(t, KILN_SCATTER_ADD);
+    check_node(t, KILN_SCATTER_REDUCE);
+}
+
+/* An expression of x, of 3 x 4 ones, and j = 1, 2, 1. */
+static void check_text(test_env *t, const char *text, const float *want)
+{
+    static const char *const names[] = {"x", "j"};
+    const int64_t shape[] = {3, 4}, three = 3;
+    static const int16_t j[] = {1, 2, 1};
+    kiln_array *x = NULL, *ja = NULL;
+    kiln_graph *g = NULL;
+    size_t results = 0;
+
+    OK(t, kiln_array_ones(t->ctx, KILN_FLOAT32, 2, shape, &x, &t->err));
+    OK(t, kiln_array_from_host(t->ctx, KILN_INT16, 1, &three, j, NULL, &ja, &t->err));
+    OK(t, kiln_graph_parse(t->ctx, text, names, 2, NULL, &g, &results, &t->err));
+    const kiln_arg args[] = {kiln_arg_array(x), kiln_arg_array(ja)};
+    float *got = run_graph(t, g, args, 2);
+    for (int k = 0; k < 12; k++)
+        CHECK(got[k] == want[k], "%s: element %d is %g, not %g", text, k, got[k], want[k]);
+    free(got);
+    kiln_graph_destroy(g);
+    kiln_array_release(x);
+    kiln_array_release(ja);
+}
+
+static void test_scatter__expressions(void **state)
+{
+    test_env *t = *state;
+
+    check_text(t, "x.at[j].add(j[:, None])", (const float[]){1, 1, 1, 1, 3, 3, 3, 3, 3, 3, 3, 3});
+    check_text(t, "scatter_add(x, j, 2) * 2",
+               (const float[]){2, 2, 2, 2, 10, 10, 10, 10, 6, 6, 6, 6});
+    check_text(t, "x.at[..., j + 2].set(7, mode=clip)",
+               (const float[]){1, 1, 1, 7, 1, 1, 1, 7, 1, 1, 1, 7});
+    check_text(t, "x.at[1:, 0].max(5)", (const float[]){1, 1, 1, 1, 5, 1, 1, 1, 5, 1, 1, 1});
+    check_text(t, "put(x, j * 5, j)", (const float[]){1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 2, 1});
+    check_text(t, "put_along_axis(x * 3, j[:, None], -1, axis=1)",
+               (const float[]){3, -1, 3, 3, 3, 3, -1, 3, 3, -1, 3, 3});
+}
+
+/* Numbers as operands of what is done as a whole: arrays without axes. */
+static void test_scatter__numbers_are_operands(void **state)
+{
+    check_text(*state, "x * searchsorted(sort(j + 0), 2)",
+               (const float[]){2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2});
+}
+
+static void check_refused(test_env *t, const char *text, kiln_status status, const char *why)
+{
+    static const char *const names[] = {"x", "j"};
+    const int64_t three = 3;
+    kiln_array *x = test_ramp(t, 1, &three), *j = test_ramp(t, 1, &three), *z = NULL;
+    kiln_graph *g = NULL;
+    size_t results = 0;
+
+    kiln_status got = kiln_graph_parse(t->ctx, text, names, 2, NULL, &g, &results, &t->err);
+    if (got == KILN_OK) {
+        const kiln_arg args[] = {kiln_arg_array(x), kiln_arg_array(j), kiln_arg_out(&z)};
+        got = kiln_graph_run(g, args, 3, NULL, &t->err);
+    }
+    FAILS(t, status, got, why);
+    kiln_graph_destroy(g);
+    kiln_array_release(x);
+    kiln_array_release(j);
+}
+
+static void test_scatter__bad_nodes_are_refused(void **state)
+{
+    test_env *t = *state;
+
+    check_refused(t, "x.at[j]", KILN_ERR_ARGUMENT, "x.at[...] without");
+    check_refused(t, "x.at[j].put(1)", KILN_ERR_NAME, "no `put`");
+    check_refused(t, "x.at[x > j].set(1)", KILN_ERR_UNSUPPORTED, "where(mask, value, x)");
+    check_refused(t, "x.at[j * 0.5].set(1)", KILN_ERR_DTYPE, "index array 1 is float64");
+    check_refused(t, "x.at[j].set(x[:2])", KILN_ERR_SHAPE, "(2,)");
+    check_refused(t, "put(x, j)", KILN_ERR_ARGUMENT_COUNT, "takes 3 arguments");
+    check_refused(t, "put_along_axis(x, j, 1)", KILN_ERR_ARGUMENT_COUNT, "needs an axis");
+    check_refused(t, "x.at[j].set(1, mode=foo)", KILN_ERR_NAME, "no mode");
+}
+
 /* ---- what is refused ---- */
 
 static void test_scatter__indices_out_of_range_are_left_out(void **state)
@@ -378,6 +533,10 @@ int main(int argc, char **argv)
         TEST(test_scatter__rows_are_added),
         TEST(test_scatter__put_is_numpys),
         TEST(test_scatter__values_may_be_of_the_array),
+        TEST(test_scatter__nodes_give_new_arrays),
+        TEST(test_scatter__expressions),
+        TEST(test_scatter__numbers_are_operands),
+        TEST(test_scatter__bad_nodes_are_refused),
         TEST(test_scatter__indices_out_of_range_are_left_out),
         TEST(test_scatter__mistakes_are_refused),
     };

@@ -34,7 +34,7 @@
 typedef enum kiln_index_mode {
     KILN_INDEX_CHECK = 0, /**< ERR_INDEX at the next synchronise. */
     KILN_INDEX_WRAP = 1,  /**< It counts around: the index modulo the extent. */
-    KILN_INDEX_CLIP = 2   /**< The first element for negative ones, the last one for those beyond. */
+    KILN_INDEX_CLIP = 2 /**< The first element for negative ones, the last one for those beyond. */
 } kiln_index_mode;
 
 /** For an axis: the elements in C-order. */
@@ -64,16 +64,19 @@ typedef struct kiln_index_options {
     kiln_index_mode mode; /**< What becomes of indices out of range. */
 } kiln_index_options;
 
-#define KILN_INDEX_OPTIONS_INIT {sizeof(kiln_index_options), NULL, KILN_INDEX_CHECK}
+#define KILN_INDEX_OPTIONS_INIT                                                                    \
+    {                                                                                              \
+        sizeof(kiln_index_options), NULL, KILN_INDEX_CHECK                                         \
+    }
 
 /** How values change the elements that indices name. Values are pinned. */
 typedef enum kiln_scatter {
-    KILN_SCATTER_SET = 0,      /**< x[i] = v: of several values for an element the last in C-order. */
-    KILN_SCATTER_ADD = 1,      /**< Each value is added. */
+    KILN_SCATTER_SET = 0, /**< x[i] = v: of several values for an element the last in C-order. */
+    KILN_SCATTER_ADD = 1, /**< Each value is added. */
     KILN_SCATTER_MULTIPLY = 2, /**< Each value is multiplied by. */
-    KILN_SCATTER_MINIMUM = 3,  /**< The least of the element and its values; NaN is less than all. */
-    KILN_SCATTER_MAXIMUM = 4,  /**< The greatest; NaN is greater than all. */
-    KILN_SCATTER_REDUCE = 5    /**< The option `reduce`. */
+    KILN_SCATTER_MINIMUM = 3, /**< The least of the element and its values; NaN is less than all. */
+    KILN_SCATTER_MAXIMUM = 4, /**< The greatest; NaN is greater than all. */
+    KILN_SCATTER_REDUCE = 5   /**< The option `reduce`. */
 } kiln_scatter;
 
 /** Choices for functions that scatter. Zero in a field means its default. */
@@ -81,12 +84,16 @@ typedef struct kiln_scatter_options {
     size_t struct_size;   /**< sizeof(kiln_scatter_options) as the caller compiled it. */
     kiln_index_mode mode; /**< What becomes of indices out of range. */
     bool fast;            /**< Values are combined in any order: runs may differ in rounding. */
-    const char *reduce;   /**< KILN_SCATTER_REDUCE: an expression of `a` and `b` of the array's type,
+    const char *reduce;  /**< KILN_SCATTER_REDUCE: an expression of `a` and `b` of the array's type,
                                as "a > b ? a : b". It has to be associative: values are combined
                                with each other first, in C-order, and then with the element. */
+    kiln_stream *stream; /**< NULL: the context's own. In a graph it is the stream of the call. */
 } kiln_scatter_options;
 
-#define KILN_SCATTER_OPTIONS_INIT {sizeof(kiln_scatter_options), KILN_INDEX_CHECK, false, NULL}
+#define KILN_SCATTER_OPTIONS_INIT                                                                  \
+    {                                                                                              \
+        sizeof(kiln_scatter_options), KILN_INDEX_CHECK, false, NULL, NULL                          \
+    }
 
 KILN_EXTERN_C_BEGIN
 
@@ -160,7 +167,7 @@ KILN_API KILN_NODISCARD kiln_status kiln_array_index(const kiln_array *array,
  * Results have the same bits in each run and on every device unless `fast` is set: floating-point values are
  * combined in an order that follows from the indices alone. Integers, and other dtypes with `fast`, are
  * combined by atomic operations where their elements have 2 to 8 bytes. A value whose index is out of range
- * is left out. The work is enqueued on the context's stream.
+ * is left out.
  *
  * @param values  An array that broadcasts to the shape of x[...], cast as kiln_array_cast() does, or a
  *                number.
@@ -168,12 +175,9 @@ KILN_API KILN_NODISCARD kiln_status kiln_array_index(const kiln_array *array,
  * @return as kiln_array_index(); ERR_OUTPUT for an array that cannot be written; ERR_SHAPE for values
  *         that do not broadcast.
  */
-KILN_API KILN_NODISCARD kiln_status kiln_array_scatter(kiln_array *array,
-                                                       const kiln_subscript *subscripts,
-                                                       size_t count, kiln_arg values,
-                                                       kiln_scatter what,
-                                                       const kiln_scatter_options *opts,
-                                                       kiln_error *err);
+KILN_API KILN_NODISCARD kiln_status kiln_array_scatter(
+    kiln_array *array, const kiln_subscript *subscripts, size_t count, kiln_arg values,
+    kiln_scatter what, const kiln_scatter_options *opts, kiln_error *err);
 
 /** NumPy's put, of elements that count in C-order; values broadcast to the shape of the indices. */
 KILN_API KILN_NODISCARD kiln_status kiln_array_put(kiln_array *array, const kiln_array *indices,
@@ -201,6 +205,29 @@ KILN_API kiln_node kiln_node_take_along_axis(kiln_node x, kiln_node indices, int
 /** kiln_array_index() in a graph; without an index array it is a view. */
 KILN_API kiln_node kiln_node_index(kiln_node x, const kiln_subscript *subscripts, size_t count,
                                    kiln_index_mode mode, const char *file, int line);
+
+/**
+ * The array that kiln_array_scatter() would make of `x`, which stays as it is.
+ *
+ * @param values  A node or a number; it is cast to the dtype of x, whose dtype and shape the result has.
+ * @param opts    May be NULL; copied. Unlike its other fields `stream` is not read.
+ */
+KILN_API kiln_node kiln_node_scatter(kiln_node x, const kiln_subscript *subscripts, size_t count,
+                                     kiln_node values, kiln_scatter what,
+                                     const kiln_scatter_options *opts, const char *file, int line);
+
+/** The array that kiln_array_put() would make of `x`, with its dtype and shape. */
+KILN_API kiln_node kiln_node_put(kiln_node x, kiln_node indices, kiln_node values,
+                                 kiln_index_mode mode, const char *file, int line);
+
+/**
+ * The array that kiln_array_put_along_axis() would make of `x`.
+ *
+ * Shapes, axes and the dtype of the indices are checked by a call.
+ */
+KILN_API kiln_node kiln_node_put_along_axis(kiln_node x, kiln_node indices, kiln_node values,
+                                            int axis, kiln_index_mode mode, const char *file,
+                                            int line);
 
 KILN_EXTERN_C_END
 

@@ -98,16 +98,17 @@ enum { KILN__OPAQUE_OPERANDS = 16, KILN__OPAQUE_RESULTS = 3 };
 /* What such a node has beside its operands, as numbers of its data. */
 typedef enum kiln__opaque_data {
     KILN__OPAQUE_NONE,
-    KILN__OPAQUE_NUMBER, /* a whole number, written behind the operands */
-    KILN__OPAQUE_NUMBERS, /* an axis and numbers, written behind the operands */
-    KILN__OPAQUE_LIST,   /* nothing; its operands, of any number, are written as a list */
-    KILN__OPAQUE_TEXT    /* a text with its end, written before the operands, of any number */
+    KILN__OPAQUE_NUMBER,     /* a whole number, written behind the operands */
+    KILN__OPAQUE_NUMBERS,    /* an axis and numbers, written behind the operands */
+    KILN__OPAQUE_LIST,       /* nothing; its operands, of any number, are written as a list */
+    KILN__OPAQUE_SUBSCRIPTS, /* which of its elements change, in a form of its own */
+    KILN__OPAQUE_TEXT        /* a text with its end, written before the operands, of any number */
 } kiln__opaque_data;
 
 /* An operation that a function does as a whole, between arrays that are stored: a matrix product by a
  * library. Whoever records such a node has the table of them, and knows how one is run. */
 typedef struct kiln__opaque {
-    const char *name; /* for people: "matmul" */
+    const char *name;                /* for people: "matmul" */
     int operand_count, result_count; /* no operands: any number of them */
     kiln__opaque_data data;
     const char *why; /* one line: who does it */

@@ -110,9 +110,8 @@ static void write_operands(kiln__writer *w, const kiln__low *first)
         if (n->kind == KILN__LOW_CONST) {
             kiln__step_param *param = &s->params[s->param_count];
             w->names[s->param_count++] = "";
-            param->kind = KILN__VALUE_NUMBER;
-            param->number = n->number;
-            param->dtype = n->dtype;
+            *param = (kiln__step_param){
+                .kind = KILN__VALUE_NUMBER, .number = n->number, .dtype = n->dtype};
             continue;
         }
         w->rank = n->rank;

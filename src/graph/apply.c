@@ -6,10 +6,10 @@
 #include "graph/parse.h"
 #include "ops/ops.h"
 
-typedef struct kiln__tuple {
-    struct kiln__tuple *next;
-    kiln_node nodes[];
-} kiln__tuple;
+typedef struct kiln__kept {
+    struct kiln__kept *next;
+    kiln_node room[];
+} kiln__kept;
 
 void kiln__set_node(kiln__parsed *v, kiln_node node)
 {
@@ -23,22 +23,27 @@ bool kiln__is_of_numbers(const kiln__parser *p, const kiln_node *node)
                                     p->graph->ir.nodes[node->id].constant);
 }
 
-kiln_node *kiln__tuple_new(kiln__parser *p, size_t count)
+void *kiln__parser_keep(kiln__parser *p, size_t bytes)
 {
-    kiln__tuple *t = kiln__calloc(1, sizeof *t + (count + 1) * sizeof t->nodes[0]);
+    kiln__kept *t = kiln__calloc(1, sizeof *t + bytes + 1);
     if (t == NULL)
         return NULL;
-    t->next = p->tuples;
-    p->tuples = t;
-    return t->nodes;
+    t->next = p->kept;
+    p->kept = t;
+    return t->room;
 }
 
-void kiln__tuples_free(kiln__tuple *t)
+kiln_node *kiln__tuple_new(kiln__parser *p, size_t count)
 {
-    while (t != NULL) {
-        kiln__tuple *next = t->next;
-        kiln__free(t);
-        t = next;
+    return kiln__parser_keep(p, count * sizeof(kiln_node));
+}
+
+void kiln__parser_drop(kiln__parser *p)
+{
+    while (p->kept != NULL) {
+        kiln__kept *next = p->kept->next;
+        kiln__free(p->kept);
+        p->kept = next;
     }
 }
 
@@ -58,14 +63,15 @@ kiln_status kiln__define_name(kiln__parser *p, const char *name, size_t bytes,
 
 kiln_status kiln__need_node(const kiln__parser *p, const kiln__parsed *v)
 {
-    static const char *const what[] = {[KILN__PARSED_TUPLE] = "a tuple",
-                                       [KILN__PARSED_NONE] = "None",
-                                       [KILN__PARSED_DTYPE] = "a dtype",
-                                       [KILN__PARSED_SHAPE] = "a shape",
-                                       [KILN__PARSED_TEXT] = "a text",
-                                       [KILN__PARSED_CHOSEN] = "what a mask chooses",
-                                       [KILN__PARSED_COUNTED] =
-                                           "an array whose length only the device knows"};
+    static const char *const what[] = {
+        [KILN__PARSED_TUPLE] = "a tuple",
+        [KILN__PARSED_NONE] = "None",
+        [KILN__PARSED_DTYPE] = "a dtype",
+        [KILN__PARSED_SHAPE] = "a shape",
+        [KILN__PARSED_AT] = "x.at[...] without .set(...) or the like",
+        [KILN__PARSED_TEXT] = "a text",
+        [KILN__PARSED_CHOSEN] = "what a mask chooses",
+        [KILN__PARSED_COUNTED] = "an array whose length only the device knows"};
     if (v->kind == KILN__PARSED_NODE)
         return KILN_OK;
     return kiln__parse_fail(p, v->at, v->width, KILN_ERR_ARGUMENT,

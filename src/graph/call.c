@@ -119,16 +119,44 @@ static kiln_status run_step(const kiln__graph_run *run, kiln__bound_step *step, 
     return kiln__kernel_run_again(step->kernel, &call, &step->recent, err);
 }
 
+/* A number as an array, for an operation that takes arrays alone. */
+static kiln_status make_number(const kiln__graph_run *run, const kiln__step_param *param,
+                               kiln_array **out, kiln_error *err)
+{
+    kiln_context *const ctx = run->graph->ctx;
+    kiln_stream *const stream = run->call->stream;
+
+    KILN_CHECK(kiln__array_new(ctx, param->dtype, 0, NULL, NULL, stream, out, err));
+    const kiln_arg args[] = {param->kind == KILN__VALUE_SCALAR ? run->call->args[param->index]
+                                                               : kiln__number_arg(&param->number),
+                             kiln_arg_array(*out)};
+    return kiln__builtin_run(ctx, KILN__BUILTIN_FILL, args, KILN_COUNT_OF(args), stream, err);
+}
+
 kiln_status kiln__step_opaque(const kiln__graph_run *run, const kiln__step *step,
                               kiln_launch **launch_out, kiln_error *err)
 {
     kiln_array *values[KILN__OPAQUE_OPERANDS + KILN__OPAQUE_RESULTS];
+    kiln_array *numbers[KILN__OPAQUE_OPERANDS] = {NULL};
+    kiln_status status = KILN_OK;
 
-    for (size_t p = 0; p < step->param_count; p++)
-        values[p] = kiln__run_value(run, &step->params[p]);
-    return launch_out != NULL ? kiln__opaque_prepare(run->graph->ctx, step, values,
-                                                     run->call->stream, launch_out, err)
-                              : kiln__opaque_run(step, values, run->call->stream, err);
+    for (size_t p = 0; p < step->param_count; p++) {
+        const kiln__step_param *param = &step->params[p];
+        if (param->kind == KILN__VALUE_SCALAR || param->kind == KILN__VALUE_NUMBER) {
+            KILN_TRY(make_number(run, param, &numbers[p], err));
+            values[p] = numbers[p];
+        } else {
+            values[p] = kiln__run_value(run, param);
+        }
+    }
+    status = launch_out != NULL ? kiln__opaque_prepare(run->graph->ctx, step, values,
+                                                       run->call->stream, launch_out, err)
+                                : kiln__opaque_run(step, values, run->call->stream, err);
+
+done:
+    for (size_t p = 0; p < step->input_count; p++)
+        kiln_array_release(numbers[p]);
+    return status;
 }
 
 static kiln_status run_steps(kiln__graph_run *run, kiln_error *err)

@@ -359,6 +359,8 @@ static kiln_status read_data(const kiln__parser *p, const kiln__parsed_call *c,
         return kiln__need_integer(p, &c->arg[arity], data);
     case KILN__OPAQUE_NUMBERS:
         return read_numbers(p, c, given, data);
+    case KILN__OPAQUE_SUBSCRIPTS:
+        return fail_call(p, c, KILN_ERR_NAME, "is written x.at[...].set(values)");
     case KILN__OPAQUE_TEXT:
         break;
     }
@@ -433,31 +435,23 @@ static kiln_status call_opaque(kiln__parser *p, const kiln__parsed_call *c, cons
 static kiln_status call_take(kiln__parser *p, kiln__parsed_call *c, const special *s,
                              kiln__parsed *out)
 {
-    static const char *const modes[] = {
-        [KILN_INDEX_CHECK] = "raise", [KILN_INDEX_WRAP] = "wrap", [KILN_INDEX_CLIP] = "clip"};
     const kiln__parsed *axis = c->count > 2 ? &c->arg[2] : &c->axis;
-    int mode = c->mode_bytes > 0 ? -1 : KILN_INDEX_CHECK, at = KILN_AXIS_FLAT;
+    int at = KILN_AXIS_FLAT;
+    kiln_index_mode mode;
     int64_t given = 0;
 
     (void)s;
     KILN_CHECK(need_count(p, c, 2, 3));
     KILN_CHECK(kiln__need_node(p, &c->arg[1]));
-    for (int k = 0; k < (int)KILN_COUNT_OF(modes); k++)
-        if (c->mode_bytes > 0 && kiln__same_word(p->text + c->mode, c->mode_bytes, modes[k]))
-            mode = k;
-    if (mode < 0)
-        return kiln__parse_fail(p, c->mode, c->mode_bytes, KILN_ERR_NAME,
-                                "this is no mode: raise, wrap and clip are");
+    KILN_CHECK(kiln__index_mode(p, c, &mode));
     if (axis->width != 0 && axis->kind != KILN__PARSED_NONE) {
         KILN_CHECK(kiln__need_integer(p, axis, &given));
         at = given < -KILN_RANK_MAX || given > KILN_RANK_MAX ? KILN_RANK_MAX : (int)given;
     }
     const kiln_node indices = kiln__graph_number(p->graph, c->arg[1].node);
-    kiln__set_node(out, (kiln__same_word(c->name, c->bytes, "take")
-                             ? kiln_node_take
-                             : kiln_node_take_along_axis)(c->arg[0].node, indices, at,
-                                                          (kiln_index_mode)mode,
-                                                          KILN__PLACE(c->at)));
+    kiln__set_node(out, (kiln__same_word(c->name, c->bytes, "take") ? kiln_node_take
+                                                                    : kiln_node_take_along_axis)(
+                            c->arg[0].node, indices, at, mode, KILN__PLACE(c->at)));
     return KILN_OK;
 }
 
@@ -505,14 +499,17 @@ kiln_status kiln__apply_call(kiln__parser *p, kiln__parsed_call *c, kiln__parsed
     const kiln_draw draw = draw_named(c, c->count < 2 ? 0 : c->count - 2 - typed);
     const kiln__opaque *opaque = kiln__opaque_named(c->name, c->bytes);
     kiln_op pair[2];
+    bool known = false;
 
+    KILN_CHECK(kiln__apply_scattering(p, c, out, &known));
+    if (known)
+        return KILN_OK;
     if (draw != 0)
         return call_draw(p, c, draw, out);
     if (op != NULL)
         return call_op(p, c, op, out);
     if (kiln__op_pair_named(c->name, c->bytes, pair))
         return call_pair(p, c, pair, out);
-    bool known = false;
     if (c->name[0] == '_' && p->graph->ir.place == 0) /* for functions that are expressions alone */
         return unknown_function(p, c);
     if (c->named_count > 0)

@@ -106,6 +106,25 @@ static kiln_status run_chosen(const operation *op, const kiln_array *const *oper
     return kiln__choose_into((kiln__chooser)op->function, operands, stream, outs, err);
 }
 
+/* ---- scatters -------------------------------------------------------------------------------------- */
+
+static kiln_status infer_scatter(const operation *op, const kiln_array *const *operands,
+                                 size_t count, const int64_t *data, kiln__linalg_value *results,
+                                 kiln_error *err)
+{
+    (void)op, (void)data;
+    return kiln__scatter_infer(operands, count, &results->dtype, &results->rank, results->shape,
+                               err);
+}
+
+static kiln_status run_scatter(const operation *op, const kiln_array *const *operands, size_t count,
+                               const int64_t *data, kiln_stream *stream, kiln_array **outs,
+                               kiln_error *err)
+{
+    (void)op, (void)count;
+    return kiln__scatter_into(operands, data, stream, *outs, err);
+}
+
 /* ---- sorting --------------------------------------------------------------------------------------- */
 
 static kiln_status infer_sorting(const operation *op, const kiln_array *const *operands,
@@ -195,9 +214,19 @@ static const kiln__opaque *finish(kiln_epilogue epilogue, bool bias);
      run_sorting,                                                                                  \
      KILN__SORTING_##function,                                                                     \
      KILN_EPILOGUE_NONE},
+#define SCATTER(function)                                                                          \
+    {{.name = function,                                                                            \
+      .result_count = 1,                                                                           \
+      .data = KILN__OPAQUE_SUBSCRIPTS,                                                             \
+      .why = "a copy whose elements at indices are changed",                                       \
+      .infer = infer},                                                                             \
+     infer_scatter,                                                                                \
+     run_scatter,                                                                                  \
+     0,                                                                                            \
+     KILN_EPILOGUE_NONE},
 static const operation operations[] = {
-    KILN__SORTING_FUNCTIONS(SORTING) CHOOSE("compress", 2, MASKED) CHOOSE("flatnonzero", 1, FLAT)
-        CHOOSE("nonzero", 1, ONE_AXIS) CHOOSE("argwhere", 1, ROWS)
+    SCATTER("scatter") KILN__SORTING_FUNCTIONS(SORTING) CHOOSE("compress", 2, MASKED)
+        CHOOSE("flatnonzero", 1, FLAT) CHOOSE("nonzero", 1, ONE_AXIS) CHOOSE("argwhere", 1, ROWS)
             MATMUL(2, "", finish, KILN_EPILOGUE_NONE),
     KILN__TENSOR_FUNCTIONS(TENSOR) KILN__LINALG_FUNCTIONS(LINALG)};
 

@@ -196,41 +196,75 @@ static kiln_status parse_one(kiln__parser *p, kiln__subscript *s, kiln__parsed *
     return KILN_OK;
 }
 
+/* What stands between brackets, the token after the first. */
+static kiln_status parse_subscripts(kiln__parser *p, kiln__subscript *list, size_t *count,
+                                    kiln__parsed *mask)
+{
+    bool ellipsis = false;
+
+    *count = 0;
+    do {
+        if (*count > 0)
+            KILN_CHECK(kiln__next_token(p));
+        if (kiln__is_mark(p, "]") && *count > 0)
+            break;
+        if (*count == KILN__SUBSCRIPTS_MAX)
+            return kiln__unexpected(p, "`]`");
+        kiln__subscript *one = &list[(*count)++];
+        KILN_CHECK(parse_one(p, one, mask));
+        if (one->kind == KILN_SUBSCRIPT_ELLIPSIS && ellipsis)
+            return kiln__parse_fail(p, (size_t)one->line - 1, 3, KILN_ERR_SYNTAX,
+                                    "there may be one `...`");
+        ellipsis = ellipsis || one->kind == KILN_SUBSCRIPT_ELLIPSIS;
+    } while (kiln__is_mark(p, ","));
+    if (mask->width != 0 && *count > 1)
+        return kiln__parse_fail(p, mask->at, mask->width, KILN_ERR_UNSUPPORTED,
+                                "a mask stands alone between brackets");
+    return kiln__expect(p, "]");
+}
+
 static kiln_status parse_subscript(kiln__parser *p, kiln__parsed *v)
 {
     kiln__subscript list[KILN__SUBSCRIPTS_MAX];
     kiln__parsed mask = {.width = 0};
     const size_t at = v->at;
-    size_t count = 0;
-    bool ellipsis = false;
+    size_t count;
 
     KILN_CHECK(kiln__need_node(p, v));
     if (kiln__is_of_numbers(p, &v->node))
         return kiln__parse_fail(p, v->at, v->width, KILN_ERR_ARGUMENT,
                                 "a plain number has no elements");
-    do {
-        if (count > 0)
-            KILN_CHECK(kiln__next_token(p));
-        if (kiln__is_mark(p, "]") && count > 0)
-            break;
-        if (count == KILN__SUBSCRIPTS_MAX)
-            return kiln__unexpected(p, "`]`");
-        KILN_CHECK(parse_one(p, &list[count], &mask));
-        if (list[count].kind == KILN_SUBSCRIPT_ELLIPSIS && ellipsis)
-            return kiln__parse_fail(p, (size_t)list[count].line - 1, 3, KILN_ERR_SYNTAX,
-                                    "there may be one `...`");
-        ellipsis = ellipsis || list[count].kind == KILN_SUBSCRIPT_ELLIPSIS;
-        count++;
-    } while (kiln__is_mark(p, ","));
-    if (mask.width != 0 && count > 1)
-        return kiln__parse_fail(p, mask.at, mask.width, KILN_ERR_UNSUPPORTED,
-                                "a mask stands alone between brackets");
-    KILN_CHECK(kiln__expect(p, "]"));
+    KILN_CHECK(parse_subscripts(p, list, &count, &mask));
     if (mask.width != 0) {
         kiln__choose(v->node, mask.node, mask.at, v);
         return KILN_OK;
     }
     kiln__apply_subscripts(v, list, count, at);
+    return KILN_OK;
+}
+
+/* x.at[...], the token after `at`: elements that a method changes. */
+static kiln_status parse_at(kiln__parser *p, kiln__parsed *v)
+{
+    kiln__subscript list[KILN__SUBSCRIPTS_MAX];
+    kiln__parsed mask = {.width = 0};
+
+    KILN_CHECK(kiln__expect(p, "["));
+    KILN_CHECK(parse_subscripts(p, list, &v->count, &mask));
+    if (mask.width != 0)
+        return kiln__parse_fail(p, mask.at, mask.width, KILN_ERR_UNSUPPORTED,
+                                "where a mask chooses, write where(mask, value, x)");
+    kiln_subscript *kept = kiln__parser_keep(p, v->count * sizeof *kept);
+    if (kept == NULL)
+        return kiln__fail_memory(p->err, v->count * sizeof *kept);
+    for (size_t k = 0; k < v->count; k++)
+        kept[k] = (kiln_subscript){.kind = list[k].kind,
+                                   .start = list[k].number[0],
+                                   .stop = list[k].number[1],
+                                   .step = list[k].number[2],
+                                   .node = list[k].node};
+    v->kind = KILN__PARSED_AT;
+    v->subscripts = kept;
     return KILN_OK;
 }
 
@@ -342,13 +376,13 @@ static kiln_status parse_primary(kiln__parser *p, kiln__parsed *out)
     return KILN_OK;
 }
 
-/* `.name` behind a value: T, real, imag, shape, or a method. */
+/* `.name` behind a value: T, real, imag, shape, at[...], or a method. */
 static kiln_status parse_member(kiln__parser *p, kiln__parsed *v)
 {
     const kiln__parsed self = *v;
     const size_t at = p->token.at, bytes = p->token.width;
 
-    if (v->kind != KILN__PARSED_CHOSEN)
+    if (v->kind != KILN__PARSED_CHOSEN && v->kind != KILN__PARSED_AT)
         KILN_CHECK(kiln__need_node(p, v));
     if (p->token.kind != KILN__TOKEN_NAME)
         return kiln__unexpected(p, "a name");
@@ -358,6 +392,10 @@ static kiln_status parse_member(kiln__parser *p, kiln__parsed *v)
         return parse_call(p, at, bytes, &self, v);
     }
     KILN_CHECK(kiln__need_node(p, v));
+    if (kiln__same_word(p->text + at, bytes, "at")) {
+        v->node = kiln__graph_number(p->graph, v->node);
+        return parse_at(p, v);
+    }
     if (kiln__same_word(p->text + at, bytes, "T")) {
         kiln__set_node(v, kiln_node_transpose(self.node, NULL, KILN__PLACE(at)));
         return KILN_OK;

@@ -37,8 +37,9 @@ typedef enum kiln__parsed_kind {
     KILN__PARSED_TUPLE, /* of several nodes: (1, 2), divmod(x, y) */
     KILN__PARSED_NONE,
     KILN__PARSED_DTYPE,
-    KILN__PARSED_SHAPE, /* of the array `node`: x.shape */
-    KILN__PARSED_TEXT,  /* in quotes, which `at` and `width` include */
+    KILN__PARSED_SHAPE,  /* of the array `node`: x.shape */
+    KILN__PARSED_AT,     /* elements of `node` that a method changes: x.at[...] */
+    KILN__PARSED_TEXT,   /* in quotes, which `at` and `width` include */
     KILN__PARSED_CHOSEN, /* the elements of `node` where `mask` is true */
     KILN__PARSED_COUNTED /* the first elements of `node`, as many as `mask`, a number, says */
 } kiln__parsed_kind;
@@ -48,9 +49,10 @@ enum { KILN__TUPLE_MAX = 64, KILN__NAMES_MAX = 256, KILN__DEPTH_MAX = 100 };
 typedef struct kiln__parsed {
     kiln__parsed_kind kind;
     kiln_dtype dtype;
-    kiln_node node;   /* of a NODE */
-    kiln_node mask;   /* of CHOSEN and COUNTED */
-    kiln_node *items; /* of a TUPLE; the parser's */
+    kiln_node node;                   /* of a NODE */
+    kiln_node mask;                   /* of CHOSEN and COUNTED */
+    kiln_node *items;                 /* of a TUPLE; the parser's */
+    const kiln_subscript *subscripts; /* of AT; the parser's */
     size_t count;
     size_t at, width; /* what it was read from */
 } kiln__parsed;
@@ -70,7 +72,7 @@ typedef struct kiln__parser {
     int depth;
     kiln__named *names;
     size_t name_count, name_base; /* those before the base are of another text */
-    struct kiln__tuple *tuples; /* all that were made */
+    struct kiln__kept *kept;      /* memory of parsed values */
     size_t result_count;
     /* Parse the statements of `text`; `out` becomes the result, a tuple where there are several. */
     kiln_status (*statements)(struct kiln__parser *p, kiln__parsed *out);
@@ -108,9 +110,10 @@ bool kiln__is_of_numbers(const kiln__parser *p, const kiln_node *node);
 /* Give a name to a value. `name` stays the caller's. */
 kiln_status kiln__define_name(kiln__parser *p, const char *name, size_t bytes,
                               const kiln__parsed *value);
-/* Room for a tuple's nodes, freed with the parser; NULL without memory. */
-kiln_node *kiln__tuple_new(kiln__parser *p, size_t count);
-void kiln__tuples_free(struct kiln__tuple *tuples);
+/* Zeroed room, freed by kiln__parser_drop(); NULL without memory. */
+void *kiln__parser_keep(kiln__parser *p, size_t bytes);
+kiln_node *kiln__tuple_new(kiln__parser *p, size_t count); /* for a tuple's nodes */
+void kiln__parser_drop(kiln__parser *p);
 /* What an operation on these operands gives: `out` becomes a chosen value where one of them is.
  * ERR_UNSUPPORTED for operands that do not belong together. */
 kiln_status kiln__join_chosen(const kiln__parser *p, const kiln__parsed *operands, size_t count,
@@ -150,6 +153,15 @@ void kiln__apply_subscripts(kiln__parsed *v, const kiln__subscript *list, size_t
 /* A function that rearranges arrays; `*known` is false where the name is none. */
 kiln_status kiln__apply_arranging(kiln__parser *p, kiln__parsed_call *c, kiln__parsed *out,
                                   bool *known);
+
+/* ---- scattering.c ---------------------------------------------------------------------------- */
+/* A method of x.at[...], or a function that changes elements at indices in a copy of its array; `*known` is
+ * false where the name is none. */
+kiln_status kiln__apply_scattering(kiln__parser *p, kiln__parsed_call *c, kiln__parsed *out,
+                                   bool *known);
+/* The word after mode=, or the default. */
+kiln_status kiln__index_mode(const kiln__parser *p, const kiln__parsed_call *c,
+                             kiln_index_mode *out);
 
 /* ---- choosing.c ------------------------------------------------------------------------------ */
 /* Whether a value is of bool, as far as the text tells: a comparison, what is made of such, an input

@@ -187,7 +187,7 @@ kiln_status kiln__graph_from_text(kiln_context *ctx, const char *text, const cha
 
 done:
     kiln_graph_destroy(p.graph);
-    kiln__tuples_free(p.tuples);
+    kiln__parser_drop(&p);
     kiln__free(p.names);
     return status;
 }

@@ -1,5 +1,5 @@
 /*
- * subscripts.c - x[...] as nodes: views for numbers, slices and None, and a gather for index arrays.
+ * subscripts.c - x[...] as nodes: views for numbers, slices and None, a gather for index arrays; scatters.
  *
  *     kiln_node_index, expressions > [subscripts] > record
  *
@@ -8,6 +8,7 @@
  */
 #include "graph/subscripts.h"
 #include "graph/graph.h"
+#include "indexing/indexing.h"
 
 /* Subscripts while they are applied. */
 typedef struct application {
@@ -138,4 +139,93 @@ kiln_node kiln_node_take_along_axis(kiln_node x, kiln_node indices, int axis, ki
                                     const char *file, int line)
 {
     return take_along(x, indices, axis, mode, KILN__GATHER_ALONG, file, line);
+}
+
+/* ---- scatters -------------------------------------------------------------------------------------- */
+
+/* What is wrong with a request; NULL: nothing. */
+static const char *scatter_mistake(const kiln__scatter_request *r, const kiln_scatter_options *o,
+                                   kiln_status *status)
+{
+    *status = KILN_ERR_ARGUMENT;
+    if (r->what < KILN_SCATTER_SET || r->what > KILN_SCATTER_REDUCE)
+        return "there is no such combination";
+    if (o->mode < KILN_INDEX_CHECK || o->mode > KILN_INDEX_CLIP)
+        return "there is no such index mode";
+    for (size_t k = 0; r->subscripts != NULL && k < r->count; k++)
+        if (r->subscripts[k].kind < KILN_SUBSCRIPT_INDEX ||
+            r->subscripts[k].kind > KILN_SUBSCRIPT_ARRAY)
+            return "a subscript has an unknown kind";
+    *status = KILN_ERR_NULL;
+    if (r->what == KILN_SCATTER_REDUCE && o->reduce == NULL)
+        return "the option `reduce` is NULL";
+    if (r->subscripts == NULL && r->count > 0)
+        return "the list of subscripts is NULL";
+    return NULL;
+}
+
+/* x with changed elements; a request's arrays are not looked at. */
+static kiln_node add_scatter(const kiln__scatter_request *r, kiln_node x, kiln_node values,
+                             const kiln_node *indices, const kiln_scatter_options *o,
+                             const char *file, int line)
+{
+    kiln_node operands[KILN__OPAQUE_OPERANDS] = {x, values};
+    int64_t data[KILN__SCATTER_NUMBERS];
+    kiln_status status;
+    size_t count = 2;
+
+    const char *mistake = scatter_mistake(r, o, &status);
+    if (mistake != NULL)
+        return kiln__node_fault(x, status, "scatter", file, line, mistake);
+    if (indices != NULL)
+        operands[count++] = *indices;
+    for (size_t k = 0; k < r->count; k++) {
+        if (r->subscripts[k].kind != KILN_SUBSCRIPT_ARRAY)
+            continue;
+        if (count == KILN__OPAQUE_OPERANDS)
+            return kiln__node_fault(x, KILN_ERR_AXIS, "scatter", file, line,
+                                    "too many index arrays");
+        operands[count++] = r->subscripts[k].node;
+    }
+    const kiln__opaque_given given = {.operation = kiln__opaque_named("scatter", 7),
+                                      .operands = operands,
+                                      .count = count,
+                                      .data = data,
+                                      .data_count = kiln__scatter_numbers(r, o, data)};
+    if (given.data_count == 0)
+        return kiln__node_fault(x, KILN_ERR_ARGUMENT, "scatter", file, line,
+                                "there are too many subscripts, or `reduce` is too long");
+    return kiln__opaque_node(&given, 0, file, line);
+}
+
+kiln_node kiln_node_scatter(kiln_node x, const kiln_subscript *subscripts, size_t count,
+                            kiln_node values, kiln_scatter what, const kiln_scatter_options *opts,
+                            const char *file, int line)
+{
+    const kiln__scatter_request r = {
+        .form = KILN__SCATTER_AT, .what = what, .subscripts = subscripts, .count = count};
+    kiln_scatter_options o = KILN_SCATTER_OPTIONS_INIT;
+    kiln_error err = KILN_ERROR_INIT;
+
+    if (KILN_READ_OPTIONS(kiln_scatter_options, &o, opts, &err) != KILN_OK)
+        return kiln__node_fault(x, err.status, "scatter", file, line, err.message);
+    return add_scatter(&r, x, values, NULL, &o, file, line);
+}
+
+kiln_node kiln_node_put(kiln_node x, kiln_node indices, kiln_node values, kiln_index_mode mode,
+                        const char *file, int line)
+{
+    const kiln__scatter_request r = {.form = KILN__SCATTER_FLAT};
+    const kiln_scatter_options o = {.mode = mode};
+
+    return add_scatter(&r, x, values, &indices, &o, file, line);
+}
+
+kiln_node kiln_node_put_along_axis(kiln_node x, kiln_node indices, kiln_node values, int axis,
+                                   kiln_index_mode mode, const char *file, int line)
+{
+    const kiln__scatter_request r = {.form = KILN__SCATTER_ALONG, .axis = axis};
+    const kiln_scatter_options o = {.mode = mode};
+
+    return add_scatter(&r, x, values, &indices, &o, file, line);
 }

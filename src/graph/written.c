@@ -219,7 +219,7 @@ static kiln_status call(kiln__parser *p, const kiln__parsed_call *c, const writt
         p->graph->ir.place = (int)c->at + 1;
     kiln_status status = p->depth > KILN__DEPTH_MAX ? KILN_ERR_SYNTAX : expand(p, c, f, out);
     p->graph->ir.place = place;
-    outer.tuples = p->tuples; /* made meanwhile */
+    outer.kept = p->kept; /* made meanwhile */
     *p = outer;
     if (status != KILN_OK)
         status = tell(p, c, status, &inner);

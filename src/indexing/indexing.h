@@ -8,7 +8,8 @@
  * subscript.c  subscripts by what stands in the brackets
  * report.c     what kernels report indices out of range to
  * unique.c     distinct elements
- * scatter.c    x[i] = v and sums at indices, in place
+ * scatter.c    x[i] = v and sums at indices, in place; scatter_run.c: its kernels
+ * scattered.c  the same in graphs
  *
  * What takes elements by indices is in src/graph (take.c), because a graph does it.
  *
@@ -41,5 +42,43 @@ kiln_status kiln__choose_infer(kiln__chooser what, const kiln_array *array, kiln
  * mask, of its shape. `stream` NULL: the context's own. */
 kiln_status kiln__choose_into(kiln__chooser what, const kiln_array *const *operands,
                               kiln_stream *stream, kiln_array **outs, kiln_error *err);
+
+/* ---- scatters in graphs (scattered.c) ------------------------------------------------------------- */
+
+/* Which elements a call changes. */
+typedef enum kiln__scatter_form {
+    KILN__SCATTER_AT,   /* those of subscripts */
+    KILN__SCATTER_FLAT, /* those that indices count in C-order */
+    KILN__SCATTER_ALONG /* those that indices name along an axis */
+} kiln__scatter_form;
+
+/* What a call is given. */
+typedef struct kiln__scatter_request {
+    kiln__scatter_form form;
+    kiln_array *array;
+    const kiln_array *from; /* what the array is set to first; NULL: it is changed as it is */
+    kiln_arg values;
+    kiln_scatter what;
+    const kiln_subscript *subscripts; /* AT */
+    size_t count;
+    const kiln_array *indices; /* the other forms */
+    int axis;                  /* ALONG */
+} kiln__scatter_request;
+
+enum {
+    KILN__SCATTER_SUBSCRIPTS = 64,
+    KILN__SCATTER_TEXT_WORDS = 64,
+    KILN__SCATTER_NUMBERS = 6 + 4 * KILN__SCATTER_SUBSCRIPTS + KILN__SCATTER_TEXT_WORDS
+};
+
+/* A request without its arrays as numbers, at most KILN__SCATTER_NUMBERS; how many they are, 0 for too many
+ * subscripts or too long a text. */
+size_t kiln__scatter_numbers(const kiln__scatter_request *r, const kiln_scatter_options *opts,
+                             int64_t *data);
+/* The result for operands x, values and index arrays, of which dtypes and shapes are read. ERR_DTYPE. */
+kiln_status kiln__scatter_infer(const kiln_array *const *operands, size_t count, kiln_dtype *dtype,
+                                int *rank, int64_t *shape, kiln_error *err);
+kiln_status kiln__scatter_into(const kiln_array *const *operands, const int64_t *data,
+                               kiln_stream *stream, kiln_array *out, kiln_error *err);
 
 #endif

@@ -1,0 +1,39 @@
+/*
+ * scatter.h - one call that scatters. Private to src/indexing.
+ */
+#ifndef KILN_INDEXING_SCATTER_H
+#define KILN_INDEXING_SCATTER_H
+
+#include "indexing/indexing.h"
+
+/* One call. Arrays are counted. */
+typedef struct kiln__scattering {
+    const char *name;
+    kiln_context *ctx;
+    kiln_stream *stream;
+    kiln_scatter what;
+    kiln_scatter_options o;
+    const kiln_array *from; /* what the array is set to first; NULL: it is changed as it is */
+    kiln_array *whole;      /* the array that is given */
+    kiln_array *target;     /* a view of it with the indexed axes first */
+    kiln_array *values; /* of the axes that indices broadcast to, then those that are not indexed */
+    kiln_array *index[KILN_RANK_MAX]; /* as given */
+    int axis[KILN_RANK_MAX];
+    int index_count;
+    int rank; /* what the indices broadcast to */
+    int64_t shape[KILN_RANK_MAX], count;
+    int64_t row; /* elements of the target for each place */
+    kiln_array *report;
+} kiln__scattering;
+
+/* Do it. Nothing is written before all is checked. (scatter.c) */
+kiln_status kiln__scatter_do(const kiln__scatter_request *r, const kiln_scatter_options *opts,
+                             kiln_error *err);
+
+/* `x` itself or a copy without gaps, made on `stream`. (scatter_run.c) */
+kiln_status kiln__scatter_dense(kiln_array *x, kiln_stream *stream, kiln_array **out,
+                                kiln_error *err);
+/* Enqueue the kernels of a call whose arrays are complete. */
+kiln_status kiln__scatter_run(kiln__scattering *s, kiln_error *err);
+
+#endif

@@ -1,0 +1,401 @@
+/*
+ * scatter_run.c - the kernels that change elements at indices.
+ *
+ *     indexed axes first, values > [a kernel that changes each element]
+ *                                > [places > sorted > runs of equal places]
+ *
+ * Several values may name one element. Where the order of a combination does not matter (integers), each
+ * value changes its element by an atomic operation. Otherwise the places are sorted, and every run of
+ * equal ones is combined in the order of the values: by chunks, whose first and last runs may go on in
+ * their neighbours, and then from chunk to chunk. Chunks have the same length on every device, so that
+ * results are the same bits everywhere. An assignment takes the last value of each run.
+ *
+ * Rule: places are those of rows, where axes behind the indexed ones are not indexed: a row of values is sorted as
+ *       one.
+ */
+#include "indexing/scatter.h"
+#include "ops/ops.h"
+
+kiln_status kiln__scatter_dense(kiln_array *x, kiln_stream *stream, kiln_array **out,
+                                kiln_error *err)
+{
+    if (!x->contiguous)
+        return kiln__array_copy_on(x, stream, out, err);
+    *out = kiln_array_retain(x);
+    return KILN_OK;
+}
+
+/* ---- texts ---- */
+
+/* How old and new value, `a` and `b`, are combined. */
+static kiln_status put_combination(const kiln__scattering *s, kiln__buf *out, kiln_error *err)
+{
+    static const kiln_op ops[] = {[KILN_SCATTER_ADD] = KILN_OP_ADD,
+                                  [KILN_SCATTER_MULTIPLY] = KILN_OP_MULTIPLY,
+                                  [KILN_SCATTER_MINIMUM] = KILN_OP_MINIMUM,
+                                  [KILN_SCATTER_MAXIMUM] = KILN_OP_MAXIMUM};
+    static const char *const names[KILN__OP_ARITY_MAX] = {"a", "b"};
+    const kiln_dtype dtype = s->target->dtype;
+    kiln__op_type types[KILN__OP_ARITY_MAX];
+    kiln__op_loop loop;
+
+    kiln__buf_puts(out, "auto join = [](const T a, const T b) -> T { return (T)(");
+    if (s->what == KILN_SCATTER_SET) {
+        kiln__buf_puts(out, "b");
+    } else if (s->what == KILN_SCATTER_REDUCE) {
+        kiln__buf_puts(out, s->o.reduce);
+    } else {
+        memset(types, 0, sizeof types);
+        types[0].dtype = types[1].dtype = dtype;
+        KILN_CHECK(kiln__op_resolve(kiln__op_find(ops[s->what]), types, &loop, err));
+        kiln__op_text(out, &loop, names);
+    }
+    kiln__buf_puts(out, "); };\n");
+    return KILN_OK;
+}
+
+/* An expression for the place that the indices name, `steps` being what a step along an axis is. */
+static void put_place(const kiln__scattering *s, const char *extent, const char *step,
+                      kiln__buf *out)
+{
+    static const char *const modes[] = {
+        [KILN_INDEX_CHECK] = "check", [KILN_INDEX_WRAP] = "wrap", [KILN_INDEX_CLIP] = "clip"};
+
+    for (int k = 0; k + 1 < s->index_count; k++)
+        kiln__buf_puts(out, "kiln_at_both(");
+    for (int k = 0; k < s->index_count; k++) {
+        kiln__buf_printf(out, "%skiln_at_%s(i%d, ", k > 0 ? ", " : "", modes[s->o.mode], k);
+        kiln__buf_printf(out, extent, k);
+        kiln__buf_puts(out, ", ");
+        kiln__buf_printf(out, step, k);
+        if (s->o.mode == KILN_INDEX_CHECK)
+            kiln__buf_printf(out, ", report.kiln__data, %d, i, \"the array\", \"index array %d\"",
+                             s->axis[k], k + 1);
+        kiln__buf_puts(out, k > 0 ? "))" : ")");
+    }
+    if (s->index_count == 0)
+        kiln__buf_puts(out, "0ll");
+}
+
+static void put_index_inputs(const kiln__scattering *s, kiln__buf *in)
+{
+    for (int k = 0; k < s->index_count; k++)
+        kiln__buf_printf(in, "%s i%d, ", kiln_dtype_name(s->index[k]->dtype), k);
+    if (s->index_count > 0 && s->o.mode == KILN_INDEX_CHECK)
+        kiln__buf_puts(in, "raw int64 report, ");
+}
+
+/* ---- kernels ---- */
+
+typedef struct kernel_text {
+    const char *name;
+    kiln__buf in, op;
+    const char *out;
+} kernel_text;
+
+/* Run a kernel of these texts; `size` -1: arrays decide it. */
+static kiln_status run_text(const kiln__scattering *s, kernel_text *t, const kiln_arg *args,
+                            size_t count, int64_t size, kiln_error *err)
+{
+    kiln_elementwise_options opts = KILN_ELEMENTWISE_OPTIONS_INIT;
+    kiln_elementwise_call_options call = KILN_ELEMENTWISE_CALL_OPTIONS_INIT;
+    kiln_elementwise *op = NULL;
+    kiln_status status = KILN_OK;
+
+    if (t->in.failed || t->op.failed) {
+        status = kiln__fail_memory(err, t->op.capacity);
+        goto done;
+    }
+    opts.name = t->name;
+    call.stream = s->stream;
+    call.has_size = size >= 0;
+    call.size = size;
+    KILN_TRY(kiln_elementwise_create(s->ctx, t->in.text, t->out, t->op.text, &opts, &op, err));
+    KILN_TRY(kiln_elementwise_run(op, args, count, &call, err));
+
+done:
+    kiln_elementwise_destroy(op);
+    kiln__buf_clear(&t->in);
+    kiln__buf_clear(&t->op);
+    return status;
+}
+
+/* Index arrays with axes of one element for those that are not indexed, as arguments. */
+static kiln_status index_views(const kiln__scattering *s, int behind, kiln_array **views,
+                               kiln_error *err)
+{
+    int64_t shape[2 * KILN_RANK_MAX], strides[2 * KILN_RANK_MAX] = {0};
+
+    for (int k = 0; k < s->index_count; k++) {
+        const kiln_array *i = s->index[k];
+        for (int a = 0; a < i->rank + behind; a++) {
+            shape[a] = a < i->rank ? i->shape[a] : 1;
+            strides[a] = a < i->rank ? i->strides[a] : (int64_t)kiln_dtype_size(i->dtype);
+        }
+        KILN_CHECK(kiln__array_view(i, i->rank + behind, shape, strides, i->data, &views[k], err));
+    }
+    return KILN_OK;
+}
+
+/* The element that index 0 names, at each value. */
+static kiln_status first_elements(const kiln__scattering *s, kiln_array **out, kiln_error *err)
+{
+    const kiln_array *t = s->target;
+    int64_t strides[KILN_RANK_MAX] = {0};
+
+    for (int a = s->index_count; a < t->rank; a++)
+        strides[s->rank + a - s->index_count] = t->strides[a];
+    return kiln__array_view(t, s->values->rank, s->values->shape, strides, t->data, out, err);
+}
+
+/* Whether there is one instruction for it. */
+static bool adds_atomically(const kiln__scattering *s)
+{
+    const kiln_dtype dtype = s->target->dtype;
+    const bool whole = strchr("iu", kiln_dtype_kind(dtype)) != NULL;
+
+    return s->what == KILN_SCATTER_ADD && kiln_dtype_size(dtype) >= 4 &&
+           (whole || dtype == KILN_FLOAT32 || dtype == KILN_FLOAT64);
+}
+
+/* Each value changes its element at once. */
+static kiln_status run_direct(kiln__scattering *s, kiln_error *err)
+{
+    kernel_text t = {"kiln_scatter", KILN__BUF_INIT, KILN__BUF_INIT, "raw T x"};
+    kiln_array *views[KILN_RANK_MAX] = {NULL}, *first = NULL;
+    kiln_arg args[KILN_RANK_MAX + 4];
+    size_t count = 0;
+    kiln_status status = KILN_OK;
+
+    put_index_inputs(s, &t.in);
+    kiln__buf_puts(&t.in, "T v, T first");
+    KILN_TRY(put_combination(s, &t.op, err));
+    kiln__buf_puts(&t.op, "const long long at = ");
+    put_place(s, "x.shape()[%d]", "x.strides()[%d]", &t.op);
+    kiln__buf_puts(&t.op, ";\nif (at != kiln_nowhere)\n    ");
+    const bool plain = s->what == KILN_SCATTER_SET || s->index_count == 0;
+    kiln__buf_puts(&t.op, plain                ? "kiln_change(&first, at, v, join)"
+                          : adds_atomically(s) ? "kiln_change_add(&first, at, v)"
+                                               : "kiln_change_atomic(&first, at, v, join)");
+    KILN_TRY(index_views(s, s->values->rank - s->rank, views, err));
+    KILN_TRY(first_elements(s, &first, err));
+    for (int k = 0; k < s->index_count; k++)
+        args[count++] = kiln_arg_array(views[k]);
+    if (s->report != NULL)
+        args[count++] = kiln_arg_array(s->report);
+    args[count++] = kiln_arg_array(s->values);
+    args[count++] = kiln_arg_array(first);
+    args[count++] = kiln_arg_array(s->target);
+    KILN_TRY(run_text(s, &t, args, count, -1, err));
+
+done:
+    for (int k = 0; k < s->index_count; k++)
+        kiln_array_release(views[k]);
+    kiln_array_release(first);
+    kiln__buf_clear(&t.in);
+    kiln__buf_clear(&t.op);
+    return status;
+}
+
+/* ---- sorted places ---- */
+
+/* The place of each row of values; `none` for one that has none. */
+static kiln_status find_places(const kiln__scattering *s, int64_t none, kiln_dtype dtype,
+                               kiln_array **out, kiln_error *err)
+{
+    kernel_text t = {"kiln_scatter_places", KILN__BUF_INIT, KILN__BUF_INIT, "K place"};
+    kiln_arg args[3 * KILN_RANK_MAX + 3];
+    kiln_array *places = NULL;
+    int64_t step = 1, steps[KILN_RANK_MAX];
+    size_t count = 0;
+    kiln_status status = KILN_OK;
+
+    put_index_inputs(s, &t.in);
+    for (int k = 0; k < s->index_count; k++)
+        kiln__buf_printf(&t.in, "int64 n%d, int64 s%d, ", k, k);
+    kiln__buf_puts(&t.in, "int64 behind");
+    kiln__buf_puts(&t.op, "const long long at = ");
+    put_place(s, "n%d", "s%d", &t.op);
+    kiln__buf_puts(&t.op, ";\nplace = (K)(at == kiln_nowhere ? behind : at)");
+    for (int k = s->index_count; k-- > 0; step *= s->target->shape[k])
+        steps[k] = step;
+    for (int k = 0; k < s->index_count; k++)
+        args[count++] = kiln_arg_array(s->index[k]);
+    if (s->report != NULL)
+        args[count++] = kiln_arg_array(s->report);
+    for (int k = 0; k < s->index_count; k++) {
+        args[count++] = kiln_arg_int(s->target->shape[k]);
+        args[count++] = kiln_arg_int(steps[k]);
+    }
+    args[count++] = kiln_arg_int(none);
+    KILN_TRY(kiln__array_new(s->ctx, dtype, s->rank, s->shape, NULL, s->stream, &places, err));
+    args[count++] = kiln_arg_array(places);
+    KILN_TRY(run_text(s, &t, args, count, -1, err));
+    KILN_TRY(kiln_array_reshape(places, 1, &s->count, out, err));
+
+done:
+    kiln_array_release(places);
+    kiln__buf_clear(&t.in);
+    kiln__buf_clear(&t.op);
+    return status;
+}
+
+/* What the kernels over sorted places begin with: `c` and `at`, chunk or value and element of its row. */
+#define ROW_OF_I "const long long c = row == 1 ? i : i / row, at = i - c * row;\n"
+
+static const char set_text[] =
+    ROW_OF_I "const K key = keys[c];\n"
+             "if (key < behind && (c + 1 == count || keys[c + 1] != key))\n"
+             "    x[key * row + at] = v[(long long)order[c] * row + at]";
+
+#define CHUNK_OF_I                                                                                 \
+    ROW_OF_I                                                                                       \
+    "const long long begin = c * chunk, end = begin + chunk,\n"                                    \
+    "                stop = end < count ? end : count;\n"
+
+/* Runs of equal places in a chunk. One that began before is kept in `head`, one that goes on behind in
+ * `tail`. */
+static const char chunk_text[] =
+    CHUNK_OF_I "K key = keys[begin];\n"
+               "bool open = begin > 0 && keys[begin - 1] == key;\n"
+               "T sum = v[(long long)order[begin] * row + at];\n"
+               "for (long long j = begin + 1; j < stop; j++) {\n"
+               "    const T next = v[(long long)order[j] * row + at];\n"
+               "    if (keys[j] == key) {\n"
+               "        sum = join(sum, next);\n"
+               "        continue;\n"
+               "    }\n"
+               "    if (open)\n"
+               "        head[i] = sum;\n"
+               "    else if (key < behind)\n"
+               "        x[key * row + at] = join(x[key * row + at], sum);\n"
+               "    open = false;\n"
+               "    key = keys[j];\n"
+               "    sum = next;\n"
+               "}\n"
+               "if (open)\n"
+               "    head[i] = sum;\n"
+               "else if (stop < count && keys[stop] == key)\n"
+               "    tail[i] = sum;\n"
+               "else if (key < behind)\n"
+               "    x[key * row + at] = join(x[key * row + at], sum)";
+
+/* Runs that go on from chunk to chunk, from the chunk in which each begins. */
+static const char chain_text[] =
+    CHUNK_OF_I "const K key = keys[stop - 1];\n"
+               "if (stop == count || keys[stop] != key || key >= behind)\n"
+               "    return;\n"
+               "if (keys[begin] == key && begin > 0 && keys[begin - 1] == key)\n"
+               "    return;\n"
+               "T sum = tail[i];\n"
+               "for (long long d = c + 1, last = end + chunk;; d++, last += chunk) {\n"
+               "    sum = join(sum, head[d * row + at]);\n"
+               "    if (last >= count || keys[last - 1] != key || keys[last] != key)\n"
+               "        break;\n"
+               "}\n"
+               "x[key * row + at] = join(x[key * row + at], sum)";
+
+enum { CHUNK = 128 };
+
+/* A kernel over sorted places. */
+static kiln_status run_sorted(const kiln__scattering *s, const char *name, const char *op,
+                              bool chunks, const kiln_arg *args, size_t count, int64_t size,
+                              kiln_error *err)
+{
+    kernel_text t = {name, KILN__BUF_INIT, KILN__BUF_INIT,
+                     chunks ? "raw T x, raw T head, raw T tail" : "raw T x"};
+
+    kiln__buf_puts(&t.in, "raw K keys, raw O order, raw T v, int64 behind, int64 count, int64 row, "
+                          "int64 chunk");
+    kiln_status status = chunks ? put_combination(s, &t.op, err) : KILN_OK;
+    kiln__buf_puts(&t.op, op);
+    if (status == KILN_OK)
+        return run_text(s, &t, args, count, size, err);
+    kiln__buf_clear(&t.in);
+    kiln__buf_clear(&t.op);
+    return status;
+}
+
+/* Change a target without gaps. */
+static kiln_status combine_runs(const kiln__scattering *s, kiln_array *target,
+                                const kiln_array *keys, const kiln_array *order,
+                                const kiln_array *values, int64_t none, kiln_error *err)
+{
+    const int64_t chunks = (s->count + CHUNK - 1) / CHUNK, kept = chunks * s->row;
+    kiln_array *head = NULL, *tail = NULL;
+    kiln_status status = KILN_OK;
+    kiln_arg args[10] = {kiln_arg_array((kiln_array *)keys),
+                         kiln_arg_array((kiln_array *)order),
+                         kiln_arg_array((kiln_array *)values),
+                         kiln_arg_int(none),
+                         kiln_arg_int(s->count),
+                         kiln_arg_int(s->row),
+                         kiln_arg_int(CHUNK),
+                         kiln_arg_array(target)};
+
+    if (s->what == KILN_SCATTER_SET)
+        return run_sorted(s, "kiln_scatter_set", set_text, false, args, 8, s->count * s->row, err);
+    KILN_TRY(kiln__array_new(s->ctx, target->dtype, 1, &kept, NULL, s->stream, &head, err));
+    KILN_TRY(kiln__array_new(s->ctx, target->dtype, 1, &kept, NULL, s->stream, &tail, err));
+    args[8] = kiln_arg_array(head);
+    args[9] = kiln_arg_array(tail);
+    KILN_TRY(run_sorted(s, "kiln_scatter_chunks", chunk_text, true, args, 10, kept, err));
+    if (chunks > 1)
+        KILN_TRY(run_sorted(s, "kiln_scatter_chain", chain_text, true, args, 10, kept, err));
+
+done:
+    kiln_array_release(head);
+    kiln_array_release(tail);
+    return status;
+}
+
+static kiln_status run_by_order(kiln__scattering *s, kiln_error *err)
+{
+    kiln_array *keys = NULL, *sorted = NULL, *order = NULL, *dense = NULL, *values = NULL;
+    int64_t none = 1;
+    kiln_status status = KILN_OK;
+
+    for (int k = 0; k < s->index_count; k++)
+        none *= s->target->shape[k];
+    const kiln_dtype key = none < INT32_MAX ? KILN_INT32 : KILN_INT64;
+    const kiln_dtype place = s->count < INT32_MAX ? KILN_INT32 : KILN_INT64;
+    KILN_TRY(find_places(s, none, key, &keys, err));
+    KILN_TRY(kiln__sort_keys(keys, none + 1, place, s->stream, &sorted, &order, err));
+    KILN_TRY(kiln__scatter_dense(s->target, s->stream, &dense, err));
+    KILN_TRY(kiln__scatter_dense(s->values, s->stream, &values, err));
+    KILN_TRY(combine_runs(s, dense, sorted, order, values, none, err));
+    if (dense->data != s->target->data)
+        KILN_TRY(kiln__array_assign_on(s->target, dense, s->stream, err));
+
+done:
+    kiln_array_release(keys);
+    kiln_array_release(sorted);
+    kiln_array_release(order);
+    kiln_array_release(dense);
+    kiln_array_release(values);
+    return status;
+}
+
+/* Whether values may change their elements in any order, one by one. */
+static bool is_direct(const kiln__scattering *s)
+{
+    const size_t size = kiln_dtype_size(s->target->dtype);
+    const bool whole = strchr("iu", kiln_dtype_kind(s->target->dtype)) != NULL;
+
+    if (s->index_count == 0)
+        return true;
+    if (s->what == KILN_SCATTER_SET)
+        return s->o.fast;
+    return size >= 2 && size <= 8 && (s->o.fast || (whole && s->what != KILN_SCATTER_REDUCE));
+}
+
+kiln_status kiln__scatter_run(kiln__scattering *s, kiln_error *err)
+{
+    if (s->from != NULL && s->from->data != s->whole->data)
+        KILN_CHECK(kiln__array_assign_on(s->whole, s->from, s->stream, err));
+    if (s->count == 0 || s->row == 0)
+        return KILN_OK;
+    if (s->index_count > 0 && s->o.mode == KILN_INDEX_CHECK)
+        KILN_CHECK(kiln__report_array(s->ctx, &s->report, err));
+    return is_direct(s) ? run_direct(s, err) : run_by_order(s, err);
+}
