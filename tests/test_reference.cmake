@@ -29,7 +29,7 @@ list(TRANSFORM shown REPLACE "`" "")
 # These are macros over other functions, and stand for them in tests.
 set(macros kiln_call kiln_call_over kiln_call_with
     kiln_graph_input kiln_graph_input_of kiln_graph_output)
-file(GLOB tests ${SOURCE}/tests/*.c ${SOURCE}/tests/consumer/*.c ${SOURCE}/tests/oracle/*.c)
+file(GLOB tests ${SOURCE}/tests/*.c ${SOURCE}/tests/fork_calls.h ${SOURCE}/tests/consumer/*.c ${SOURCE}/tests/oracle/*.c)
 set(called "")
 foreach(test IN LISTS tests)
     file(READ ${test} text)

@@ -34,9 +34,13 @@ e, pi, inf, nan = 2.718281828459045, 3.141592653589793, float("inf"), float("nan
 globals().update(_DTYPES)
 globals().update(_array.NUMPY)
 
-from . import _standard, linalg
+from . import _sorting, _standard, linalg
+from ._sorting import (argpartition, argsort, bincount, digitize, extract, histogram, histogram_bin_edges, isin,
+                       lexsort, median, partition, percentile, place, put, put_along_axis, quantile, searchsorted,
+                       sort, take, take_along_axis, topk, unique, unique_all, unique_counts, unique_inverse,
+                       unique_values)
 from ._standard import (__array_namespace_info__, argwhere, broadcast_arrays, broadcast_shapes, can_cast, compress, concat,
-                        cumulative_prod, cumulative_sum, diff, finfo, flatnonzero, iinfo, isdtype, isin, meshgrid,
+                        cumulative_prod, cumulative_sum, diff, finfo, flatnonzero, iinfo, isdtype, meshgrid,
                         nonzero, repeat,
                         result_type, roll, stack, std, tile, tril, triu, unstack, var)
 from .linalg import dot, einsum, inner, kron, matmul, outer, tensordot, vecdot

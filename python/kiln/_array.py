@@ -36,6 +36,31 @@ def mask_of(key):
     return key if getattr(key, "ndim", 0) and str(getattr(key, "dtype", "")) == "bool" else None
 
 
+def index_arrays(device, arrays):
+    """Index arrays on a device; they are of integers."""
+    made = [asarray(i, device=device) for i in arrays]
+    for i in made:
+        if i.dtype.kind not in "iu" and i.size:
+            raise IndexError(f"index arrays are of integers, not of {i.dtype}")
+    return [i if i.size else i.astype("int64", copy=False) for i in made]
+
+
+def _without_masks(key, device):
+    """Subscripts in which each mask has become the index arrays of its true elements."""
+    items = key if isinstance(key, tuple) else (key,)
+    found = []
+    for item in items:
+        mask = mask_of(item)
+        found.extend((item,) if mask is None else
+                     _kiln.chosen("nonzero", asarray(mask, device=device), None))
+    return tuple(found)
+
+
+#: Ways to change elements at indices, by kiln_scatter, and indices out of range, by kiln_index_mode.
+COMBINATIONS = {"set": 0, "add": 1, "multiply": 2, "minimum": 3, "maximum": 4}
+MODES = {"raise": 0, "wrap": 1, "clip": 2}
+
+
 class ndarray(_kiln.Array):
     """An array of kiln's, on the cpu or on a GPU. Its views share its memory."""
 
@@ -79,13 +104,10 @@ class ndarray(_kiln.Array):
         if mask is not None:
             return _kiln.chosen("compress", self, asarray(mask, device=self.device))[0]
         indices = []
-        text = subscript(key, indices)
+        text = subscript(_without_masks(key, self.device), indices)
         if not indices:
             return _kiln.view(self, text)
-        indices = [asarray(i, device=self.device) for i in indices]
-        for i in indices:
-            if i.dtype.kind not in "iu":
-                raise IndexError(f"index arrays are of integers, not of {i.dtype}")
+        indices = index_arrays(self.device, indices)
         names = ("x", *(f"i{k}" for k in range(len(indices))))
         return _functions._graph(f"x[{text}]", names)(self, *indices)
 
@@ -94,11 +116,23 @@ class ndarray(_kiln.Array):
         if mask is not None:
             self._place(asarray(mask, device=self.device), value)
             return
-        target = _kiln.view(self, subscript(key))
+        indices = []
+        text = subscript(_without_masks(key, self.device), indices)
+        if indices:
+            self._scatter(key, value, "set")
+            return
+        target = _kiln.view(self, text)
         if isinstance(value, (bool, int, float)):
             _kiln.assign(target, value)
         else:
             _kiln.assign(target, asarray(value, device=self.device))
+
+    def _scatter(self, key, value, what, fast=False):
+        items = _without_masks(key, self.device)
+        lists = [isinstance(item, list) or getattr(item, "ndim", 0) for item in items]
+        arrays = iter(index_arrays(self.device, (i for i, is_list in zip(items, lists) if is_list)))
+        items = tuple(next(arrays) if is_list else item for item, is_list in zip(items, lists))
+        _kiln.scatter(self, items, asarray(value, device=self.device), COMBINATIONS[what], 0, fast)
 
     def _place(self, mask, value):
         values = asarray(value, device=self.device)
@@ -167,6 +201,16 @@ class ndarray(_kiln.Array):
     def clip(self, min=None, max=None):
         return _functions.call("clip", (self, min, max))
 
+    # ---- orders ----
+
+    def sort(self, axis=-1, *, descending=False, stable=True):
+        from ._sorting import sort
+        _kiln.assign(self, sort(self, axis, descending=descending))
+
+    def argsort(self, axis=-1, *, descending=False, stable=True):
+        from ._sorting import argsort
+        return argsort(self, axis, descending=descending)
+
     # ---- elements ----
 
     def item(self, *index):
@@ -221,6 +265,9 @@ class ndarray(_kiln.Array):
             return _functions.call(name, inputs, out)
         if method == "__call__" and not keywords and out is None and name in PRODUCTS:
             return PRODUCTS[name](*inputs)
+        if method == "at" and out is None and not keywords and name in COMBINATIONS and inputs[0] is self:
+            self._scatter(inputs[1], inputs[2], name)
+            return None
         if method == "reduce" and name in reductions:
             axis = keywords.pop("axis", 0)
             return NUMPY[reductions[name]](*inputs, axis=axis, out=out, **keywords)
@@ -253,7 +300,7 @@ def _assign(target, name, other):
 
 
 add_operators(ndarray, _functions.call, _assign, _operand)
-NUMPY = _functions.functions()
+NUMPY = _functions.FUNCTIONS
 
 
 def _method(name):

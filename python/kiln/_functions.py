@@ -73,8 +73,6 @@ def _reduction(name):
     return function
 
 
-
-
 def functions():
     """All functions by their names."""
     made = {name: _operation(name, name) for name in OPERATIONS + PAIRS}
@@ -82,3 +80,7 @@ def functions():
     made |= {name: _reduction(name) for name in REDUCTIONS}
     made["amax"], made["amin"] = made["max"], made["min"]
     return made
+
+
+#: All of them; kiln/_sorting.py gives some of them NumPy's `at`.
+FUNCTIONS = functions()

@@ -259,13 +259,6 @@ tril, triu = _triangle("<="), _triangle(">=")
 tril.__name__, triu.__name__ = "tril", "triu"
 
 
-def isin(x1, x2, /, *, invert=False):
-    """Whether each element of x1 is one of x2's, by comparing all pairs."""
-    x1, x2 = asarray(x1), asarray(x2).ravel()
-    found = (x1[..., None] == x2).any(axis=-1) if x2.size else (x1 != x1) & False
-    return ~found if invert else found
-
-
 # ---- running results -------------------------------------------------------------------------
 
 def _scan(name):

@@ -16,6 +16,7 @@
  * array.c      the type Array: a kiln_array
  * views.c      its views and copies
  * linalg.c     linear algebra and named scans of Arrays
+ * indexing.c   sorting, searching, and elements at indices in place
  * capsule.c    Array to and from DLPack's capsules
  * observe.c    observers of a context, and labels
  * exchange.c   the table of C functions by which Array is exchanged
@@ -285,6 +286,15 @@ int kilnpy_read_shape(PyObject *shape, int64_t out[KILN_RANK_MAX]);
 extern PyMethodDef kilnpy_view_methods[];
 PyObject *kilnpy_linalg(PyObject *self, PyObject *args);
 PyObject *kilnpy_scan(PyObject *self, PyObject *args);
+PyObject *kilnpy_sorting(PyObject *self, PyObject *args);
+PyObject *kilnpy_scatter(PyObject *self, PyObject *args);
+PyObject *kilnpy_put(PyObject *self, PyObject *args);
+
+/* A tuple of Arrays as handles, which the caller gives back by PyMem_Free(); `wanted` 0: any number. `name` is
+ * for messages. (linalg.c) */
+int kilnpy_read_arrays(PyObject *tuple, const char *name, size_t wanted, const kiln_array ***out);
+/* Results of a function: one object or a tuple. What is behind a failure is released. (linalg.c) */
+PyObject *kilnpy_give_all(kiln_array **made, int count);
 PyObject *kilnpy_observe(PyObject *self, PyObject *args);
 PyObject *kilnpy_observed(PyObject *self, PyObject *capsule);
 PyObject *kilnpy_label(PyObject *self, PyObject *text);

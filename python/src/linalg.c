@@ -90,28 +90,40 @@ static const struct function *find(const char *name)
     return kilnpy_fail(KILN_ERR_ARGUMENT, "kiln has no linear algebra \"%.40s\"", name);
 }
 
-static int read_arrays(PyObject *tuple, const struct function *f, inputs *in)
+int kilnpy_read_arrays(PyObject *tuple, const char *name, size_t wanted, const kiln_array ***out)
 {
-    in->count = (size_t)PyTuple_Size(tuple);
-    if (in->count == 0 || (f->arrays != 0 && in->count != f->arrays)) {
-        kilnpy_fail(KILN_ERR_ARGUMENT, "%s() of %zu arrays", f->name, in->count);
+    const size_t count = (size_t)PyTuple_Size(tuple);
+    const kiln_array **all;
+
+    if (count == 0 || (wanted != 0 && count != wanted)) {
+        kilnpy_fail(KILN_ERR_ARGUMENT, "%s() of %zu arrays", name, count);
         return -1;
     }
-    in->all = PyMem_Calloc(in->count, sizeof(kiln_array *));
-    if (in->all == NULL) {
+    all = PyMem_Calloc(count, sizeof(kiln_array *));
+    if (all == NULL) {
         PyErr_NoMemory();
         return -1;
     }
-    for (size_t k = 0; k < in->count; k++) {
+    for (size_t k = 0; k < count; k++) {
         PyObject *object = PyTuple_GetItem(tuple, (Py_ssize_t)k);
         if (!kilnpy_is_array(object)) {
+            PyMem_Free(all);
             PyErr_Format(PyExc_TypeError, "a kiln.ndarray is needed, not %R", Py_TYPE(object));
             return -1;
         }
-        in->all[k] = ((array_object *)object)->array;
-        if (k < COUNT_OF(in->array))
-            in->array[k] = in->all[k];
+        all[k] = ((array_object *)object)->array;
     }
+    *out = all;
+    return 0;
+}
+
+static int read_arrays(PyObject *tuple, const struct function *f, inputs *in)
+{
+    if (kilnpy_read_arrays(tuple, f->name, f->arrays, &in->all) != 0)
+        return -1;
+    in->count = (size_t)PyTuple_Size(tuple);
+    for (size_t k = 0; k < in->count && k < COUNT_OF(in->array); k++)
+        in->array[k] = in->all[k];
     return 0;
 }
 
@@ -132,8 +144,7 @@ static int read_both_axes(PyObject *pair, inputs *in)
     return 0;
 }
 
-/* Objects for the results; what is behind a failure is released. */
-static PyObject *give_all(kiln_array **made, int count)
+PyObject *kilnpy_give_all(kiln_array **made, int count)
 {
     PyObject *all = count > 1 ? PyTuple_New(count) : NULL, *one = NULL;
     bool fine = count == 1 || all != NULL;
@@ -176,7 +187,7 @@ PyObject *kilnpy_linalg(PyObject *self, PyObject *args)
     Py_BEGIN_ALLOW_THREADS /* The caller holds the arrays. */
         status = f->run(&in, made, &err);
     Py_END_ALLOW_THREADS result =
-        status == KILN_OK ? give_all(made, f->outputs) : kilnpy_raise(&err);
+        status == KILN_OK ? kilnpy_give_all(made, f->outputs) : kilnpy_raise(&err);
 
 done:
     PyMem_Free(in.all);

@@ -1,0 +1,214 @@
+"""Sorting, searching, counting, and elements at indices: NumPy's and the array API's names. Arrays of other
+libraries are used where they are; results are kiln's arrays. docs/sorting.md and docs/indexing.md tell how it is
+done."""
+from collections import namedtuple
+
+from . import _functions, _kiln
+from ._array import COMBINATIONS, MODES, asarray, index_arrays
+
+UniqueAllResult = namedtuple("UniqueAllResult", "values indices inverse_indices counts")
+UniqueCountsResult = namedtuple("UniqueCountsResult", "values counts")
+UniqueInverseResult = namedtuple("UniqueInverseResult", "values inverse_indices")
+TopkResult = namedtuple("TopkResult", "values indices")
+
+#: NumPy's names of the ways to make a quantile of two elements, by kiln_quantile_method.
+METHODS = ("linear", "inverted_cdf", "averaged_inverted_cdf", "closest_observation",
+           "interpolated_inverted_cdf", "hazen", "weibull", "median_unbiased", "normal_unbiased", "lower",
+           "higher", "midpoint", "nearest")
+
+
+def _call(name, *arrays, axis=None, numbers=(), flag=False, method=0):
+    """`flag` stands for the one that a function has: descending, or right."""
+    return _kiln.sorting(name, arrays, axis, tuple(map(float, numbers)), flag, method)
+
+
+# ---- orders ----------------------------------------------------------------------------------
+
+def sort(x, /, axis=-1, *, descending=False, stable=True):
+    """The elements of each row along an axis (None: all elements), sorted. Every sort is stable."""
+    del stable
+    return _call("sort", asarray(x), axis=axis, flag=descending)
+
+
+def argsort(x, /, axis=-1, *, descending=False, stable=True):
+    """Where each element of the sorted rows stood."""
+    del stable
+    return _call("argsort", asarray(x), axis=axis, flag=descending)
+
+
+def lexsort(keys, /):
+    """The order of vectors by several keys, of which the last counts most."""
+    return _call("lexsort", *map(asarray, keys))
+
+
+def partition(x, kth, /, axis=-1):
+    return _call("partition", asarray(x), axis=axis, numbers=(kth.__index__(),))
+
+
+def argpartition(x, kth, /, axis=-1):
+    return _call("argpartition", asarray(x), axis=axis, numbers=(kth.__index__(),))
+
+
+def topk(x, k, /, axis=-1, *, largest=True):
+    """The k largest (or smallest) elements of each row, in order, and where they stood."""
+    return TopkResult(*_call("topk", asarray(x), axis=axis, numbers=(k.__index__(),), flag=not largest))
+
+
+# ---- statistics of order ---------------------------------------------------------------------
+
+def _kept(x, result, axis, keepdims, leading=0):
+    """`result` with an axis of one element in the place of each that was reduced."""
+    if not keepdims:
+        return result
+    shape = [1 if axis is None or a == axis % x.ndim else n for a, n in enumerate(x.shape)]
+    return result.reshape(tuple(result.shape[:leading]) + tuple(shape))
+
+
+def median(x, /, axis=None, *, keepdims=False):
+    x = asarray(x)
+    return _kept(x, _call("median", x, axis=axis), axis, keepdims)
+
+
+def quantile(x, q, /, axis=None, *, method="linear", keepdims=False):
+    """NumPy's quantile, by all of its methods; `q` is a number or a list of numbers."""
+    x = asarray(x)
+    if method not in METHODS:
+        raise ValueError(f"{method!r} is no method of quantiles: {', '.join(METHODS)} are")
+    one = hasattr(q, "__float__") and not getattr(q, "ndim", 0)
+    result = _call("quantile", x, axis=axis, numbers=(q,) if one else q, method=METHODS.index(method))
+    return _kept(x, result[0] if one else result, axis, keepdims, 0 if one else 1)
+
+
+def percentile(x, q, /, axis=None, *, method="linear", keepdims=False):
+    one = hasattr(q, "__float__") and not getattr(q, "ndim", 0)
+    return quantile(x, q / 100 if one else [float(v) / 100 for v in q], axis, method=method, keepdims=keepdims)
+
+
+# ---- searching and counting --------------------------------------------------------------------
+
+def searchsorted(x1, x2, /, *, side="left", sorter=None):
+    """Where the elements of x2 would have to be put into x1 to keep it sorted."""
+    if side not in ("left", "right"):
+        raise ValueError(f"a side is left or right, not {side!r}")
+    x1 = asarray(x1) if sorter is None else take(x1, sorter, axis=0)
+    return _call("searchsorted", x1, asarray(x2), flag=side == "right")
+
+
+def isin(x1, x2, /, *, invert=False):
+    """Whether each element of x1 is one of x2's."""
+    x1, x2 = asarray(x1), asarray(x2).ravel()
+    if "c" in (x1.dtype.kind, x2.dtype.kind):
+        found = (x1[..., None] == x2).any(axis=-1) if x2.size else (x1 != x1) & False
+    else:
+        found = _call("isin", x1, x2)
+    return ~found if invert else found
+
+
+def bincount(x, /, minlength=0):
+    return _call("bincount", asarray(x), numbers=(minlength.__index__(),))
+
+
+def histogram_bin_edges(x, /, bins=10, range=None):
+    if hasattr(bins, "__index__") and not getattr(bins, "ndim", 0):
+        return _call("histogram_edges", asarray(x), numbers=(bins.__index__(), *(range or ())))
+    return asarray(bins)
+
+
+def histogram(x, /, bins=10, range=None):
+    """How many elements fall between the edges, and the edges: `bins` is their number or the edges."""
+    x = asarray(x)
+    edges = histogram_bin_edges(x, bins, range)
+    return _call("histogram", x, edges), edges
+
+
+def digitize(x, bins, /, right=False):
+    return _call("digitize", asarray(x), asarray(bins), flag=right)
+
+
+# ---- distinct elements -------------------------------------------------------------------------
+
+def unique(x, /, return_index=False, return_inverse=False, return_counts=False):
+    """The distinct elements, sorted; NaN counts as equal to NaN. What else is asked for stands behind them."""
+    x = asarray(x)
+    if not (return_index or return_inverse or return_counts):
+        return _call("unique_values", x)
+    values, *others = _call("unique", x)
+    asked = (return_index, return_inverse, return_counts)
+    return (values, *(r for r, wanted in zip(others, asked) if wanted))
+
+
+def unique_all(x, /):
+    return UniqueAllResult(*_call("unique", asarray(x)))
+
+
+def unique_counts(x, /):
+    return UniqueCountsResult(*unique(x, return_counts=True))
+
+
+def unique_inverse(x, /):
+    return UniqueInverseResult(*unique(x, return_inverse=True))
+
+
+def unique_values(x, /):
+    return unique(x)
+
+
+# ---- elements at indices -----------------------------------------------------------------------
+
+def _mode(mode):
+    if mode not in MODES:
+        raise ValueError(f"an index mode is raise, wrap or clip, not {mode!r}")
+    return f", mode={mode}"
+
+
+def _indices(x, indices):
+    return index_arrays(x.device, (indices,))[0]
+
+
+def take(x, indices, /, *, axis=None, mode="raise"):
+    """The parts of x along an axis (None: elements in C-order) that indices name."""
+    x = asarray(x)
+    tail = _mode(mode) + ("" if axis is None else f", axis={axis.__index__()}")
+    return _functions.call("take", (x, _indices(x, indices)), tail=tail)
+
+
+def take_along_axis(x, indices, /, *, axis=-1, mode="raise"):
+    """An index for each element: x[a, indices[a, b]] for axis 1 of two."""
+    x = asarray(x)
+    tail = _mode(mode) + ("" if axis is None else f", axis={axis.__index__()}")
+    return _functions.call("take_along_axis", (x, _indices(x, indices)), tail=tail)
+
+
+def put(x, indices, values, /, mode="raise"):
+    """x.flat[indices] = values, in place."""
+    _mode(mode)
+    _kiln.put(x, _indices(x, indices), asarray(values, device=x.device), None, MODES[mode])
+
+
+def put_along_axis(x, indices, values, /, axis=-1, mode="raise"):
+    """x[a, indices[a, b]] = values[a, b] for axis 1 of two, in place."""
+    _mode(mode)
+    _kiln.put(x, _indices(x, indices), asarray(values, device=x.device), axis, MODES[mode])
+
+
+def place(x, mask, values, /):
+    """x[mask] = values, in place; values are repeated where there are too few."""
+    _kiln.place(x, asarray(mask, device=x.device),
+                asarray(values, device=x.device).astype(x.dtype, copy=False).ravel())
+
+
+def extract(condition, x, /):
+    from ._standard import compress
+    return compress(asarray(condition).ravel(), asarray(x).ravel())
+
+
+def _at(name):
+    def at(x, indices, values, /, *, fast=False):
+        x._scatter(indices, values, name, fast)
+    at.__doc__ = f"NumPy's ufunc.at: x[indices] is changed by each of the values ({name}), in place. `fast`: in any " \
+                 f"order, so that runs may differ in rounding."
+    return at
+
+
+for _name in ("add", "multiply", "minimum", "maximum"):
+    _functions.FUNCTIONS[_name].at = _at(_name)

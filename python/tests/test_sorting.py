@@ -1,0 +1,171 @@
+"""Sorting, searching, distinct elements, and elements that index arrays and masks change, against NumPy's."""
+import unittest
+
+import numpy as np
+
+import kiln
+
+rng = np.random.default_rng(11)
+DTYPES = ("bool", "int8", "int64", "uint32", "float16", "float32", "float64", "complex64")
+
+
+def some(shape, dtype="float64", below=9):
+    return rng.integers(0, below, shape).astype(dtype)
+
+
+class Sorting(unittest.TestCase):
+    def same(self, got, want):
+        want = np.asarray(want)
+        self.assertIsInstance(got, kiln.ndarray)
+        self.assertEqual((got.dtype, got.shape), (want.dtype, want.shape))
+        np.testing.assert_array_equal(np.asarray(got), want)
+
+    def test_orders(self):
+        for dtype in DTYPES:
+            x = some((5, 7), dtype)
+            for axis in (0, 1, -1, None):
+                self.same(kiln.sort(x, axis=axis), np.sort(x, axis=axis))
+                self.same(kiln.argsort(x, axis=axis), np.argsort(x, axis=axis, kind="stable"))
+        x = some((5, 7))
+        self.same(kiln.sort(x, descending=True), -np.sort(-x))
+        self.same(kiln.argsort(x, descending=True), np.argsort(-x, kind="stable"))
+        self.same(kiln.asarray(x).argsort(0), np.argsort(x, 0, kind="stable"))
+        a = kiln.array(x)
+        a.sort(0)
+        self.same(a, np.sort(x, 0))
+        keys = some(50, below=3), some(50, "int32", below=3)
+        self.same(kiln.lexsort(keys), np.lexsort(keys))
+        values, places = kiln.topk(x, 3, axis=1)
+        self.same(values, -np.sort(-x)[:, :3])
+        self.same(places, np.argsort(-x, kind="stable")[:, :3])
+        self.same(kiln.topk(x, 2, axis=0, largest=False).values, np.sort(x, 0)[:2])
+        self.assertEqual(kiln.partition(x.ravel(), 9)[9].item(), np.sort(x, None)[9])
+        with self.assertRaises(ValueError):
+            kiln.topk(x, 8)
+        with self.assertRaises(kiln.AxisError):
+            kiln.sort(x, axis=2)
+
+    def test_statistics(self):
+        x = rng.standard_normal((6, 9))
+        for axis in (None, 0, -1):
+            for keep in (False, True):
+                self.same(kiln.median(x, axis=axis, keepdims=keep), np.median(x, axis=axis, keepdims=keep))
+                got = kiln.quantile(x, [0.1, 0.6], axis, method="weibull", keepdims=keep)
+                want = np.quantile(x, [0.1, 0.6], axis, method="weibull", keepdims=keep)
+                np.testing.assert_allclose(np.asarray(got), want, rtol=1e-14)
+                self.assertEqual(got.shape, want.shape)
+        self.same(kiln.percentile(x, 50), np.percentile(x, 50))
+        self.same(kiln.quantile(x, 0.3, 1, method="nearest"), np.quantile(x, 0.3, 1, method="nearest"))
+        with self.assertRaises(ValueError):
+            kiln.quantile(x, 0.3, method="best")
+
+    def test_searches_and_counts(self):
+        x, v = np.sort(some(40, "int32", 30)), some((3, 5), "int32", 35)
+        for side in ("left", "right"):
+            self.same(kiln.searchsorted(x, v, side=side), np.searchsorted(x, v, side))
+        order = rng.permutation(40)
+        back = np.argsort(order)
+        self.same(kiln.searchsorted(x[order], v, sorter=back), np.searchsorted(x[order], v, sorter=back))
+        self.same(kiln.isin(v, x), np.isin(v, x))
+        self.same(kiln.isin(v, x, invert=True), ~np.isin(v, x))
+        self.same(kiln.bincount(x, 50), np.bincount(x, minlength=50))
+        values = rng.standard_normal(1000)
+        for bins, ends in ((10, None), (7, (-1, 2)), (np.array([-2, 0, 0.5, 4]), None)):
+            counts, edges = kiln.histogram(values, bins, ends)
+            wanted, at = np.histogram(values, bins, ends)
+            self.same(counts, wanted)
+            np.testing.assert_allclose(np.asarray(edges), at, rtol=1e-14)
+        self.same(kiln.digitize(values, [-1, 0, 1], right=True), np.digitize(values, [-1, 0, 1], right=True))
+
+    def test_distinct_elements(self):
+        for dtype in DTYPES:
+            x = some((6, 8), dtype, 5)
+            self.same(kiln.unique(x), np.unique(x))
+            for got, want in zip(kiln.unique_all(x), np.unique(x, True, True, True)):
+                self.same(got, want)
+        self.same(kiln.unique_counts(x).counts, np.unique(x, return_counts=True)[1])
+        self.same(kiln.unique_inverse(x).inverse_indices, np.unique(x, return_inverse=True)[1])
+        values, first = kiln.unique(x, return_index=True)
+        self.same(first, np.unique(x, return_index=True)[1])
+        nan = np.array([np.nan, 1, np.nan])
+        self.same(kiln.unique_values(nan), np.unique(nan))
+
+
+class Indices(unittest.TestCase):
+    same = Sorting.same
+
+    def test_take(self):
+        x, i = some((5, 6)), np.array([[3, 0], [-1, 3]])
+        for axis in (None, 0, 1, -1):
+            self.same(kiln.take(x, i, axis=axis), np.take(x, i, axis=axis))
+        self.same(kiln.take(x, [7, -9], axis=0, mode="clip"), np.take(x, [7, -9], axis=0, mode="clip"))
+        order = np.argsort(x, axis=1, kind="stable")
+        self.same(kiln.take_along_axis(x, order, axis=1), np.take_along_axis(x, order, 1))
+        with self.assertRaises(ValueError):
+            kiln.take(x, i, mode="none")
+
+    def change(self, key, value, dtype="float32"):
+        x = some((5, 6, 4), dtype)
+        a = kiln.array(x)
+        x[key] = value
+        a[key] = value
+        self.same(a, x)
+        self.same(a[key], x[key])
+
+    def test_index_arrays_assign(self):
+        i, j = np.array([3, 0, -1]), [[1], [0]]
+        for dtype in DTYPES:
+            self.change(i, 1, dtype)
+        self.change((i, slice(1, 3)), np.arange(8.0).reshape(2, 4))
+        self.change((slice(None), i, j), some((5, 2, 3)))
+        self.change((i, slice(None, None, -1), 2), 7.5)
+        self.change((Ellipsis, [0, 2]), [5, 6])
+        self.change((slice(None), None, i), 3)
+        with self.assertRaises(IndexError):
+            kiln.zeros(3)[[0.5]] = 1
+        with self.assertRaises(ValueError):
+            kiln.zeros(3)[i] = [1, 2]
+
+    def test_masks_beside_other_subscripts(self):
+        mask = some((5, 6), below=2) > 0
+        self.change((mask, 1), 2)
+        self.change((mask,), some((mask.sum(), 4)))
+        self.change((slice(None), mask[0], slice(1, 3)), 4)
+        self.change((mask[:, 0], 2), [1, 2, 3, 4])
+
+    def test_each_value_counts(self):
+        i = np.array([1, 3, 1, 1])
+        for name in ("add", "multiply", "minimum", "maximum"):
+            for fast in (False, True):
+                x = some(5)
+                a = kiln.array(x)
+                getattr(np, name).at(x, i, [2, 3, 4, 5])
+                getattr(kiln, name).at(a, i, [2, 3, 4, 5], fast=fast)
+                self.same(a, x)
+        x = some((5, 3))
+        a = kiln.array(x)
+        a[i] += 1
+        x[i] += 1
+        self.same(a, x)
+        np.add.at(a, (i, 2), 1)
+        np.add.at(x, (i, 2), 1)
+        self.same(a, x)
+
+    def test_put(self):
+        x = some((4, 5))
+        a, at = kiln.array(x), np.array([[0], [4], [2], [-1]])
+        np.put(x, [3, 19, 3], [7, 8, 9])
+        kiln.put(a, [3, 19, 3], [7, 8, 9])
+        np.put(x, [33], 1, mode="wrap")
+        kiln.put(a, [33], 1, mode="wrap")
+        np.put_along_axis(x, at, -1, 1)
+        kiln.put_along_axis(a, at, -1, 1)
+        self.same(a, x)
+        np.place(x, x > 3, [1, 2])
+        kiln.place(a, a > 3, [1, 2])
+        self.same(a, x)
+        self.same(kiln.extract(x > 1, a), np.extract(x > 1, x))
+
+
+if __name__ == "__main__":
+    unittest.main()
