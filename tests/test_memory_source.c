@@ -9,6 +9,7 @@
 
 typedef struct given {
     size_t allocs, frees, bytes;
+    size_t refused; /* the allocation that is refused, from 1 on; 0: none */
 } given;
 
 static bool alloc_host(void *user, size_t bytes, void *stream, void **memory_out)
@@ -16,6 +17,8 @@ static bool alloc_host(void *user, size_t bytes, void *stream, void **memory_out
     given *g = user;
 
     (void)stream;
+    if (g->refused != 0 && --g->refused == 0)
+        return false;
     *memory_out = aligned_alloc(256, bytes);
     g->allocs++;
     g->bytes += bytes;
@@ -65,7 +68,7 @@ static void test_memory_source__the_programs_own_memory_serves(void **state)
 {
     test_env *t = *state;
     kiln_context_options options = KILN_CONTEXT_OPTIONS_INIT;
-    given g = {0, 0, 0};
+    given g = {0, 0, 0, 0};
     kiln_memory_source source = {alloc_host, free_host, &g, false};
 
     if (t->cuda)
@@ -73,7 +76,7 @@ static void test_memory_source__the_programs_own_memory_serves(void **state)
     for (int direct = 0; direct < 2; direct++) {
         source.direct = direct == 1;
         options.memory = &source;
-        g = (given){0, 0, 0};
+        g = (given){0, 0, 0, 0};
         kiln_context *ctx = make(t, &options);
         use(t, ctx);
         assert_true(direct ? g.allocs >= 10 : g.allocs <= 2);
@@ -81,6 +84,40 @@ static void test_memory_source__the_programs_own_memory_serves(void **state)
         assert_int_equal(g.allocs, g.frees);
         assert_int_equal(g.bytes, 0);
     }
+}
+
+/* A call with two results, of which the second may find no room: neither is there then. */
+static void test_memory_source__a_failed_call_keeps_no_result(void **state)
+{
+    test_env *t = *state;
+    kiln_context_options options = KILN_CONTEXT_OPTIONS_INIT;
+    given g = {0, 0, 0, 0};
+    const kiln_memory_source source = {alloc_host, free_host, &g, true};
+    kiln_sort_options o = KILN_SORT_OPTIONS_INIT;
+    kiln_array *x = NULL, *y = NULL, *z = NULL;
+    size_t failures = 0;
+
+    if (t->cuda)
+        skip(); /* the test's source has host memory only */
+    options.memory = &source;
+    kiln_context *ctx = make(t, &options);
+    OK(t, kiln_array_zeros(ctx, KILN_FLOAT32, 2, (int64_t[]){5, 3}, &x, &t->err));
+    o.axes = KILN_AXES(0); /* so that both results are copied to where they belong */
+    for (size_t nth = 1; y == NULL; nth++) {
+        g.refused = nth;
+        const kiln_status status = kiln_array_topk(x, 2, &o, &y, &z, NULL);
+        g.refused = 0;
+        failures += status != KILN_OK;
+        CHECK((y != NULL) == (status == KILN_OK) && (z != NULL) == (status == KILN_OK),
+              "block %zu: status %d, values %s, places %s", nth, (int)status,
+              y != NULL ? "there" : "not there", z != NULL ? "there" : "not there");
+    }
+    assert_true(failures >= 4);
+    kiln_array_release(x);
+    kiln_array_release(y);
+    kiln_array_release(z);
+    kiln_context_release(ctx);
+    assert_int_equal(g.bytes, 0);
 }
 
 static void test_memory_source__the_drivers_pool_serves(void **state)
@@ -156,6 +193,7 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_memory_source__the_programs_own_memory_serves),
+        TEST(test_memory_source__a_failed_call_keeps_no_result),
         TEST(test_memory_source__the_drivers_pool_serves),
         TEST(test_memory_source__a_cache_of_arrays_makes_room),
     };

@@ -88,9 +88,14 @@ kiln_status kiln_array_topk(const kiln_array *array, int64_t k, const kiln_sort_
     KILN_TRY(kiln__rows_check_out(&r, "topk", KILN_INT64, k, *indices, err));
     KILN_TRY(
         first_of_rows(&r, !o.descending, k, &values, indices_out != NULL ? &order : NULL, err));
+    const bool given = *values_out != NULL;
     KILN_TRY(kiln__rows_deliver(&r, &values, values_out, err));
     if (order != NULL)
-        KILN_TRY(kiln__rows_deliver(&r, &order, indices, err));
+        status = kiln__rows_deliver(&r, &order, indices, err);
+    if (status != KILN_OK && !given) {
+        kiln_array_release(*values_out);
+        *values_out = NULL;
+    }
 
 done:
     kiln_array_release(values);
