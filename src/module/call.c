@@ -5,6 +5,9 @@
  *
  * Rule: nothing is enqueued before everything is checked.
  */
+#include <float.h>
+#include <math.h>
+
 #include "module/module.h"
 
 /* ---- arguments ---- */
@@ -172,6 +175,63 @@ static bool take_declared(const kiln__function *r, const kiln__given *given, kil
         if (dtypes[p] == KILN_DTYPE_NONE ||
             (given[p].kind == KILN__GIVEN_ARRAY && given[p].dtype != dtypes[p]))
             return false;
+    }
+    return true;
+}
+
+/* A number of the parameter's own kind that it holds. */
+static bool put_plain_number(const kiln__plain_param *param, const kiln_arg *arg, unsigned char *at)
+{
+    int32_t narrow;
+    float single;
+
+    switch (param->kind) {
+    case KILN__PLAIN_INT32:
+        if (arg->kind != KILN_ARG_INT || arg->value.i < INT32_MIN || arg->value.i > INT32_MAX)
+            return false;
+        narrow = (int32_t)arg->value.i;
+        memcpy(at, &narrow, sizeof narrow);
+        return true;
+    case KILN__PLAIN_INT64:
+        memcpy(at, &arg->value.i, sizeof arg->value.i);
+        return arg->kind == KILN_ARG_INT;
+    case KILN__PLAIN_FLOAT32:
+        if (arg->kind != KILN_ARG_FLOAT || !(fabs(arg->value.f) <= (double)FLT_MAX))
+            return false;
+        single = (float)arg->value.f;
+        memcpy(at, &single, sizeof single);
+        return true;
+    case KILN__PLAIN_FLOAT64:
+        memcpy(at, &arg->value.f, sizeof arg->value.f);
+        return arg->kind == KILN_ARG_FLOAT;
+    default:
+        return false;
+    }
+}
+
+/* What most calls are: as many arguments as there are parameters, each of exactly the declared kind. False
+ * for any other call, whether it is right or wrong; nothing that was written then counts. */
+static bool take_plain(const kiln__function *r, const kiln_arg *args, size_t count,
+                       kiln_array **arrays, kiln_dtype *dtypes, unsigned char *block)
+{
+    if (count != r->def->param_count || args == NULL)
+        return false;
+    for (size_t p = 0; p < count; p++) {
+        const kiln__plain_param *const param = &r->plain[p];
+        unsigned char *const at = block + param->offset;
+        dtypes[p] = (kiln_dtype)param->dtype;
+        if (param->kind > KILN__PLAIN_WRITTEN) {
+            if (!put_plain_number(param, &args[p], at))
+                return false;
+            continue;
+        }
+        kiln_array *const a = args[p].kind == KILN_ARG_ARRAY ? args[p].value.array : NULL;
+        if (param->kind == KILN__PLAIN_NONE || a == NULL || a->magic != KILN__ARRAY_MAGIC ||
+            a->ctx != r->loaded->ctx || a->dtype != dtypes[p] ||
+            (param->kind == KILN__PLAIN_WRITTEN && kiln__array_is_read_only(a)))
+            return false;
+        arrays[p] = a;
+        memcpy(at, &a->data, sizeof a->data);
     }
     return true;
 }
@@ -354,6 +414,30 @@ static kiln_status fit_grid(const kiln__function *r, const kiln_raw_call_options
     return KILN_OK;
 }
 
+/* What most launches are: a grid and a block within the limits, and nothing else. False for any other record,
+ * whether it is right or wrong. */
+static bool take_plain_record(const kiln__function *r, const kiln_raw_call_options *o,
+                              kiln__raw_launch *launch)
+{
+    const kiln__raw_limits *const limits = &r->loaded->limits;
+    uint64_t threads = 1;
+
+    if ((o->cluster[0] | o->cluster[1] | o->cluster[2] | o->shared_bytes) != 0 || o->fill ||
+        o->cooperative || o->programmatic)
+        return false;
+    for (int axis = 0; axis < 3; axis++) {
+        const int64_t grid = o->grid[axis] + (axis > 0 && o->grid[axis] == 0);
+        const int64_t block = o->block[axis] + (axis > 0 && o->block[axis] == 0);
+        if (grid <= 0 || grid > (int64_t)limits->grid[axis] || block <= 0 ||
+            block > (int64_t)limits->block[axis])
+            return false;
+        launch->grid[axis] = (uint32_t)grid;
+        launch->block[axis] = (uint32_t)block;
+        threads *= (uint64_t)block;
+    }
+    return threads <= limits->block_threads && threads <= (uint64_t)r->max_threads;
+}
+
 /* `*empty_out`: there is nothing to launch. */
 static kiln_status take_record(const kiln__function *r, const kiln_raw_call_options *o,
                                bool measure, kiln__raw_launch *launch, bool *empty_out,
@@ -362,6 +446,10 @@ static kiln_status take_record(const kiln__function *r, const kiln_raw_call_opti
     const int64_t grid[3] = {o->fill ? 1 : o->grid[0], o->grid[1], o->grid[2]};
     const kiln__raw_limits *limits = &r->loaded->limits;
 
+    memset(launch, 0, sizeof *launch);
+    *empty_out = false;
+    if (take_plain_record(r, o, launch))
+        return KILN_OK;
     memset(launch, 0, sizeof *launch);
     KILN_CHECK(check_modes(r, o, limits, err));
     launch->shared_bytes = (uint32_t)o->shared_bytes;
@@ -426,7 +514,10 @@ static kiln_status read_call(const kiln_raw *kernel, const kiln_arg *args, size_
     c->function = r;
     memset(c->arrays, 0, r->def->param_count * sizeof *c->arrays);
     memset(c->block, 0, r->block_bytes);
-    KILN_CHECK(take_arguments(r, args, arg_count, c->arrays, c->dtypes, c->block, err));
+    if (!take_plain(r, args, arg_count, c->arrays, c->dtypes, c->block)) {
+        memset(c->arrays, 0, r->def->param_count * sizeof *c->arrays);
+        KILN_CHECK(take_arguments(r, args, arg_count, c->arrays, c->dtypes, c->block, err));
+    }
     return take_record(r, &o, false, &c->launch, &c->empty, err);
 }
 

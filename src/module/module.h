@@ -81,6 +81,22 @@ struct kiln_module {
     kiln__loaded *loaded;
 };
 
+/* What a call looks at of a parameter whose signature tells all. */
+typedef enum kiln__plain_kind {
+    KILN__PLAIN_NONE, /* to be looked at the long way */
+    KILN__PLAIN_READ, /* an array, which the kernel reads; or may write to */
+    KILN__PLAIN_WRITTEN,
+    KILN__PLAIN_INT32,
+    KILN__PLAIN_INT64,
+    KILN__PLAIN_FLOAT32,
+    KILN__PLAIN_FLOAT64
+} kiln__plain_kind;
+
+typedef struct kiln__plain_param {
+    uint32_t offset;
+    uint8_t kind, dtype;
+} kiln__plain_param;
+
 /* A kernel, kept by its handle, by prepared launches and by recordings. */
 typedef struct kiln__function {
     atomic_uint refs;
@@ -91,6 +107,7 @@ typedef struct kiln__function {
     int max_threads, shared_bytes; /* of a block: what the function allows, and has by itself */
     size_t block_bytes;
     kiln__raw_param params[KILN_PARAM_MAX];
+    kiln__plain_param plain[KILN_PARAM_MAX]; /* with a signature; else all are of no kind */
 } kiln__function;
 
 void kiln__function_release(void *function); /* accepts NULL */

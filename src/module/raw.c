@@ -192,6 +192,26 @@ static kiln_status make_untyped(kiln__function *r, const char *name, size_t coun
     return status;
 }
 
+/* Which parameters are of kinds that calls check in a few steps. */
+static void find_plain(kiln__function *r)
+{
+    static const uint8_t kinds[KILN_DTYPE_COUNT] = {[KILN_INT32] = KILN__PLAIN_INT32,
+                                                    [KILN_INT64] = KILN__PLAIN_INT64,
+                                                    [KILN_FLOAT32] = KILN__PLAIN_FLOAT32,
+                                                    [KILN_FLOAT64] = KILN__PLAIN_FLOAT64};
+
+    for (size_t p = 0; p < r->def->param_count; p++) {
+        const kiln__param *const declared = &r->def->params[p];
+        const kiln_dtype dtype = declared->dtype;
+        if (dtype == KILN_DTYPE_NONE || declared->is_struct)
+            continue;
+        const int array = declared->is_const ? KILN__PLAIN_READ : KILN__PLAIN_WRITTEN;
+        r->plain[p] = (kiln__plain_param){.offset = r->params[p].offset,
+                                          .kind = declared->raw ? (uint8_t)array : kinds[dtype],
+                                          .dtype = (uint8_t)dtype};
+    }
+}
+
 /* ---- the object ---- */
 
 void kiln__function_release(void *function)
@@ -222,6 +242,8 @@ static kiln_status make(kiln__function *r, const char *name, const char *signatu
     r->shared_bytes = own.shared_bytes;
     KILN_TRY(read_params(r, name, symbol, &count, err));
     status = r->typed ? check_signature(r, count, err) : make_untyped(r, name, count, err);
+    if (r->typed && status == KILN_OK)
+        find_plain(r);
 
 done:
     kiln__buf_clear(&text);

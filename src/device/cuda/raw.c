@@ -246,6 +246,7 @@ static kiln_status run(kiln__device *device, void *entry, const kiln__raw_launch
                        const kiln__raw_param *params, size_t count, const void *block,
                        size_t bytes, void *native, kiln_error *err)
 {
+    const uint32_t *const grid = launch->grid, *const threads = launch->block;
     kiln__cu_launch_attribute attributes[LAUNCH_ATTRIBUTES];
     kiln__cu_launch_config config;
     void *values[KILN_PARAM_MAX];
@@ -257,17 +258,18 @@ static kiln_status run(kiln__device *device, void *entry, const kiln__raw_launch
     for (size_t k = 0; k < count; k++) /* the driver reads only */
         values[k] = (void *)((uintptr_t)block + params[k].offset);
     KILN_TRY(kiln__cuda_raise_limits(device, entry, launch, err));
-    make_config(launch, native, attributes, &config);
-    status = config.attribute_count == 0
-                 ? kiln__cuda_status(device,
-                                     kiln__cu.launch_kernel(
-                                         entry, config.grid[0], config.grid[1], config.grid[2],
-                                         config.block[0], config.block[1], config.block[2],
-                                         config.shared_bytes, native, values, NULL),
-                                     "cuLaunchKernel", err)
-                 : kiln__cuda_status(device,
-                                     kiln__cu.launch_kernel_ex(&config, entry, values, NULL),
-                                     "cuLaunchKernelEx", err);
+    if (launch->cluster[0] == 0 && !launch->cooperative && !launch->programmatic) {
+        status = kiln__cuda_status(device,
+                                   kiln__cu.launch_kernel(entry, grid[0], grid[1], grid[2],
+                                                          threads[0], threads[1], threads[2],
+                                                          launch->shared_bytes, native, values, NULL),
+                                   "cuLaunchKernel", err);
+    } else {
+        make_config(launch, native, attributes, &config);
+        status =
+            kiln__cuda_status(device, kiln__cu.launch_kernel_ex(&config, entry, values, NULL),
+                              "cuLaunchKernelEx", err);
+    }
 
 done:
     kiln__cuda_leave(pushed);
