@@ -211,6 +211,107 @@ static void test_memory__ordinary_memory_is_free_on_return(void **state)
     kiln_array_release(x);
 }
 
+/* ---- memory of others ---- */
+
+static void count_wait(void *user, const kiln_observation *what)
+{
+    (void)what;
+    ++*(int *)user;
+}
+
+/* Its release counts into `released`, and notes whether the gate was open by then. */
+typedef struct foreign_owner {
+    int released;
+    bool gate_was_open;
+} foreign_owner;
+
+static void note_release(void *user, void *data)
+{
+    foreign_owner *const owner = user;
+
+    (void)data;
+    owner->released++;
+    owner->gate_was_open = atomic_load(&gate);
+}
+
+static kiln_array *foreign_view(test_env *t, kiln_array *memory, foreign_owner *owner)
+{
+    kiln_array *a = NULL;
+
+    *owner = (foreign_owner){0};
+    OK(t, kiln_array_wrap(t->ctx, KILN_INT32, 1, (int64_t[]){100}, NULL, kiln_array_data(memory), NULL,
+                          400, note_release, owner, &a, &t->err));
+    return a;
+}
+
+/* A release waits where there is something to wait for, and then alone. */
+static void test_memory__unused_memory_of_others_goes_at_once(void **state)
+{
+    test_env *t = *state;
+    kiln_array *memory = test_ramp(t, 1, (int64_t[]){100}), *a = NULL;
+    kiln_observer *observer = NULL;
+    foreign_owner owner;
+    int waits = 0;
+
+    OK(t, kiln_observer_create(t->ctx, KILN_OBSERVE(KILN_OBSERVED_WAIT), count_wait, &waits, &observer,
+                               &t->err));
+    a = foreign_view(t, memory, &owner);
+    kiln_array_release(a);
+    assert_int_equal(owner.released, 1);
+    assert_int_equal(waits, 0);
+    a = foreign_view(t, memory, &owner);
+    OK(t, kiln_array_fill(a, 7, &t->err)); /* work of kiln's */
+    kiln_array_release(a);
+    assert_int_equal(owner.released, 1);
+    assert_int_equal(waits, t->cuda); /* the cpu device has done it in the call */
+    waits = 0;
+    a = foreign_view(t, memory, &owner);
+    (void)kiln_stream_native(t->ctx, NULL); /* the program may enqueue work of its own */
+    kiln_array_release(a);
+    assert_int_equal(owner.released, 1);
+    assert_int_equal(waits, 1);
+    kiln_observer_destroy(observer);
+    kiln_array_release(memory);
+}
+
+static void *open_gate(void *unused)
+{
+    usleep(20000);
+    atomic_store(&gate, true);
+    return unused;
+}
+
+static void test_memory__memory_of_others_goes_behind_work_on_other_streams(void **state)
+{
+    test_env *t = *state;
+    kiln_array *memory = test_ramp(t, 1, (int64_t[]){100});
+    kiln_stream *streams[2] = {NULL};
+    const int32_t numbers[100] = {1, 2, 3};
+    foreign_owner owner;
+    pthread_t thread;
+
+    for (int closed = 0; closed < 2; closed++) {
+        kiln_array *const a = foreign_view(t, memory, &owner);
+        for (int s = 0; s < 2; s++)
+            OK(t, kiln_stream_create(t->ctx, NULL, &streams[s], &t->err));
+        OK(t, kiln_array_upload(a, numbers, NULL, streams[1], &t->err));
+        OK(t, kiln_context_synchronize(t->ctx, &t->err));
+        atomic_store(&gate, false);
+        assert_int_equal(pthread_create(&thread, NULL, open_gate, NULL), 0);
+        OK(t, kiln_stream_host_call(t->ctx, streams[0], wait_for_gate, NULL, &t->err));
+        OK(t, kiln_array_upload(a, numbers, NULL, streams[0], &t->err));
+        for (int s = 0; s < 2 && closed != 0; s++)
+            kiln_stream_destroy(streams[s]);
+        kiln_array_release(a);
+        assert_int_equal(owner.released, 1);
+        assert_true(owner.gate_was_open);
+        pthread_join(thread, NULL);
+        for (int s = 0; s < 2 && closed == 0; s++)
+            kiln_stream_destroy(streams[s]);
+    }
+    kiln_array_release(memory);
+}
+
 /* ---- every layout on both sides ---- */
 
 static void random_strides(test_env *t, int rank, const int64_t *shape, int64_t *strides,
@@ -385,6 +486,8 @@ int main(int argc, char **argv)
         TEST(test_memory__threads_share_the_pool),
         TEST(test_memory__uploads_from_it_return_at_once),
         TEST(test_memory__ordinary_memory_is_free_on_return),
+        TEST(test_memory__unused_memory_of_others_goes_at_once),
+        TEST(test_memory__memory_of_others_goes_behind_work_on_other_streams),
         TEST(test_memory__any_strides_on_either_side),
         TEST(test_memory__bad_copies_are_refused),
         TEST(test_memory__arrays_for_both_sides),

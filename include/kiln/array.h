@@ -141,7 +141,8 @@ KILN_API KILN_NODISCARD kiln_status kiln_array_from_host(kiln_context *ctx, kiln
                                                          const void *data, const int64_t *strides,
                                                          kiln_array **out, kiln_error *err);
 
-/** Called once when the last view of wrapped memory is gone and work on it is done. */
+/** Called once when the last view of wrapped memory is gone and work on it is done; the release of that view
+ *  waits for it, and does not wait where nothing has been enqueued since the memory was wrapped. */
 typedef void (*kiln_release_fn)(void *owner, void *data);
 
 /**

@@ -300,6 +300,7 @@ kiln_status kiln_array_wrap(kiln_context *ctx, kiln_dtype dtype, int rank, const
     KILN_CHECK(kiln__recycler_take(recycler, rank, &array, &storage, err));
     /* Not a recording's stand-in: this memory is somebody else's, and stays. */
     storage_fill(storage, ctx, recycler, kiln__device_home(kiln__context_device(ctx)));
+    storage->home_work = kiln__stream_work(storage->home);
     storage->base = base;
     storage->bytes = data_bytes;
     storage->release = release;

@@ -23,6 +23,7 @@ typedef struct kiln__storage {
     kiln_stream *home;          /* stream in whose order the memory is reused */
     _Atomic(uintptr_t) used_on; /* managed by kiln__storage_used_on */
     kiln_release_fn release;
+    uint64_t home_work; /* of wrapped memory: kiln__stream_work() of its home at the beginning */
     void *owner, *owner_data;
     bool read_only;                  /* nobody may write through an array over this memory */
     struct kiln__recycler *recycler; /* the context's; where this and its handles came from */

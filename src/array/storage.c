@@ -157,16 +157,27 @@ static void free_block(kiln__storage *storage, uintptr_t used_on)
         kiln__free(streams);
 }
 
-/* Hand wrapped memory back to its owner, once nothing uses it any more. */
+static void await_streams(uintptr_t value)
+{
+    for (; (value & LIST_BIT) != 0; value = use_of(value)->next)
+        kiln__stream_await(use_of(value)->stream);
+    if (value != 0)
+        kiln__stream_await((kiln_stream *)value);
+}
+
+/* Hand wrapped memory back to its owner, once nothing uses it any more: at once where nothing has been
+ * enqueued since it came. */
 static void release_wrapped(const kiln__storage *storage, uintptr_t used_on)
 {
     if (storage->release == NULL)
         return;
-    /* Another stream's handle may be gone and with it all we could wait for but the device. */
-    if (used_on == 0)
-        (void)kiln__stream_synchronize(storage->home, NULL);
-    else
+    if ((used_on & EVERY_BIT) != 0) {
         (void)kiln__device_synchronize(kiln__context_device(storage->ctx), NULL);
+    } else {
+        if (kiln__stream_work(storage->home) != storage->home_work)
+            (void)kiln__stream_synchronize(storage->home, NULL);
+        await_streams(used_on);
+    }
     storage->release(storage->owner, storage->owner_data);
 }
 

@@ -68,7 +68,16 @@ struct kiln_stream {
     atomic_bool closed;             /* the handle is gone, and `native` with it */
     _Atomic(kiln__block *) tickets; /* NULL until first asked for; see kiln__stream_tickets() */
     atomic_uint refs;               /* the handle, the arena's blocks, kiln__stream_retain() */
+    _Atomic(uint64_t) work;         /* see kiln__stream_enter() */
 };
+
+/* The native stream of one that is not recorded, for work that is about to be enqueued: counted, so that
+ * kiln__stream_work() tells whether there has been any since it was last asked. */
+static inline void *kiln__stream_enter(kiln_stream *stream)
+{
+    (void)atomic_fetch_add_explicit(&stream->work, 1, memory_order_relaxed);
+    return stream->native;
+}
 
 struct kiln_event {
     kiln__device *device;

@@ -104,7 +104,8 @@ kiln_status kiln__copy_host_to_device(kiln__device *device, void *dst, const voi
     kiln__work work;
     kiln__work_begin_copy(&work, KILN_DIRECTION_TO_DEVICE, dst, bytes, stream);
     return kiln__work_end(
-        &work, device->backend->copy_host_to_device(device, dst, src, bytes, stream->native, err));
+        &work, device->backend->copy_host_to_device(device, dst, src, bytes,
+                                                   kiln__stream_enter(stream), err));
 }
 
 kiln_status kiln__copy_device_to_host(kiln__device *device, void *dst, const void *src,
@@ -120,7 +121,8 @@ kiln_status kiln__copy_device_to_host(kiln__device *device, void *dst, const voi
     kiln__work work;
     kiln__work_begin_copy(&work, KILN_DIRECTION_TO_HOST, dst, bytes, stream);
     const kiln_status status = kiln__work_end(
-        &work, device->backend->copy_device_to_host(device, dst, src, bytes, stream->native, err));
+        &work, device->backend->copy_device_to_host(device, dst, src, bytes,
+                                                   kiln__stream_enter(stream), err));
     return kiln__report_check(device, status, err);
 }
 
@@ -135,8 +137,8 @@ kiln_status kiln__copy_device_to_device(kiln__device *device, void *dst, const v
         return kiln__record_copy(stream, dst, src, bytes, err);
     kiln__work work;
     kiln__work_begin_copy(&work, KILN_DIRECTION_ON_DEVICE, dst, bytes, stream);
-    return kiln__work_end(&work, device->backend->copy_device_to_device(device, dst, src, bytes,
-                                                                        stream->native, err));
+    return kiln__work_end(&work, device->backend->copy_device_to_device(
+                                     device, dst, src, bytes, kiln__stream_enter(stream), err));
 }
 
 kiln_status kiln__memset(kiln__device *device, void *dst, int byte, size_t bytes,
@@ -151,7 +153,8 @@ kiln_status kiln__memset(kiln__device *device, void *dst, int byte, size_t bytes
     kiln__work work;
     kiln__work_begin_copy(&work, KILN_DIRECTION_SET, dst, bytes, stream);
     return kiln__work_end(
-        &work, device->backend->memory_set(device, dst, byte, bytes, stream->native, err));
+        &work, device->backend->memory_set(device, dst, byte, bytes,
+                                          kiln__stream_enter(stream), err));
 }
 
 /* ---- modules and launch ---- */
@@ -211,7 +214,8 @@ kiln_status kiln__launch_noted(kiln__device *device, void *entry,
         return kiln__record_launch(stream, entry, config, args, args_bytes, describe, user, err);
     if (kiln__is_watched(KILN__WATCH_WORK))
         return kiln__launch_watched(device, entry, config, args, args_bytes, stream, err);
-    return device->backend->launch(device, entry, config, args, args_bytes, stream->native, err);
+    return device->backend->launch(device, entry, config, args, args_bytes,
+                                   kiln__stream_enter(stream), err);
 }
 
 kiln_status kiln__launch(kiln__device *device, void *entry, const kiln__launch_config *config,

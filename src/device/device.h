@@ -88,7 +88,12 @@ void kiln__stream_release(kiln_stream *stream);
 kiln_stream *kiln__device_home(kiln__device *device);   /* the device's own */
 kiln_stream *kiln__device_stream(kiln__device *device); /* the device's own stream */
 kiln__device *kiln__stream_device(const kiln_stream *stream);
-void *kiln__stream_native(const kiln_stream *stream); /* CUstream, or NULL on cpu */
+/* CUstream, or NULL on cpu. Whoever asks is taken to enqueue work on it. */
+void *kiln__stream_native(kiln_stream *stream);
+/* Another number than before if anything has been enqueued since. */
+uint64_t kiln__stream_work(const kiln_stream *stream);
+/* Wait for the work that it has now, also where its handle is gone or goes meanwhile. (mark.c) */
+void kiln__stream_await(kiln_stream *stream);
 /* Whether the handle is gone; the struct is there while somebody retains it. */
 bool kiln__stream_is_closed(const kiln_stream *stream);
 void kiln__stream_set_owner(kiln_stream *stream, void *owner);

@@ -172,7 +172,7 @@ kiln_status kiln__copy_enqueue(kiln__device *device, void *dst, const void *src,
     kiln__work_begin_copy(&work, to_device ? KILN_DIRECTION_TO_DEVICE : KILN_DIRECTION_TO_HOST, dst,
                           bytes, stream);
     status = kiln__work_end(&work, device->backend->enqueue_copy(device, dst, src, bytes, to_device,
-                                                                 stream->native, err));
+                                                                 kiln__stream_enter(stream), err));
     /* A failed call may have enqueued all the same. */
     used_on(device, to_device ? src : dst, stream);
     return status;

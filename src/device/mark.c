@@ -128,3 +128,16 @@ void kiln__mark_recycle(kiln__pool *pool, kiln__mark *mark)
     pool->marks = mark;
     pthread_mutex_unlock(&pool->lock);
 }
+
+void kiln__stream_await(kiln_stream *stream)
+{
+    kiln__device *const device = stream->device;
+
+    if (kiln__device_forked(device))
+        return;
+    kiln__mark *const mark = kiln__mark_make(device->pool, stream);
+    if (mark == NULL)
+        return; /* it has been waited for already */
+    (void)device->backend->event_synchronize(device, mark->event, NULL);
+    kiln__mark_recycle(device->pool, mark);
+}

@@ -101,5 +101,5 @@ kiln_status kiln__raw_launch_run(kiln__device *device, void *entry, const kiln__
     kiln__work_begin(&work, KILN_OBSERVED_LAUNCH, device, stream);
     kiln__work_name(&work, entry);
     return kiln__work_end(&work, device->backend->raw->launch(device, entry, launch, params, count,
-                                                              block, bytes, stream->native, err));
+                                                              block, bytes, kiln__stream_enter(stream), err));
 }

@@ -188,10 +188,10 @@ kiln_status kiln__recording_run(kiln__recording *r, kiln_stream *stream, kiln_er
     kiln__work work;
     kiln__work_begin(&work, KILN_OBSERVED_REPLAY, device, stream);
     if (r->program != NULL)
-        status = device->backend->program_run(device, r->program, stream->native, err);
+        status = device->backend->program_run(device, r->program, kiln__stream_enter(stream), err);
     else
         for (size_t k = 0; k < r->count && status == KILN_OK; k++)
-            status = do_step(device, &r->steps[k], stream->native, err);
+            status = do_step(device, &r->steps[k], kiln__stream_enter(stream), err);
     (void)kiln__work_end(&work, status);
     follow(r, stream);
 

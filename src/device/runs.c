@@ -346,7 +346,7 @@ kiln_status kiln__library_call(kiln_stream *stream, const char *name, kiln__libr
         snprintf(work.kernel, sizeof work.kernel, "%s", name);
         work.what.kernel = work.kernel;
     }
-    return kiln__work_end(&work, call(args, stream->native, err));
+    return kiln__work_end(&work, call(args, kiln__stream_enter(stream), err));
 }
 
 kiln_status kiln__launch_watched(kiln__device *device, void *entry,
@@ -358,5 +358,5 @@ kiln_status kiln__launch_watched(kiln__device *device, void *entry,
     kiln__work_open(&work, KILN_OBSERVED_LAUNCH, device, stream);
     kiln__work_name(&work, entry);
     return kiln__work_end(&work, device->backend->launch(device, entry, config, args, args_bytes,
-                                                         stream->native, err));
+                                                         kiln__stream_enter(stream), err));
 }

@@ -158,9 +158,14 @@ kiln__device *kiln__stream_device(const kiln_stream *stream)
     return stream->device;
 }
 
-void *kiln__stream_native(const kiln_stream *stream)
+void *kiln__stream_native(kiln_stream *stream)
 {
-    return stream->native;
+    return kiln__stream_enter(stream);
+}
+
+uint64_t kiln__stream_work(const kiln_stream *stream)
+{
+    return atomic_load_explicit(&stream->work, memory_order_relaxed);
 }
 
 void kiln__stream_set_owner(kiln_stream *stream, void *owner)
@@ -202,7 +207,7 @@ kiln_status kiln__stream_host_call(kiln_stream *stream, kiln_host_fn fn, void *u
     KILN_CHECK(kiln__device_check(device, err));
     if (stream->recording != NULL)
         return kiln__record_host_call(stream, fn, user, err);
-    return device->backend->host_call(device, stream->native, fn, user, err);
+    return device->backend->host_call(device, kiln__stream_enter(stream), fn, user, err);
 }
 
 kiln_status kiln__native_wait(kiln__device *device, void *native, kiln_stream *other,
