@@ -31,6 +31,9 @@ double complex value_at(kiln_dtype dtype, const void *data, int64_t at)
         return kiln__float16_to_float(((const uint16_t *)data)[at]);
     case KILN_BFLOAT16:
         return kiln__bfloat16_to_float(((const uint16_t *)data)[at]);
+    case KILN_FLOAT8_E4M3FN:
+    case KILN_FLOAT8_E5M2:
+        return (double)kiln__narrow_load(dtype, (const uint8_t *)data + at);
     case KILN_COMPLEX64:
         return CMPLX(((const float *)data)[2 * at], ((const float *)data)[2 * at + 1]);
     default:
@@ -74,6 +77,10 @@ void put_value(kiln_dtype dtype, void *data, int64_t at, double complex v)
         break;
     case KILN_BFLOAT16:
         ((uint16_t *)data)[at] = kiln__bfloat16_from_double(re);
+        break;
+    case KILN_FLOAT8_E4M3FN:
+    case KILN_FLOAT8_E5M2:
+        kiln__narrow_store(dtype, re, (uint8_t *)data + at);
         break;
     case KILN_COMPLEX64:
         ((float *)data)[2 * at] = (float)re;

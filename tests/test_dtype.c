@@ -38,6 +38,7 @@ static void test_dtype__facts(void **state)
         {KILN_BFLOAT16, "bfloat16", 2, 'f'}, {KILN_FLOAT32, "float32", 4, 'f'},
         {KILN_FLOAT64, "float64", 8, 'f'},   {KILN_COMPLEX64, "complex64", 8, 'c'},
         {KILN_COMPLEX128, "complex128", 16, 'c'},
+        {KILN_FLOAT8_E4M3FN, "float8_e4m3fn", 1, 'f'}, {KILN_FLOAT8_E5M2, "float8_e5m2", 1, 'f'},
     };
 
     /* clang-format on */
@@ -80,6 +81,7 @@ static void test_dtype__names_of_c_and_numpy(void **state)
         {"int32_t", KILN_INT32}, {"std::int64_t", KILN_INT64}, {"uint8_t", KILN_UINT8},
         {"uint16_t", KILN_UINT16}, {"uint32_t", KILN_UINT32}, {"uint64_t", KILN_UINT64},
         {"half", KILN_FLOAT16}, {"__half", KILN_FLOAT16}, {"float16", KILN_FLOAT16},
+        {"__nv_fp8_e4m3", KILN_FLOAT8_E4M3FN}, {"__nv_fp8_e5m2", KILN_FLOAT8_E5M2},
         {"__nv_bfloat16", KILN_BFLOAT16}, {"bfloat16", KILN_BFLOAT16},
         {"complex<float>", KILN_COMPLEX64}, {"complex<double>", KILN_COMPLEX128},
         {"thrust::complex<float>", KILN_COMPLEX64},
@@ -127,6 +129,9 @@ static void test_dtype__names_that_stand_for_no_dtype(void **state)
         "none",
         "void",
         "V2",
+        "V1",
+        "f1",
+        "float8",
         "float128",
         "complex256",
         "complex<int>",

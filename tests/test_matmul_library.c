@@ -75,6 +75,63 @@ static void test_matmul_library__multiplies_int8_on_tensor_cores(void **state)
     }
 }
 
+/* Of float8_e4m3fn it takes sums and columns that are multiples of 16, for each dtype of the result; other
+ * sides, rows, and float8_e5m2 are multiplied in a wider dtype. All of the values are exact. */
+static void check_float8(test_env *t, kiln_dtype dtype, kiln_dtype out, int way, const int64_t *sides)
+{
+    enum { E4M3 = 28 };
+    void *library = dlopen("libcublasLt.so.13", RTLD_NOW | RTLD_NOLOAD);
+    const stand_in_call *last = library != NULL ? dlsym(library, "stand_in_last") : NULL;
+    const bool taken = dtype == KILN_FLOAT8_E4M3FN && sides[0] > 1 && sides[1] % 16 == 0 &&
+                       sides[2] % 16 == 0;
+    kiln_matmul_options options = KILN_MATMUL_OPTIONS_INIT;
+
+    options.dtype = out;
+    check_ways(t, dtype, way, sides, &options);
+    if (t->cuda && last != NULL)
+        assert_int_equal(last->type == E4M3, taken);
+    kiln_array *a = in_way(t, dtype, 0, sides[0], sides[1]), *y = NULL;
+    kiln_array *b = in_way(t, dtype, 1, sides[1], sides[2]);
+    const kiln_dtype result = out != KILN_DTYPE_NONE ? out : KILN_FLOAT32;
+    kiln_array *bias = random_array(t, result, 1, &sides[2]);
+    void *added = elements(t, bias);
+    options.bias = bias;
+    options.epilogue = KILN_EPILOGUE_RELU;
+    OK(t, kiln_matmul(a, b, &options, &y, &t->err));
+    assert_int_equal(kiln_array_dtype(y), result);
+    check_product(t, a, b, y,
+                  &(oracle){.alpha = 1, .bias = added, .epilogue = KILN_EPILOGUE_RELU});
+    free(added);
+    kiln_array *const all[] = {a, b, bias, y};
+    for (size_t k = 0; k < COUNT(all); k++)
+        kiln_array_release(all[k]);
+}
+
+static void test_matmul_library__multiplies_float8_on_tensor_cores(void **state)
+{
+    static const int64_t sides[][3] = {{8, 32, 16}, {5, 16, 32}, {1, 16, 16}, {8, 24, 16}, {8, 16, 8}};
+    static const kiln_dtype dtypes[] = {KILN_FLOAT8_E4M3FN, KILN_FLOAT8_E5M2};
+    static const kiln_dtype outs[] = {KILN_DTYPE_NONE, KILN_FLOAT16, KILN_BFLOAT16};
+    test_env *t = *state;
+
+    for (size_t k = 0; k < COUNT(sides) * COUNT(dtypes) * COUNT(outs); k++)
+        check_float8(t, dtypes[k % 2], outs[k / 2 % 3], (int)k % 4, sides[k / 6]);
+    kiln_array *a = in_way(t, KILN_FLOAT8_E4M3FN, 0, 16, 16), *y = NULL;
+    kiln_array *b = in_way(t, KILN_FLOAT8_E5M2, 0, 16, 16), *same = NULL;
+    kiln_matmul_options options = KILN_MATMUL_OPTIONS_INIT;
+    OK(t, kiln_matmul(a, b, NULL, &y, &t->err)); /* float16 is what the two have in common */
+    assert_int_equal(kiln_array_dtype(y), KILN_FLOAT16);
+    OK(t, kiln_array_cast(b, KILN_FLOAT8_E4M3FN, &same, &t->err)); /* the oracle takes one dtype */
+    check_product(t, a, same, y, &plain);
+    kiln_array_release(same);
+    kiln_array_release(y);
+    y = NULL;
+    options.dtype = KILN_FLOAT8_E4M3FN;
+    FAILS(t, KILN_ERR_DTYPE, kiln_matmul(a, a, &options, &y, &t->err), "cannot be float8_e4m3fn");
+    kiln_array_release(a);
+    kiln_array_release(b);
+}
+
 /* Each product of a stack of two axes. */
 static void check_stack(test_env *t, const kiln_array *a, const kiln_array *b, const kiln_array *y)
 {
@@ -222,6 +279,7 @@ int main(int argc, char **argv)
         TEST(test_matmul_library__computes_in_other_precisions), /* loads the library */
         TEST(test_matmul_library__gives_the_library_what_it_takes),
         TEST(test_matmul_library__multiplies_int8_on_tensor_cores),
+        TEST(test_matmul_library__multiplies_float8_on_tensor_cores),
         TEST(test_matmul_library__copies_stacks_of_small_matrices),
         TEST(test_matmul_library__measures_algorithms_once),
         TEST(test_matmul_library__records_what_is_not_measured),

@@ -83,7 +83,7 @@ typedef struct {
 /**
  * What the bits of an element mean. kiln takes those combinations of code and bits that are one of
  * its dtypes: kDLInt and kDLUInt of 8 to 64 bits, kDLFloat of 16 to 64, kDLBfloat of 16, kDLComplex
- * of 64 and 128, kDLBool of 8. All others are ERR_DTYPE; the message names the code and the bits.
+ * of 64 and 128, kDLBool of 8, kDLFloat8_e4m3fn and kDLFloat8_e5m2 of 8. All others are ERR_DTYPE; the message names the code and the bits.
  */
 typedef enum {
     kDLInt = 0,          /**< Two's complement. */
@@ -225,7 +225,8 @@ typedef struct kiln_dlpack_options {
 typedef struct kiln_array_interface {
     void *data;      /**< Address of the first element; may be NULL when there is none. */
     bool read_only;  /**< An array imported with it cannot be an output (ERR_OUTPUT). */
-    char typestr[8]; /**< "<f4", "|b1", ...; bfloat16, which they do not have, is "<V2". */
+    char typestr[8]; /**< "<f4", "|b1", ...; bfloat16 is "<V2", and
+                          float8_e4m3fn "<V1", float8_e5m2 "<f1": as ml_dtypes has them. */
     int rank;        /**< Number of axes, 0 to KILN_RANK_MAX. */
     int64_t shape[KILN_RANK_MAX];   /**< Extents of the first `rank` axes. */
     int64_t strides[KILN_RANK_MAX]; /**< Bytes. */

@@ -21,8 +21,14 @@
  * X(ENUM, value, "numpy name", itemsize in bytes, kind, "C++ type inside a kernel", "npy code").
  *
  * kind is 'b' bool, 'i' signed, 'u' unsigned, 'f' floating point, 'c' complex. The npy code is
- * what follows the byte order mark in a .npy header; bfloat16 has none in NumPy and is written
- * as raw 2-byte void ("V2"), as ml_dtypes does.
+ * what follows the byte order mark in a .npy header. NumPy has none for bfloat16 and the two float8,
+ * which are written as ml_dtypes writes them: as raw void of 2 bytes ("V2") and of 1 byte ("V1"), and
+ * as "f1".
+ *
+ * float8_e4m3fn has 4 bits of exponent and 3 of fraction, no infinities, and one NaN (of either sign);
+ * its largest number is 448. float8_e5m2 is the upper half of a float16; its largest number is 57344.
+ * Conversions to them round to nearest, ties to even; a number that is too large becomes NaN in the
+ * first and infinite in the second, as in ml_dtypes: they do not saturate.
  */
 #define KILN_DTYPE_MAP(X)                                                                          \
     X(BOOL, 1, "bool", 1, 'b', "bool", "b1")                                                       \
@@ -39,7 +45,9 @@
     X(FLOAT32, 12, "float32", 4, 'f', "float", "f4")                                               \
     X(FLOAT64, 13, "float64", 8, 'f', "double", "f8")                                              \
     X(COMPLEX64, 14, "complex64", 8, 'c', "complex<float>", "c8")                                  \
-    X(COMPLEX128, 15, "complex128", 16, 'c', "complex<double>", "c16")
+    X(COMPLEX128, 15, "complex128", 16, 'c', "complex<double>", "c16")                             \
+    X(FLOAT8_E4M3FN, 16, "float8_e4m3fn", 1, 'f', "float8_e4m3fn", "V1")                           \
+    X(FLOAT8_E5M2, 17, "float8_e5m2", 1, 'f', "float8_e5m2", "f1")
 
 /**
  * Element type of an array. KILN_DTYPE_NONE (0) means "not decided": functions that take a dtype
@@ -56,7 +64,7 @@ typedef enum kiln_dtype {
 } kiln_dtype;
 
 /** One past the largest kiln_dtype, for tables by dtype. It grows when dtypes are added. */
-#define KILN_DTYPE_COUNT 16
+#define KILN_DTYPE_COUNT 18
 
 KILN_EXTERN_C_BEGIN
 
@@ -70,7 +78,7 @@ KILN_API size_t kiln_dtype_size(kiln_dtype dtype);
 KILN_API char kiln_dtype_kind(kiln_dtype dtype);
 
 /** The C++ type that a snippet sees for a placeholder bound to `dtype`, e.g. "complex<float>";
- *  "void" for unknown values. float16, bfloat16 and complex are types of kiln's own prelude. */
+ *  "void" for unknown values. float16, bfloat16, float8 and complex are types of kiln's own prelude. */
 KILN_API const char *kiln_dtype_ctype(kiln_dtype dtype);
 
 /**

@@ -117,10 +117,10 @@ KILN_API void kiln_matmul_options_init(kiln_matmul_options *opts, size_t given);
  * axes before them are stacks, which broadcast. An operand with one axis counts as one row (a) or as one
  * column (b), which the result then lacks.
  *
- * The dtypes are promoted as NumPy does, and the result has the promoted one, with one exception:
- * int8 gives int32, in which the products are summed. `opts->dtype`, or the dtype of an array given as
- * `*out`, may ask for int8 instead (sums wrap), and for float32 of float16 and bfloat16, which are always
- * summed in float32. Integers wrap around; a product of bool is "or" of "and".
+ * The dtypes are promoted as NumPy does, and the result has the promoted one, with two exceptions:
+ * int8 gives int32 and a float8 gives float32, in which the products are summed. `opts->dtype`, or the dtype of an array given as
+ * `*out`, may ask for int8 instead (sums wrap), for float32 of float16 and bfloat16, which are always
+ * summed in float32, and for float16 and bfloat16 of float8. Integers wrap around; a product of bool is "or" of "and".
  *
  * Operands may have any strides: transposed ones are never copied where the library takes their layout,
  * and kiln's own product on the cpu device takes every layout.

@@ -88,18 +88,7 @@ static void column_see_magnitude(column *c, double value)
 /* largest / smallest as the dtype itself would compute it. */
 static double column_ratio(const column *c)
 {
-    double ratio = c->largest / c->smallest;
-
-    switch (c->dtype) {
-    case KILN_FLOAT16:
-        return (double)kiln__float16_to_float(kiln__float16_from_double(ratio));
-    case KILN_BFLOAT16:
-        return (double)kiln__bfloat16_to_float(kiln__bfloat16_from_double(ratio));
-    case KILN_FLOAT32:
-        return (double)(float)ratio;
-    default:
-        return ratio;
-    }
+    return kiln__float_round(c->dtype, c->largest / c->smallest);
 }
 
 static void column_see_digits(column *c, double value)

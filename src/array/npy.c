@@ -122,7 +122,7 @@ static const char *refusal(char kind)
     case 'm':
         return "time spans (timedelta64)";
     case 'V':
-        return "raw records (void) that are not bfloat16";
+        return "raw records (void) that are neither bfloat16 nor float8_e4m3fn";
     default:
         return "elements of a type kiln does not have";
     }
@@ -352,7 +352,9 @@ size_t kiln__npy_make(kiln_dtype dtype, int rank, const int64_t *shape,
     static const char codes[KILN_DTYPE_COUNT][4] = {KILN_DTYPE_MAP(NPY_CODE)};
 #undef NPY_CODE
     const size_t prefix = 10;
-    const char order = kiln_dtype_size(dtype) == 1 ? '|' : host_is_big_endian() ? '>' : '<';
+    /* ml_dtypes gives its types of one byte an order. */
+    const bool plain = kiln_dtype_size(dtype) == 1 && !kiln__is_float8(dtype);
+    const char order = plain ? '|' : host_is_big_endian() ? '>' : '<';
     char extents[KILN_RANK_MAX * 22 + 8];
     int growth = 0;
 

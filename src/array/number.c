@@ -6,6 +6,7 @@
  * NumPy prints the shortest digits that read back as the same value *of the same dtype*: 0.1 is
  * "0.1" as float16, float32 and float64, though these are three different numbers. Where it cuts
  * digits off (8 after the point in an array) it rounds the exact value, not the shortest digits.
+ * A float8 is printed as the float32 of its value: read back as a float8, 5e2 would do for 512.
  *
  * Rule 1: the locale has no say. printf's decimal point is skipped, whatever it is, and text for
  *         strtod is written without one ("15e-1").
@@ -24,17 +25,12 @@
 double kiln__element_float(kiln_dtype dtype, const void *element, bool imaginary)
 {
     const unsigned char *at = element;
-    uint16_t half;
     float single;
     double full;
 
+    if (kiln__is_narrow(dtype))
+        return (double)kiln__narrow_load(dtype, at);
     switch (dtype) {
-    case KILN_FLOAT16:
-        memcpy(&half, at, sizeof half);
-        return (double)kiln__float16_to_float(half);
-    case KILN_BFLOAT16:
-        memcpy(&half, at, sizeof half);
-        return (double)kiln__bfloat16_to_float(half);
     case KILN_FLOAT32:
     case KILN_COMPLEX64:
         memcpy(&single, at + (imaginary ? sizeof single : 0), sizeof single);
@@ -67,18 +63,9 @@ static bool digits_read_back(kiln_dtype dtype, double magnitude, const digit_run
     char text[48];
 
     snprintf(text, sizeof text, "%se%d", d->text, d->exponent + 1 - d->count);
-    switch (dtype) {
-    case KILN_FLOAT16:
-        return (double)kiln__float16_to_float(kiln__float16_from_double(strtod(text, NULL))) ==
-               magnitude;
-    case KILN_BFLOAT16:
-        return (double)kiln__bfloat16_to_float(kiln__bfloat16_from_double(strtod(text, NULL))) ==
-               magnitude;
-    case KILN_FLOAT32:
+    if (dtype == KILN_FLOAT32 || kiln__is_float8(dtype))
         return (double)strtof(text, NULL) == magnitude;
-    default:
-        return strtod(text, NULL) == magnitude;
-    }
+    return kiln__float_round(dtype, strtod(text, NULL)) == magnitude;
 }
 
 /* `count` digits of the exact value, correctly rounded. */

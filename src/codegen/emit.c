@@ -547,7 +547,7 @@ static void put_title(const emitter *e, kiln__buf *out)
 static kiln_dtype default_reduce_type(const emitter *e)
 {
     const kiln_dtype dtype = (kiln_dtype)e->v->dtype[e->def->input_count];
-    return dtype == KILN_FLOAT16 || dtype == KILN_BFLOAT16 ? KILN_FLOAT32 : dtype;
+    return kiln__is_narrow(dtype) ? KILN_FLOAT32 : dtype;
 }
 
 static bool value(void *state, const char *name, size_t bytes, kiln__buf *out)

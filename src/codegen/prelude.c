@@ -189,10 +189,11 @@ static void take_for_variant(selection *chosen, const kiln__definition *def, con
     for (size_t p = 0; p < v->param_count; p++) {
         raw |= v->access[p] == KILN__ACCESS_RAW;
         once |= v->access[p] == KILN__ACCESS_ONCE;
-        if (v->dtype[p] == KILN_FLOAT16)
-            take_name(chosen, "@float16");
-        if (v->dtype[p] == KILN_BFLOAT16)
-            take_name(chosen, "@bfloat16");
+        if (kiln__is_narrow((kiln_dtype)v->dtype[p])) {
+            char key[32];
+            snprintf(key, sizeof key, "@%s", kiln_dtype_ctype((kiln_dtype)v->dtype[p]));
+            take_name(chosen, key);
+        }
         if (kiln_dtype_kind((kiln_dtype)v->dtype[p]) == 'c')
             take_name(chosen, "@complex");
     }

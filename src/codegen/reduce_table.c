@@ -245,7 +245,7 @@ static const row rows[] = {
      "y = ($R)a", "std::numeric_limits<$>::max()", 0, SINGLY},
 };
 
-/* $L and $H. Of 16-bit floats those of float, in which they are compared. */
+/* $L and $H. Of narrow floats those of float, in which they are compared. */
 static const char *const limits[KILN_DTYPE_COUNT][2] = {
     [KILN_BOOL] = {"false", "true"},
     [KILN_INT8] = {"-128", "127"},
@@ -260,6 +260,8 @@ static const char *const limits[KILN_DTYPE_COUNT][2] = {
     [KILN_BFLOAT16] = {"-INFINITY", "INFINITY"},
     [KILN_FLOAT32] = {"-INFINITY", "INFINITY"},
     [KILN_FLOAT64] = {"-INFINITY", "INFINITY"},
+    [KILN_FLOAT8_E4M3FN] = {"-INFINITY", "INFINITY"},
+    [KILN_FLOAT8_E5M2] = {"-INFINITY", "INFINITY"},
 };
 
 /* ---- from a row to texts --------------------------------------------------------------------- */
@@ -268,7 +270,7 @@ static const char *const limits[KILN_DTYPE_COUNT][2] = {
 static const row *find_row(int op, kiln_dtype dtype, unsigned but, unsigned with)
 {
     const char kind = kiln_dtype_kind(dtype);
-    const char half = kind == 'f' && kiln_dtype_size(dtype) == 2 ? 'h' : kind;
+    const char half = kiln__is_narrow(dtype) ? 'h' : kind;
     for (size_t r = 0; r < KILN_COUNT_OF(rows); r++)
         if (rows[r].op == op && (rows[r].flags & (but | with)) == with &&
             (strchr(rows[r].kinds, kind) != NULL || strchr(rows[r].kinds, half) != NULL))
@@ -360,7 +362,7 @@ static const char *value_ctype(const row *r, kiln_dtype dtype, kiln_dtype out)
     if (out != KILN_DTYPE_NONE && kind_rank(out) >= 2 && kind_rank(out) == kind_rank(value) &&
         r->result == r->value && kiln_dtype_size(out) > kiln_dtype_size(value))
         value = out;
-    return kiln_dtype_ctype(value == KILN_FLOAT16 || value == KILN_BFLOAT16 ? KILN_FLOAT32 : value);
+    return kiln_dtype_ctype(kiln__is_narrow(value) ? KILN_FLOAT32 : value);
 }
 
 /* Append `text` with $ and $L, $H, $R, $N, $C filled in. */

@@ -233,12 +233,12 @@ int64_t kiln__row_value_bytes(const kiln__definition *def, const kiln__variant *
     return bytes > 0 ? bytes : widest;
 }
 
-/* Registers of one access to elements of so many bytes. A 16-bit float takes one to itself as soon as
+/* Registers of one access to elements of so many bytes. A narrow float takes one to itself as soon as
  * it is computed with. */
 static int64_t words_of(const kiln__variant *v, int64_t bytes, const char *ctype)
 {
-    const bool half = strcmp(ctype, "float16") == 0 || strcmp(ctype, "bfloat16") == 0;
-    return half ? v->vec : (v->vec * bytes + 3) / 4;
+    const bool narrow = kiln__is_narrow(kiln_dtype_from_name(ctype, strlen(ctype)));
+    return narrow ? v->vec : (v->vec * bytes + 3) / 4;
 }
 
 /* An input takes registers from the beginning to the last stage that uses it, a value from the first

@@ -229,7 +229,8 @@ static void put_integer(kiln__scalar *out, size_t bytes, uint64_t bits)
 typedef struct real {
     float f;
     double d;
-    double sticky; /* exact, or cut with a last bit that tells of it: fine to round to 16 bits */
+    double
+        sticky; /* exact, or cut with a last bit that tells of it: fine to round to a narrow float */
 } real;
 
 static real real_of_double(double v)
@@ -251,20 +252,13 @@ static real real_of_integer(bool negative, uint64_t magnitude)
  * number became infinite. */
 static bool put_real(unsigned char *to, kiln_dtype dtype, real r)
 {
-    uint16_t half = 0;
     bool overflow = false;
 
+    if (kiln__is_narrow(dtype)) {
+        kiln__narrow_store(dtype, r.sticky, to);
+        return !isfinite(r.d) || isfinite(kiln__narrow_load(dtype, to));
+    }
     switch (dtype) {
-    case KILN_FLOAT16:
-        half = kiln__float16_from_double(r.sticky);
-        memcpy(to, &half, sizeof half);
-        overflow = (half & 0x7FFF) == 0x7C00;
-        break;
-    case KILN_BFLOAT16:
-        half = kiln__bfloat16_from_double(r.sticky);
-        memcpy(to, &half, sizeof half);
-        overflow = (half & 0x7FFF) == 0x7F80;
-        break;
     case KILN_FLOAT32:
     case KILN_COMPLEX64:
         memcpy(to, &r.f, sizeof r.f);
@@ -407,7 +401,7 @@ int64_t kiln__part_bytes(const kiln__definition *def, const kiln__variant *v, si
         const int64_t bytes = (int64_t)kiln_dtype_size((kiln_dtype)v->dtype[def->input_count]);
         return bytes == 2 ? 4 : bytes;
     }
-    const int64_t known = def->part_bytes[stage] > 0 ? def->part_bytes[stage]
-                                                     : kiln__type_bytes_in(def, v, type);
+    const int64_t known =
+        def->part_bytes[stage] > 0 ? def->part_bytes[stage] : kiln__type_bytes_in(def, v, type);
     return known > 0 ? known : (int64_t)def->family->part_bytes_max;
 }

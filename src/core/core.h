@@ -388,11 +388,26 @@ typedef struct kiln__number {
 kiln__number kiln__number_of(unsigned index, const void *value);
 unsigned kiln__number_index(const kiln__number *number); /* the reverse */
 
+/* Floats of fewer than 32 bits, which C has no types for: float16, bfloat16 and the two float8. */
+bool kiln__is_narrow(kiln_dtype dtype);
+bool kiln__is_float8(kiln_dtype dtype);
+/* The element of a narrow dtype at `element`, which need not be aligned. */
+float kiln__narrow_load(kiln_dtype dtype, const void *element);
+/* float64 straight to a narrow dtype, rounded once, to nearest even. */
+void kiln__narrow_store(kiln_dtype dtype, double v, void *element);
+/* `v` rounded to any float dtype, once. */
+double kiln__float_round(kiln_dtype dtype, double v);
+/* The bits of infinity, or, in a dtype without, of the largest number: greater magnitudes are NaN. */
+uint64_t kiln__float_infinity(kiln_dtype dtype);
+
 float kiln__float16_to_float(uint16_t v);
 float kiln__bfloat16_to_float(uint16_t v);
-/* float64 straight to 16 bits, rounded once, to nearest even. */
+float kiln__float8_e4m3fn_to_float(uint8_t v);
+float kiln__float8_e5m2_to_float(uint8_t v);
 uint16_t kiln__float16_from_double(double v);
 uint16_t kiln__bfloat16_from_double(double v);
+uint8_t kiln__float8_e4m3fn_from_double(double v);
+uint8_t kiln__float8_e5m2_from_double(double v);
 
 /* ---- what rearrangements do to shapes (arrange.c) ---- */
 

@@ -61,7 +61,7 @@ static const struct {
 #define DTYPE_NAME(tag, value, text, size, kind, ctype, npy) {text, value},
     KILN_DTYPE_MAP(DTYPE_NAME)
 #undef DTYPE_NAME
-    /* NumPy's short codes. (bfloat16's "V2" is no name: it is any two bytes.) */
+    /* NumPy's short codes. (bfloat16's "V2" is no name: it is any two bytes. Nor are float8's.) */
     {"b1", KILN_BOOL},
     {"i1", KILN_INT8},
     {"i2", KILN_INT16},
@@ -119,6 +119,8 @@ static const struct {
     {"_Float16", KILN_FLOAT16},
     {"__nv_bfloat16", KILN_BFLOAT16},
     {"nv_bfloat16", KILN_BFLOAT16},
+    {"__nv_fp8_e4m3", KILN_FLOAT8_E4M3FN},
+    {"__nv_fp8_e5m2", KILN_FLOAT8_E5M2},
 };
 
 typedef struct span {

@@ -213,7 +213,7 @@ static uint32_t variance_in_two_steps(kiln__build *b, uint32_t node, uint32_t x)
 {
     const kiln__node *n = &b->ir->nodes[node];
     const kiln_dtype from = b->lows[x].dtype;
-    const bool half = from == KILN_FLOAT16 || from == KILN_BFLOAT16;
+    const bool half = kiln__is_narrow(from);
     const kiln_dtype wide = half                           ? KILN_FLOAT32
                             : kiln_dtype_kind(from) == 'f' ? from
                                                            : KILN_FLOAT64;

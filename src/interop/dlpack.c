@@ -23,7 +23,10 @@ static uint8_t code_of(kiln_dtype dtype)
     case 'c':
         return kDLComplex;
     default:
-        return dtype == KILN_BFLOAT16 ? kDLBfloat : kDLFloat;
+        return dtype == KILN_BFLOAT16        ? kDLBfloat
+               : dtype == KILN_FLOAT8_E4M3FN ? kDLFloat8_e4m3fn
+               : dtype == KILN_FLOAT8_E5M2   ? kDLFloat8_e5m2
+                                             : kDLFloat;
     }
 }
 

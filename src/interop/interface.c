@@ -24,8 +24,9 @@ kiln_status kiln_array_to_interface(kiln_array *array, kiln_array_interface *int
     KILN_CHECK(kiln__array_check(array, array != NULL ? array->ctx : NULL, "array", err));
     void *const native = kiln_stream_native(array->ctx, NULL);
     KILN_CHECK(kiln__foreign_order(array, (intptr_t)native, err));
-    snprintf(to->typestr, sizeof to->typestr, "%c%s",
-             kiln_dtype_size(array->dtype) == 1 ? '|' : '<', codes[array->dtype]);
+    /* ml_dtypes gives its types of one byte an order. */
+    const bool plain = kiln_dtype_size(array->dtype) == 1 && !kiln__is_float8(array->dtype);
+    snprintf(to->typestr, sizeof to->typestr, "%c%s", plain ? '|' : '<', codes[array->dtype]);
     to->data = array->data;
     to->read_only = kiln__array_unwritable(array) != NULL;
     to->rank = array->rank;

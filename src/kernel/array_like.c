@@ -82,13 +82,11 @@ static void decode(kiln_dtype dtype, const void *bytes, kiln_scalar *out)
         DECODE(FLOAT64, double, f)
 #undef DECODE
     case KILN_FLOAT16:
-    case KILN_BFLOAT16: {
-        uint16_t v;
-        memcpy(&v, bytes, sizeof v);
-        out->value.f = (double)(dtype == KILN_FLOAT16 ? kiln__float16_to_float(v)
-                                                      : kiln__bfloat16_to_float(v));
+    case KILN_BFLOAT16:
+    case KILN_FLOAT8_E4M3FN:
+    case KILN_FLOAT8_E5M2:
+        out->value.f = (double)kiln__narrow_load(dtype, bytes);
         break;
-    }
     case KILN_COMPLEX64: {
         float v[2];
         memcpy(v, bytes, sizeof v);

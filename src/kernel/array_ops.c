@@ -24,10 +24,8 @@ static bool number_fits(kiln_dtype dtype, double value)
     default:
         if (!isfinite(value))
             return true;
-        if (dtype == KILN_FLOAT16)
-            return isfinite(kiln__float16_to_float(kiln__float16_from_double(value)));
-        if (dtype == KILN_BFLOAT16)
-            return isfinite(kiln__bfloat16_to_float(kiln__bfloat16_from_double(value)));
+        if (kiln__is_narrow(dtype))
+            return isfinite(kiln__float_round(dtype, value));
         return dtype == KILN_FLOAT64 || dtype == KILN_COMPLEX128 || isfinite((float)value);
     }
 }
@@ -44,7 +42,6 @@ static kiln_arg number_arg(kiln_dtype dtype, double value)
 /* One element of `dtype` from a number that is cast as C does. */
 static void store_number(kiln_dtype dtype, double value, void *at)
 {
-    uint16_t bits;
     switch (dtype) {
 #define STORE(DTYPE, ctype)                                                                        \
     case KILN_##DTYPE: {                                                                           \
@@ -67,12 +64,10 @@ static void store_number(kiln_dtype dtype, double value, void *at)
         *(unsigned char *)at = value != 0;
         break;
     case KILN_FLOAT16:
-        bits = kiln__float16_from_double(value);
-        memcpy(at, &bits, sizeof bits);
-        break;
     case KILN_BFLOAT16:
-        bits = kiln__bfloat16_from_double(value);
-        memcpy(at, &bits, sizeof bits);
+    case KILN_FLOAT8_E4M3FN:
+    case KILN_FLOAT8_E5M2:
+        kiln__narrow_store(dtype, value, at);
         break;
     case KILN_COMPLEX64:
         memcpy(at, (float[]){(float)value, 0.0f}, 8);

@@ -42,6 +42,8 @@ enum {
     KILN__LT_C_64F = 5,
     KILN__LT_R_32I = 10,
     KILN__LT_R_16BF = 14,
+    KILN__LT_R_8F_E4M3 = 28,
+    KILN__LT_R_8F_E5M2 = 29,
 
     KILN__LT_COMPUTE_32F = 68,
     KILN__LT_COMPUTE_64F = 70,

@@ -29,12 +29,14 @@ bool kiln__product_fits(kiln_dtype in, kiln_dtype out)
 {
     if (in == KILN_INT8)
         return out == KILN_INT8 || out == KILN_INT32;
-    return out == in || (out == KILN_FLOAT32 && (in == KILN_FLOAT16 || in == KILN_BFLOAT16));
+    if (kiln__is_float8(in))
+        return out == KILN_FLOAT32 || out == KILN_FLOAT16 || out == KILN_BFLOAT16;
+    return out == in || (out == KILN_FLOAT32 && kiln__is_narrow(in));
 }
 
 kiln_dtype kiln__product_dtype(kiln_dtype in)
 {
-    return in == KILN_INT8 ? KILN_INT32 : in;
+    return in == KILN_INT8 ? KILN_INT32 : kiln__is_float8(in) ? KILN_FLOAT32 : in;
 }
 
 kiln_status kiln__matmul_infer(const kiln_array *a, const kiln_array *b, kiln_dtype *dtype_out,
@@ -271,18 +273,29 @@ static kiln_status make_suitable(const matmul *w, int k_axis, kiln_array **x, ki
     return status;
 }
 
-/* ---- int8 on tensor cores -------------------------------------------------------------------- */
+/* ---- elements of a byte on tensor cores ------------------------------------------------------- */
 
-/* Whether cuBLASLt may multiply int8: it takes matrices whose columns of y and sums are multiples of four. */
+/* Whether cuBLASLt may multiply elements of a byte: it takes matrices whose columns of y and sums are
+ * multiples of four for int8, and of 16 for float8. It has no products of two matrices of e5m2. */
 static bool suits_tensor_cores(const matmul *w)
 {
-    return w->p.in == KILN_INT8 && w->p.out == KILN_INT32 && w->a->rank > 1 && w->b->rank > 1 &&
-           w->p.k > 0 && w->p.k % 4 == 0 && w->p.n % 4 == 0;
+    const bool whole = w->p.in == KILN_INT8 && w->p.out == KILN_INT32;
+    const int64_t multiple = whole ? 4 : 16;
+
+    return (whole || w->p.in == KILN_FLOAT8_E4M3FN) && w->a->rank > 1 && w->b->rank > 1 &&
+           w->p.k > 0 && w->p.k % multiple == 0 && w->p.n % multiple == 0;
 }
 
-/* An operand of int8 as the library wants it: neighbours along the sum. */
-static kiln_status make_int8(const matmul *w, const kiln_array *x, bool turned, kiln_array **out,
-                             kiln_error *err)
+/* The dtype in which float8 is multiplied where the library does not: it holds all of their numbers. The
+ * cpu device has a BLAS for that of the result. */
+static kiln_dtype wider_than_float8(const matmul *w, bool host)
+{
+    return host || w->p.out == KILN_BFLOAT16 ? w->p.out : KILN_FLOAT16;
+}
+
+/* An operand of bytes as the library wants it: neighbours along the sum. */
+static kiln_status make_bytes(const matmul *w, const kiln_array *x, bool turned, kiln_array **out,
+                              kiln_error *err)
 {
     kiln_axes axes = {.count = x->rank};
     int order[KILN_RANK_MAX];
@@ -296,10 +309,10 @@ static kiln_status make_int8(const matmul *w, const kiln_array *x, bool turned, 
         axes.axis[x->rank - 1] = order[x->rank - 1] = x->rank - 2;
     }
     KILN_TRY(kiln_array_transpose(x, &axes, &y, err));
-    if (y->contiguous && (uintptr_t)y->data % 16 == 0)
+    if (x->dtype == w->p.in && y->contiguous && (uintptr_t)y->data % 16 == 0)
         *out = kiln_array_retain((kiln_array *)x);
     else
-        KILN_TRY(kiln__array_copy_as(x, KILN_INT8, order, w->stream, out, err));
+        KILN_TRY(kiln__array_copy_as(x, w->p.in, order, w->stream, out, err));
 
 done:
     kiln_array_release(y);
@@ -307,7 +320,7 @@ done:
 }
 
 /* Whether the library did it; without one, and where it has no algorithm, nothing has happened. */
-static kiln_status compute_int8(matmul *w, bool *done_out, kiln_error *err)
+static kiln_status compute_bytes(matmul *w, bool *done_out, kiln_error *err)
 {
     kiln_array *a = NULL, *b = NULL;
     kiln_error why = KILN_ERROR_INIT;
@@ -316,11 +329,13 @@ static kiln_status compute_int8(matmul *w, bool *done_out, kiln_error *err)
     kiln_status status = KILN_OK;
 
     *done_out = false;
-    KILN_TRY(make_int8(w, w->a, false, &a, err));
-    KILN_TRY(make_int8(w, w->b, true, &b, err));
+    KILN_TRY(make_bytes(w, w->a, false, &a, err));
+    KILN_TRY(make_bytes(w, w->b, true, &b, err));
     kiln__product_bind(&p, a, b, w->y);
     status = kiln__product_cuda(w->ctx, &p, w->stream, &finished, &why);
     *done_out = status == KILN_OK;
+    if (!finished && *done_out)
+        KILN_TRY(kiln__finish_kernel(&p, w->y, w->bias, w->stream, err));
     used_on(a, w->stream);
     used_on(b, w->stream);
     if (status == KILN_ERR_UNSUPPORTED)
@@ -362,7 +377,6 @@ static kiln_status multiply(matmul *w, bool host, kiln_error *err)
 {
     KILN_CHECK(make_cast(w, w->a, &w->cast_a, err));
     KILN_CHECK(make_cast(w, w->b, &w->cast_b, err));
-    KILN_CHECK(make_additions(w, err));
     if (!host)
         return compute_cuda(w, err);
     kiln__product_bind(&w->p, w->cast_a, w->cast_b, w->y);
@@ -377,10 +391,13 @@ static kiln_status compute(matmul *w, kiln_error *err)
 
     if (w->y->size == 0)
         return KILN_OK;
+    KILN_TRY(make_additions(w, err));
     if (!host && suits_tensor_cores(w))
-        KILN_TRY(compute_int8(w, &computed, err));
+        KILN_TRY(compute_bytes(w, &computed, err));
     if (!host && w->p.in == KILN_INT8)
         w->p.in = w->p.out; /* the kernel sums in the dtype that it reads */
+    if (kiln__is_float8(w->p.in) && !computed)
+        w->p.in = wider_than_float8(w, host);
     if (!computed)
         KILN_TRY(multiply(w, host, err));
     if (w->delivered != NULL)

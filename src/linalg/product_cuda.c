@@ -75,6 +75,10 @@ static int type_of(kiln_dtype dtype)
         return KILN__LT_R_16F;
     case KILN_BFLOAT16:
         return KILN__LT_R_16BF;
+    case KILN_FLOAT8_E4M3FN:
+        return KILN__LT_R_8F_E4M3;
+    case KILN_FLOAT8_E5M2:
+        return KILN__LT_R_8F_E5M2;
     case KILN_FLOAT32:
         return KILN__LT_R_32F;
     case KILN_FLOAT64:
@@ -96,9 +100,7 @@ bool kiln__cublaslt_takes(kiln_dtype dtype)
 /* The dtype of alpha and beta. */
 static kiln_dtype scale_dtype(kiln_dtype in)
 {
-    return in == KILN_INT8                             ? KILN_INT32
-           : in == KILN_FLOAT16 || in == KILN_BFLOAT16 ? KILN_FLOAT32
-                                                       : in;
+    return in == KILN_INT8 ? KILN_INT32 : kiln__is_narrow(in) ? KILN_FLOAT32 : in;
 }
 
 static int compute_of(kiln_dtype in, kiln_compute compute)
@@ -244,14 +246,15 @@ static void read_problem(const kiln__product *p, uint32_t alignment, problem *q,
 }
 
 /* The library's epilogue that does all that follows the product; KILN__LT_EPILOGUE_DEFAULT: none does. Its
- * GELU takes the hardware's tanh, of 11 bits, which is enough for dtypes that have no more. */
+ * GELU takes the hardware's tanh, of 11 bits, which is enough for dtypes that have no more. Of float8 it
+ * adds no bias of float32. */
 static uint32_t epilogue_of(const kiln__product *p, const operands *o)
 {
     const bool sixteen = p->out == KILN_FLOAT16 || p->out == KILN_BFLOAT16;
     const bool narrow = sixteen || (p->out == KILN_FLOAT32 && p->epilogue != KILN_EPILOGUE_GELU);
     uint32_t bits = 0;
 
-    if (!narrow || (p->bias != NULL && o->side[SIDE_A] != &p->b))
+    if (!narrow || (kiln__is_float8(p->in) && !sixteen) || (p->bias != NULL && o->side[SIDE_A] != &p->b))
         return KILN__LT_EPILOGUE_DEFAULT;
     if (p->epilogue == KILN_EPILOGUE_RELU)
         bits = KILN__LT_EPILOGUE_RELU;

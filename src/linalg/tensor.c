@@ -28,17 +28,16 @@ kiln_status kiln__tensor_options(const char *function, const kiln_matmul_options
 
 void kiln__tensor_one(kiln_dtype dtype, unsigned char out[16])
 {
-    const uint16_t half = kiln__float16_from_double(1), brain = kiln__bfloat16_from_double(1);
     const float f = 1;
     const double d = 1;
 
     memset(out, 0, 16);
     switch (dtype) {
     case KILN_FLOAT16:
-        memcpy(out, &half, sizeof half);
-        break;
     case KILN_BFLOAT16:
-        memcpy(out, &brain, sizeof brain);
+    case KILN_FLOAT8_E4M3FN:
+    case KILN_FLOAT8_E5M2:
+        kiln__narrow_store(dtype, 1, out);
         break;
     case KILN_FLOAT32:
     case KILN_COMPLEX64:

@@ -111,8 +111,13 @@ kiln_dtype kiln__op_dtype(char letter)
     return KILN_DTYPE_NONE;
 }
 
+/* Both float8 have the letter that says so in `refused`; rows have no loops of theirs. */
+#define FLOAT8 '8'
+
 static char letter_of(kiln_dtype dtype)
 {
+    if (kiln__is_float8(dtype))
+        return FLOAT8;
     for (size_t k = 0; k < KILN_COUNT_OF(letters); k++)
         if (letters[k].dtype == dtype)
             return letters[k].letter;
@@ -188,9 +193,11 @@ static kiln_status refuse(const kiln__op *op, const kiln__op_type *in, kiln_erro
     return kiln__fail(err, KILN_ERR_DTYPE, "%s does not take %s", op->name, text);
 }
 
-/* The loop that computes in the type `letter`. */
+/* The loop that computes in the type `letter`; a float8 is computed by the loop of float32. */
 static const op_loop *loop_of(const op_row *row, char letter)
 {
+    if (letter == FLOAT8)
+        letter = letter_of(KILN_FLOAT32);
     for (const op_loop *l = row->loop; l->types != NULL; l++)
         if (l->as[0] == '\0' && strchr(l->types, letter) != NULL)
             return l;
@@ -207,6 +214,10 @@ static const op_loop *find_loop(const op_row *row, const kiln_dtype *in, int cou
 
     if (letter == '\0' || strchr(row->refused, letter) != NULL)
         return NULL;
+    if (letter == FLOAT8 && loop_of(row, letter) != NULL) {
+        *type = common;
+        return loop_of(row, letter);
+    }
     for (const op_loop *l = row->loop; l->types != NULL; l++) {
         if (l->as[0] != '\0' && strchr(l->types, letter) != NULL) {
             *type = kiln__op_dtype(l->as[0]);
@@ -492,8 +503,7 @@ static const char *wrap_ctype(kiln_dtype dtype)
 /* $W: what a 16-bit float is computed in. */
 static const char *work_ctype(kiln_dtype dtype)
 {
-    const bool narrow = dtype == KILN_FLOAT16 || dtype == KILN_BFLOAT16;
-    return kiln_dtype_ctype(narrow ? KILN_FLOAT32 : dtype);
+    return kiln_dtype_ctype(kiln__is_narrow(dtype) ? KILN_FLOAT32 : dtype);
 }
 
 /* A C++ type as the callee of a cast: `unsigned char(x)` is no expression, `(unsigned char)(x)`
@@ -518,8 +528,16 @@ bool kiln__op_reads(const kiln__op_loop *loop)
     return false;
 }
 
+/* A float8 is a float to all expressions, which is rounded when it is assigned. */
+static void put_operand(kiln__buf *b, kiln_dtype dtype, const char *text)
+{
+    kiln__buf_printf(b, kiln__is_float8(dtype) ? "float(%s)" : "%s", text);
+}
+
 void kiln__op_text(kiln__buf *b, const kiln__op_loop *loop, const char *const *operand_text)
 {
+    const kiln_dtype type = kiln__is_float8(loop->type) ? KILN_FLOAT32 : loop->type;
+
     for (const char *c = loop->expression; *c != '\0'; c++) {
         if (*c != '$') {
             kiln__buf_putc(b, *c);
@@ -527,15 +545,15 @@ void kiln__op_text(kiln__buf *b, const kiln__op_loop *loop, const char *const *o
         }
         c++;
         if (*c >= '0' && *c <= '9')
-            kiln__buf_puts(b, operand_text[*c - '0']);
+            put_operand(b, loop->in[*c - '0'], operand_text[*c - '0']);
         else if (*c == 'D')
-            kiln__buf_printf(b, "%d", digits_of(loop->type));
+            kiln__buf_printf(b, "%d", digits_of(type));
         else
             put_type(b,
-                     *c == 'T'   ? kiln_dtype_ctype(loop->type)
-                     : *c == 'W' ? work_ctype(loop->type)
-                     : *c == 'U' ? wrap_ctype(loop->type)
-                                 : kiln_dtype_ctype(real_of(loop->type)),
+                     *c == 'T'   ? kiln_dtype_ctype(type)
+                     : *c == 'W' ? work_ctype(type)
+                     : *c == 'U' ? wrap_ctype(type)
+                                 : kiln_dtype_ctype(real_of(type)),
                      c[1] == '(');
     }
 }
@@ -596,21 +614,6 @@ static double number_real(const kiln__number *n)
     }
 }
 
-/* `v` rounded to a float dtype, once. */
-static double round_to(double v, kiln_dtype dtype)
-{
-    switch (dtype) {
-    case KILN_FLOAT16:
-        return (double)kiln__float16_to_float(kiln__float16_from_double(v));
-    case KILN_BFLOAT16:
-        return (double)kiln__bfloat16_to_float(kiln__bfloat16_from_double(v));
-    case KILN_FLOAT32:
-        return (double)(float)v;
-    default:
-        return v;
-    }
-}
-
 /* An integer, or its dtype's end where it lies beyond. */
 static kiln__number clamp_integer(const kiln__number *number, kiln_dtype dtype)
 {
@@ -647,12 +650,12 @@ kiln__number kiln__number_as(const kiln__number *number, kiln_dtype dtype)
         return clamp_integer(number, dtype);
     case 'f':
         n.kind = 'f';
-        n.value.f = round_to(number_real(number), dtype);
+        n.value.f = kiln__float_round(dtype, number_real(number));
         break;
     default:
         n.kind = 'c';
-        n.value.c[0] = round_to(number_real(number), real_of(dtype));
-        n.value.c[1] = number->kind == 'c' ? round_to(number->value.c[1], real_of(dtype)) : 0.0;
+        n.value.c[0] = kiln__float_round(real_of(dtype), number_real(number));
+        n.value.c[1] = number->kind == 'c' ? kiln__float_round(real_of(dtype), number->value.c[1]) : 0.0;
         break;
     }
     return n;
@@ -661,7 +664,7 @@ kiln__number kiln__number_as(const kiln__number *number, kiln_dtype dtype)
 /* `v` is a value of the dtype. */
 static void put_real(kiln__buf *b, double v, kiln_dtype dtype)
 {
-    const bool narrow = dtype == KILN_FLOAT16 || dtype == KILN_BFLOAT16;
+    const bool narrow = kiln__is_narrow(dtype);
 
     if (narrow)
         kiln__buf_printf(b, "%s(", kiln_dtype_ctype(dtype));

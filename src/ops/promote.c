@@ -9,6 +9,10 @@
  *         with bool, int8 and uint8 it stays, wider floats and complex win. Where ml_dtypes knows
  *         no common type, 16-bit integers and float16 make float32 and wider integers float64.
  *         A plain float beside it leaves it bfloat16.
+ * Rule 3: the two float8, which NumPy does not have either, stay with bool, int8, uint8 and plain
+ *         numbers; wider integers make float32 and float64 as beside bfloat16; wider floats and
+ *         complex win. float16, which holds every float8, is what the two have in common.
+ *         (ml_dtypes has no common type for some of these pairs, and JAX for any.)
  */
 #include "ops/ops.h"
 
@@ -43,13 +47,13 @@ static kiln_dtype promote_integers(kiln_dtype a, kiln_dtype b)
     return without < 64 ? signed_of(2 * without) : KILN_FLOAT64;
 }
 
-/* The float that holds every value of an integer dtype, or float64 when none does. bfloat16 is
- * for what is combined with it. */
-static kiln_dtype float_of(kiln_dtype integer, bool beside_bfloat16)
+/* The float that holds every value of an integer dtype, or float64 when none does. Small integers
+ * beside bfloat16 or a float8 become what they are combined with. */
+static kiln_dtype float_of(kiln_dtype integer, kiln_dtype beside)
 {
     const int bits = integer_bits(integer);
     if (bits <= 8)
-        return beside_bfloat16 ? KILN_BFLOAT16 : KILN_FLOAT16;
+        return beside == KILN_BFLOAT16 || kiln__is_float8(beside) ? beside : KILN_FLOAT16;
     return bits <= 16 ? KILN_FLOAT32 : KILN_FLOAT64;
 }
 
@@ -57,6 +61,8 @@ static kiln_dtype promote_floats(kiln_dtype a, kiln_dtype b)
 {
     if (a == b)
         return a;
+    if (kiln__is_float8(a) && kiln__is_float8(b))
+        return KILN_FLOAT16;
     if (kiln_dtype_size(a) == 2 && kiln_dtype_size(b) == 2)
         return KILN_FLOAT32;
     return kiln_dtype_size(a) > kiln_dtype_size(b) ? a : b;
@@ -84,9 +90,8 @@ bool kiln__promote(kiln_dtype a, kiln_dtype b, kiln_dtype *out)
         return true;
     }
     const bool wide = kiln_dtype_kind(a) == 'c' || kiln_dtype_kind(b) == 'c';
-    const bool bfloat = a == KILN_BFLOAT16 || b == KILN_BFLOAT16;
-    a = is_integer(a) ? float_of(a, bfloat) : part_of(a);
-    b = is_integer(b) ? float_of(b, bfloat) : part_of(b);
+    a = is_integer(a) ? float_of(a, b) : part_of(a);
+    b = is_integer(b) ? float_of(b, a) : part_of(b);
     *out = promote_floats(a, b);
     if (wide)
         *out = complex_of(*out);

@@ -128,8 +128,7 @@ static kiln_dtype read_as(const kiln_array *x, bool edges)
 {
     if (kiln__device_is_host(kiln__context_device(x->ctx)))
         return edges ? KILN_FLOAT64 : KILN_INT64;
-    return kiln_dtype_kind(x->dtype) == 'f' && kiln_dtype_size(x->dtype) == 2 ? KILN_FLOAT32
-                                                                              : x->dtype;
+    return kiln__is_narrow(x->dtype) ? KILN_FLOAT32 : x->dtype;
 }
 
 static kiln_status count(const kiln_array *array, bins_call *c, kiln_stream *stream,

@@ -21,17 +21,11 @@ kiln__place_kind kiln__place_kind_of(kiln_dtype dtype)
 
 uint64_t kiln__place_infinity(kiln_dtype dtype)
 {
-    switch (dtype) {
-    case KILN_FLOAT16:
-        return 0x7c00;
-    case KILN_BFLOAT16:
-        return 0x7f80;
-    case KILN_FLOAT32:
-    case KILN_COMPLEX64:
-        return 0x7f800000;
-    case KILN_FLOAT64:
-    case KILN_COMPLEX128:
-        return UINT64_C(0x7ff0000000000000);
+    switch (kiln_dtype_kind(dtype)) {
+    case 'f':
+        return kiln__float_infinity(dtype);
+    case 'c':
+        return kiln__float_infinity(dtype == KILN_COMPLEX64 ? KILN_FLOAT32 : KILN_FLOAT64);
     default:
         return 0;
     }

@@ -261,7 +261,7 @@ static kiln_status define(kiln_context *ctx, const void *data, kiln__kernel **ou
     kiln__buf in = KILN__BUF_INIT, op = KILN__BUF_INIT;
     char result[32];
 
-    const bool narrow = kiln_dtype_size(w->to) == 2 && kiln_dtype_kind(w->to) == 'f';
+    const bool narrow = kiln__is_narrow(w->to);
     kiln__buf_printf(&in, "%s p, %s q, %s last, float64 t", kiln_dtype_name(w->from),
                      kiln_dtype_name(w->from), kiln_dtype_name(w->from));
     kiln__buf_printf(&op, "typedef %s R;\ntypedef %s A;\n", kiln_dtype_ctype(w->to),

@@ -333,14 +333,18 @@ ALWAYS void move_piece(form f, const job *j, int64_t unit)
 
 /* ---- entries --------------------------------------------------------------------------------------------- */
 
-#define INFINITY_OF(size, kind)                                                                    \
-    ((kind) == 'f' && (size) == 2 ? 0x7c00                                                         \
+/* kiln__place_infinity() as a constant: each dtype has functions of its own. */
+#define INFINITY_OF(dtype, size, kind)                                                             \
+    ((dtype) == KILN_BFLOAT16        ? 0x7f80                                                      \
+     : (dtype) == KILN_FLOAT8_E4M3FN ? 0x7e                                                        \
+     : (dtype) == KILN_FLOAT8_E5M2   ? 0x7c                                                        \
+     : (dtype) == KILN_FLOAT16       ? 0x7c00                                                      \
      : ((kind) == 'f' && (size) == 4) || ((kind) == 'c' && (size) == 8)                            \
          ? 0x7f800000                                                                              \
          : UINT64_C(0x7ff0000000000000))
 /* clang-format off */
 #define ENTRIES(NAME, value, text, size, kind, ctype, npy)                                         \
-    static const form form_##NAME = {size, kind, KILN_##NAME == KILN_BFLOAT16 ? 0x7f80 : INFINITY_OF(size, kind)}; \
+    static const form form_##NAME = {size, kind, INFINITY_OF(KILN_##NAME, size, kind)}; \
     static void rows_##NAME(const void *args, int64_t begin, int64_t end)                          \
     {                                                                                              \
         for (int64_t row = begin; row < end; row++)                                                \

@@ -162,6 +162,72 @@ struct alignas(2) bfloat16 {
 };
 KILN__HALF(bfloat16)
 
+//% section float8_words on cuda
+// float8_words (CUDA): the bits of a float.
+KILN_FN int kiln__f8_word(float v) { return __float_as_int(v); }
+KILN_FN float kiln__f8_float(int bits) { return __int_as_float(bits); }
+// A double as a float rounded to odd, which keeps the later rounding exact.
+KILN_FN float kiln__f8_odd(double v)
+{
+    float f = __double2float_rz(v);
+    return __uint_as_float(__float_as_uint(f) | (double(f) != v));
+}
+
+//% section float8_words on cpu needs bits
+// float8_words (CPU): the bits of a float.
+KILN_FN int kiln__f8_word(float v) { return kiln__bit_cast<int>(v); }
+KILN_FN float kiln__f8_float(int bits) { return kiln__bit_cast<float>(bits); }
+KILN_FN float kiln__f8_odd(double v) { return kiln__round_to_odd(v); }
+
+//% section float8_from needs float8_words
+// float8_from: a float rounded to `digits` bits of fraction, to nearest even. Adding a power of two
+// that is 2^(23 - digits) times the leading one lets the float unit round; below the least normal
+// number, 2 to the power `least`, that power stays, which rounds to a subnormal one. `most` is the
+// first number, as a word, whose code is `over`; the codes of all numbers are in order.
+template <int digits, int least, int most, int over> KILN_FN unsigned char kiln__f8_from(float v)
+{
+    constexpr int shift = 23 - digits, first = (127 + least) << 23;
+    int word = kiln__f8_word(v), u = word & 0x7fffffff;
+    int clamped = u < most ? u : most;
+    int power = clamped & 0x7f800000;
+    power = power > first ? power : first;
+    float sum = kiln__f8_float(clamped) + kiln__f8_float(power + (shift << 23));
+    int bits = ((power - first) >> shift) + (kiln__f8_word(sum) & ((4 << digits) - 1));
+    return (unsigned char)((u > 0x7f800000 ? over : bits) | (word >> 24 & 0x80));
+}
+
+//% section float8_e4m3fn needs half_common float8_from float16_bits when float8_e4m3fn
+// float8_e4m3fn: 4 bits of exponent and 3 of fraction, no infinities, one NaN: what is too large.
+// An integer that float would round is far beyond the largest one. Its bits are those of a float16
+// with an exponent that is 8 too small.
+KILN_FN unsigned char kiln__e4m3_from(float v) { return kiln__f8_from<3, -6, 0x43f00000, 0x7f>(v); }
+KILN_FN unsigned char kiln__e4m3_from(double v) { return kiln__e4m3_from(kiln__f8_odd(v)); }
+template <class I> KILN_FN unsigned char kiln__e4m3_from_int(I v) { return kiln__e4m3_from((float)v); }
+KILN_FN float kiln__e4m3_to(unsigned char bits)
+{
+    int half = (bits & 0x80) << 8 | (bits & 0x7f) << 7;
+    float v = kiln__f16_to((unsigned short)half) * 256.0f;
+    return (bits & 0x7f) == 0x7f ? kiln__f8_float(0x7fc00000 | half << 16) : v;
+}
+struct float8_e4m3fn {
+    unsigned char kiln__bits;
+    KILN__HALF_MEMBERS(float8_e4m3fn, kiln__e4m3_from, kiln__e4m3_from_int, kiln__e4m3_to)
+};
+KILN__HALF(float8_e4m3fn)
+
+//% section float8_e5m2 needs half_common float8_from float16_bits when float8_e5m2
+// float8_e5m2: the upper half of a float16; what is too large is infinite. An integer that float
+// would round is far beyond the largest one.
+KILN_FN unsigned char kiln__e5m2_from(float v) { return kiln__f8_from<2, -14, 0x47800000, 0x7e>(v); }
+KILN_FN unsigned char kiln__e5m2_from(double v) { return kiln__e5m2_from(kiln__f8_odd(v)); }
+template <class I> KILN_FN unsigned char kiln__e5m2_from_int(I v) { return kiln__e5m2_from((float)v); }
+KILN_FN float kiln__e5m2_to(unsigned char bits) { return kiln__f16_to((unsigned short)(bits << 8)); }
+struct float8_e5m2 {
+    unsigned char kiln__bits;
+    KILN__HALF_MEMBERS(float8_e5m2, kiln__e5m2_from, kiln__e5m2_from_int, kiln__e5m2_to)
+};
+KILN__HALF(float8_e5m2)
+
 //% section half needs float16 when half !cuda_fp16.h
 typedef float16 half;
 
@@ -173,6 +239,12 @@ typedef bfloat16 nv_bfloat16;
 
 //% section __nv_bfloat16 needs bfloat16 when __nv_bfloat16 !cuda_bf16.h
 typedef bfloat16 __nv_bfloat16;
+
+//% section __nv_fp8_e4m3 needs float8_e4m3fn when __nv_fp8_e4m3 !cuda_fp8.h
+typedef float8_e4m3fn __nv_fp8_e4m3;
+
+//% section __nv_fp8_e5m2 needs float8_e5m2 when __nv_fp8_e5m2 !cuda_fp8.h
+typedef float8_e5m2 __nv_fp8_e5m2;
 
 //% section half_casts needs float16
 //% when __float2half __float2half_rn __double2half __half2float !cuda_fp16.h

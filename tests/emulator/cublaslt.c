@@ -30,7 +30,18 @@ enum {
 };
 
 /* Types, by library_types.h. */
-enum { R_32F = 0, R_64F = 1, R_16F = 2, R_8I = 3, C_32F = 4, C_64F = 5, R_32I = 10, R_16BF = 14 };
+enum {
+    R_32F = 0,
+    R_64F = 1,
+    R_16F = 2,
+    R_8I = 3,
+    C_32F = 4,
+    C_64F = 5,
+    R_32I = 10,
+    R_16BF = 14,
+    R_8F_E4M3 = 28,
+    R_8F_E5M2 = 29
+};
 
 typedef struct layout {
     int type;
@@ -68,6 +79,8 @@ static size_t bytes_of(int type)
 {
     switch (type) {
     case R_8I:
+    case R_8F_E4M3:
+    case R_8F_E5M2:
         return 1;
     case R_16F:
     case R_16BF:
@@ -95,6 +108,10 @@ static double complex load(int type, const void *at)
     switch (type) {
     case R_8I:
         return *(const int8_t *)at;
+    case R_8F_E4M3:
+        return kiln__float8_e4m3fn_to_float(*(const uint8_t *)at);
+    case R_8F_E5M2:
+        return kiln__float8_e5m2_to_float(*(const uint8_t *)at);
     case R_32I:
         memcpy(&whole, at, sizeof whole);
         return whole;
@@ -284,15 +301,19 @@ EMU_EXPORT int cublasLtMatmulAlgoGetHeuristic(void *handle, const desc *d, const
                                               int *count)
 {
     const bool narrow = out->type != R_64F && out->type != C_32F && out->type != C_64F;
+    const uint64_t multiple = a->type == R_8I ? 4 : 16;
 
     *count = 0;
     if (handle == NULL || wanted < 1 || c != out || !agree(d, a, b, out))
         return INVALID_VALUE;
     if (d->epilogue != 1 && !narrow)
         return NOT_SUPPORTED;
-    /* Integers: the transpose of one by the other as it is; sides are multiples of four. */
-    if (a->type == R_8I && (!d->transpose[0] || d->transpose[1] || out->rows % 4 != 0 ||
-                            a->rows % 4 != 0 || a->step % 4 != 0 || b->step % 4 != 0))
+    /* Bytes: the transpose of one by the other as it is; sides are multiples. */
+    if (bytes_of(a->type) == 1 &&
+        (!d->transpose[0] || d->transpose[1] || out->rows % multiple != 0 ||
+         a->rows % multiple != 0 || a->step % multiple != 0 || b->step % multiple != 0))
+        return NOT_SUPPORTED;
+    if (a->type == R_8F_E5M2 && b->type == R_8F_E5M2)
         return NOT_SUPPORTED;
     if (d->compute == 78) /* this GPU is too old */
         return NOT_SUPPORTED;
@@ -420,6 +441,7 @@ EMU_EXPORT int cublasLtMatmul(void *handle, const desc *d, const void *alpha, co
                                     .transposed = {d->transpose[0], d->transpose[1]},
                                     .epilogue = d->epilogue,
                                     .compute = d->compute,
+                                    .type = a_layout->type,
                                     .a = a,
                                     .b = b,
                                     .d = out,
