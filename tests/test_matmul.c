@@ -211,6 +211,52 @@ static void test_matmul__keeps_nan_and_infinity(void **state)
     kiln_array_release(y);
 }
 
+/* np.maximum(x @ w, 0): every row of x is 0 but for a number in its first place, and w is 1 everywhere. A NaN stays
+ * NaN behind relu, whether a library computes relu within the product or a kernel behind it. */
+static void check_relu(test_env *t, kiln_dtype dtype, bool with_bias)
+{
+    static const double firsts[] = {1, -1, NAN, 0, INFINITY, -INFINITY};
+    enum { ROWS = 64, WIDE = 64 };
+    kiln_matmul_options options = KILN_MATMUL_OPTIONS_INIT;
+    double x[ROWS * WIDE] = {0}, w[WIDE * WIDE];
+    kiln_array *exact = NULL, *a = NULL, *b = NULL, *bias = NULL, *y = NULL, *wide = NULL;
+
+    for (int k = 0; k < WIDE * WIDE; k++)
+        w[k] = 1;
+    for (int row = 0; row < ROWS; row++)
+        x[row * WIDE] = firsts[row % (int)COUNT(firsts)];
+    OK(t, kiln_array_from_host(t->ctx, KILN_FLOAT64, 2, (const int64_t[]){ROWS, WIDE}, x, NULL,
+                               &exact, &t->err));
+    OK(t, kiln_array_cast(exact, dtype, &a, &t->err));
+    kiln_array_release(exact);
+    OK(t, kiln_array_from_host(t->ctx, KILN_FLOAT64, 2, (const int64_t[]){WIDE, WIDE}, w, NULL,
+                               &exact, &t->err));
+    OK(t, kiln_array_cast(exact, dtype, &b, &t->err));
+    OK(t, kiln_array_zeros(t->ctx, dtype, 1, (const int64_t[]){WIDE}, &bias, &t->err));
+    options.bias = with_bias ? bias : NULL;
+    options.epilogue = KILN_EPILOGUE_RELU;
+    OK(t, kiln_matmul(a, b, &options, &y, &t->err));
+    OK(t, kiln_array_cast(y, KILN_FLOAT64, &wide, &t->err));
+    OK(t, kiln_array_to_host(wide, x, sizeof x, NULL, &t->err));
+    for (int k = 0; k < ROWS * WIDE; k++) {
+        const double first = firsts[k / WIDE % (int)COUNT(firsts)], want = first < 0 ? 0 : first;
+        CHECK(isnan(want) ? isnan(x[k]) : x[k] == want, "%s%s: relu of %g is %g",
+              kiln_dtype_name(dtype), with_bias ? ", with a bias" : "", first, x[k]);
+    }
+    kiln_array *const all[] = {exact, a, b, bias, y, wide};
+    for (size_t k = 0; k < COUNT(all); k++)
+        kiln_array_release(all[k]);
+}
+
+static void test_matmul__relu_keeps_nan(void **state)
+{
+    static const kiln_dtype dtypes[] = {KILN_FLOAT32, KILN_FLOAT16, KILN_BFLOAT16, KILN_FLOAT64};
+
+    for (size_t k = 0; k < COUNT(dtypes); k++)
+        for (int bias = 0; bias < 2; bias++)
+            check_relu(*state, dtypes[k], bias != 0);
+}
+
 /* ---- dtypes ---------------------------------------------------------------------------------- */
 
 static void test_matmul__promotes_and_casts(void **state)
@@ -582,6 +628,7 @@ int main(int argc, char **argv)
         TEST(test_matmul__broadcasts_stacks_of_any_strides),
         TEST(test_matmul__multiplies_large_matrices),
         TEST(test_matmul__keeps_nan_and_infinity),
+        TEST(test_matmul__relu_keeps_nan),
         TEST(test_matmul__promotes_and_casts),
         TEST(test_matmul__adds_and_finishes),
         TEST(test_matmul__broadcasts_what_is_added),

@@ -354,6 +354,14 @@ static void test_small__makes_orthogonal_factors(void **state)
     check_qr(*state, KILN_FLOAT64, 3, 17);
 }
 
+/* They fit the shared memory of a block, but not the registers of a group of lanes. */
+static void test_small__makes_orthogonal_factors_in_blocks(void **state)
+{
+    check_qr(*state, KILN_FLOAT64, 34, 34);
+    check_qr(*state, KILN_FLOAT32, 140, 9);
+    check_qr(*state, KILN_FLOAT32, 9, 70);
+}
+
 static void test_small__finds_singular_values(void **state)
 {
     for (size_t k = 0; k < COUNT(sizes); k++)
@@ -403,6 +411,7 @@ int main(int argc, char **argv)
         TEST(test_small__solves_triangles),
         TEST(test_small__finds_eigenvalues),
         TEST(test_small__makes_orthogonal_factors),
+        TEST(test_small__makes_orthogonal_factors_in_blocks),
         TEST(test_small__finds_singular_values),
         TEST(test_small__takes_stacks_that_broadcast),
     };

@@ -33,6 +33,8 @@ static const kiln__small_variant variants[] = {
     {KILN__SMALL_LU, KILN_FLOAT64, 4, 16, 16, 2, 1, 0},
     {KILN__SMALL_QR, KILN_FLOAT32, 0, 16, 16, 1, 0, 0},
     {KILN__SMALL_QR, KILN_FLOAT64, 0, 9, 4, 1, 0, 0},
+    {KILN__SMALL_QR_BLOCK, KILN_FLOAT32, 0, 100, 100, 1, 0, 0},
+    {KILN__SMALL_QR_BLOCK, KILN_FLOAT64, 1, 170, 33, 1, 0, 0},
     {KILN__SMALL_JACOBI, KILN_FLOAT32, 0, 8, 8, 1, 0, 0},
     {KILN__SMALL_JACOBI, KILN_FLOAT64, 1, 16, 16, 1, 1, 0},
     {KILN__SMALL_JACOBI, KILN_FLOAT32, 2, 20, 6, 1, 0, 0},
@@ -50,8 +52,10 @@ static void compile(const kiln__small_variant *v, const kiln__target *target)
     kiln__compile_result result = {0};
     kiln_error err = KILN_ERROR_INIT;
     kiln__definition *def = NULL;
+    kiln__small_texts texts;
 
-    assert_int_equal(kiln__small_emit(v, &def, &source, &err), KILN_OK);
+    kiln__small_request(v, &texts);
+    assert_int_equal(kiln__own_emit(&texts.request, &def, &source, &err), KILN_OK);
     const kiln__compile_request request = {
         .target = *target, .source = source.text, .options = options, .option_count = 1};
     const kiln_status status = kiln__compile(&request, &result, &err);

@@ -364,6 +364,9 @@ typedef struct kiln__own_request {
     size_t macro_count;
 } kiln__own_request;
 
+/* Its definition and source, which the caller destroys and clears. Needs no device. (own.c) */
+kiln_status kiln__own_emit(const kiln__own_request *request, kiln__definition **def_out,
+                           kiln__source *out, kiln_error *err);
 /* Its entry on the context's CUDA device, for kiln__launch(), compiled now if that was not done before.
  * (own.c) */
 kiln_status kiln__own_kernel(kiln_context *ctx, const kiln__own_request *request, void **entry_out,

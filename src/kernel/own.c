@@ -43,19 +43,35 @@ static void owned_destroy(void *state)
     kiln__free(o);
 }
 
-static kiln_status compile(kiln_context *ctx, const kiln__own_request *r, own *into,
-                           kiln_error *err)
+kiln_status kiln__own_emit(const kiln__own_request *r, kiln__definition **def_out,
+                           kiln__source *out, kiln_error *err)
 {
     kiln__definition *def = NULL;
-    const kiln__blob *blob = NULL;
-    kiln__source source = KILN__SOURCE_INIT;
     kiln__buf text = KILN__BUF_INIT;
     kiln_status status = KILN_OK;
 
     KILN_TRY(kiln__module_template(r->file, &text, err));
     KILN_TRY(kiln__module_definition(r->entry, text.text, r->macros, r->macro_count, NULL, 0, &def,
                                      err));
-    KILN_TRY(kiln__module_emit(def, KILN_BACKEND_CUDA, &source, err));
+    KILN_TRY(kiln__module_emit(def, KILN_BACKEND_CUDA, out, err));
+    *def_out = def;
+    def = NULL;
+
+done:
+    kiln__definition_destroy(def);
+    kiln__buf_clear(&text);
+    return status;
+}
+
+static kiln_status compile(kiln_context *ctx, const kiln__own_request *r, own *into,
+                           kiln_error *err)
+{
+    kiln__definition *def = NULL;
+    const kiln__blob *blob = NULL;
+    kiln__source source = KILN__SOURCE_INIT;
+    kiln_status status = KILN_OK;
+
+    KILN_TRY(kiln__own_emit(r, &def, &source, err));
     KILN_TRY(kiln__jit_image(ctx, def, &source, &blob, err));
     KILN_TRY(
         kiln__module_load(kiln__context_device(ctx), blob->data, blob->bytes, &into->module, err));
@@ -64,7 +80,6 @@ static kiln_status compile(kiln_context *ctx, const kiln__own_request *r, own *i
 done:
     kiln__source_clear(&source);
     kiln__definition_destroy(def);
-    kiln__buf_clear(&text);
     return status;
 }
 

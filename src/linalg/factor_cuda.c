@@ -152,6 +152,79 @@ kiln_status kiln__cuda_solve(kiln__solver_gpu *g, kiln_error *err)
     return substitute(g, g->s->result[0].array, right_columns(g->s), err);
 }
 
+/* y = inverse(P L U) of a stack, in columns. */
+static kiln_status invert_batched(kiln__solver_gpu *g, kiln_array *y, kiln_error *err)
+{
+    const int n = (int)g->s->n;
+    kiln_array *of_a = NULL, *of_y = NULL, *told = NULL;
+    kiln_status status = KILN_OK;
+
+    KILN_TRY(kiln__gpu_addresses(g, g->a, g->a_bytes, g->matrices, false, &of_a, err));
+    KILN_TRY(kiln__gpu_addresses(g, y, g->a_bytes, g->matrices, false, &of_y, err));
+    /* It says of a singular matrix what the factorisation has said. */
+    KILN_TRY(
+        kiln__array_new(g->s->ctx, KILN_INT32, 1, &g->matrices, NULL, g->s->stream, &told, err));
+    KILN_TRY(kiln__gpu_check(g, "cublas<t>getriBatched",
+                             g->blas->getri_batched[g->which](g->blas_handle, n, of_a->data, n,
+                                                              g->pivots->data, of_y->data, n,
+                                                              told->data, (int)g->matrices),
+                             err));
+
+done:
+    kiln_array_release(of_a);
+    kiln_array_release(of_y);
+    kiln_array_release(told);
+    return status;
+}
+
+/* y = the transpose of P, in columns: 1 where the row of `a` is the column, to which the exchanges brought it. */
+static kiln_status place_ones(kiln__solver_gpu *g, kiln_array *y, kiln_error *err)
+{
+    const int64_t n = g->s->n;
+    kiln_array *from_0 = NULL, *places = NULL, *across = NULL;
+    kiln_status status = KILN_OK;
+
+    KILN_TRY(kiln__gpu_new(g, g->a, KILN_INT64, n, -1, KILN__GPU_ROWS, &from_0, err));
+    KILN_TRY(kiln__gpu_new(g, g->a, KILN_INT64, n, -1, KILN__GPU_ROWS, &places, err));
+    KILN_TRY(kiln__piece_run(KILN__PIECE_SHIFT,
+                             &(kiln__piece_arguments){.places = g->pivots, .m = -1}, from_0,
+                             g->s->stream, err));
+    KILN_TRY(kiln__piece_run(KILN__PIECE_PLACE_OF,
+                             &(kiln__piece_arguments){.places = from_0, .m = n, .n = n}, places,
+                             g->s->stream, err));
+    KILN_TRY(kiln_array_newaxis(places, -2, &across, err));
+    KILN_TRY(kiln__piece_run(KILN__PIECE_ONE_HOT,
+                             &(kiln__piece_arguments){.places = across, .m = n, .n = n}, y,
+                             g->s->stream, err));
+
+done:
+    kiln_array_release(from_0);
+    kiln_array_release(places);
+    kiln_array_release(across);
+    return status;
+}
+
+/* y = inverse(U) inverse(L) P^T, matrix by matrix: cuBLAS is faster at triangles of as many right sides than
+ * cuSOLVER's getrs. */
+static kiln_status invert_each(kiln__solver_gpu *g, kiln_array *y, kiln_error *err)
+{
+    const int64_t n = g->s->n;
+    double one[2];
+
+    KILN_CHECK(place_ones(g, y, err));
+    KILN_CHECK(kiln__gpu_use_cublas(g, err));
+    kiln__put_number(g->s->dtype, 1, one);
+    for (int64_t nth = 0; nth < g->matrices; nth++)
+        for (int upper = 0; upper < 2; upper++) {
+            const int result = g->blas->trsm[g->which](
+                g->blas_handle, 0, upper != 0 ? KILN__SOLVER_UPPER : KILN__SOLVER_LOWER, 0,
+                upper == 0, n, n, one, kiln__gpu_at(g->a, nth, g->a_bytes), n,
+                kiln__gpu_at(y, nth, g->a_bytes), n);
+            KILN_CHECK(kiln__gpu_check(g, "cublas<t>trsm", result, err));
+        }
+    return KILN_OK;
+}
+
 kiln_status kiln__cuda_inv(kiln__solver_gpu *g, kiln_error *err)
 {
     const int64_t n = g->s->n;
@@ -159,10 +232,10 @@ kiln_status kiln__cuda_inv(kiln__solver_gpu *g, kiln_error *err)
     if (kiln__small_suits(g))
         return solve_small(g, 1, err);
     KILN_CHECK(kiln__gpu_new(g, NULL, g->s->dtype, n, n, KILN__GPU_COLUMNS, y, err));
-    KILN_CHECK(kiln__piece_run(KILN__PIECE_IDENTITY, &(kiln__piece_arguments){.m = n, .n = n}, *y,
-                               g->s->stream, err));
     KILN_CHECK(factorise_lu(g, n, err));
-    return substitute(g, *y, n, err);
+    if ((*y)->size == 0)
+        return KILN_OK;
+    return g->batched ? invert_batched(g, *y, err) : invert_each(g, *y, err);
 }
 
 /* Factors by rows, and the places that rows were exchanged with, from 0. */
@@ -456,11 +529,13 @@ kiln_status kiln__cuda_qr(kiln__solver_gpu *g, kiln_error *err)
                           (long long)s->m, (long long)s->n);
     KILN_TRY(
         kiln__gpu_new(g, NULL, s->dtype, rows, s->n, KILN__GPU_ROWS, &s->result[1].array, err));
-    if (kiln__small_suits(g)) {
+    const bool small = kiln__small_suits(g);
+    if (small || kiln__block_suits(g, columns)) {
         KILN_TRY(kiln__gpu_new(g, NULL, s->dtype, s->m, columns, KILN__GPU_ROWS,
                                &s->result[0].array, err));
         const kiln__small_results results = {.y = s->result[0].array, .z = s->result[1].array};
-        return kiln__small_run(g, KILN__SMALL_QR, s->o.full, false, &results, err);
+        return kiln__small_run(g, small ? KILN__SMALL_QR : KILN__SMALL_QR_BLOCK, s->o.full, false,
+                               &results, err);
     }
     KILN_TRY(kiln__gpu_take_matrices(g, KILN__GPU_COLUMNS, err));
     KILN_TRY(kiln__gpu_new(g, NULL, s->dtype, s->m < s->n ? s->m : s->n, -1, KILN__GPU_ROWS,

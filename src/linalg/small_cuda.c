@@ -1,5 +1,6 @@
 /*
- * small_cuda.c - factorisations of stacks of small matrices by kernels of kiln's own, a group of lanes a matrix.
+ * small_cuda.c - factorisations of stacks of small matrices by kernels of kiln's own, a group of lanes a matrix, or a
+ * block a matrix that fits its shared memory.
  *
  *     factor_cuda.c > [operands without gaps, kernel of that size] > templates/linalg/
  *
@@ -11,7 +12,9 @@
 
 #include "linalg/solver_gpu.h"
 
-enum { SIDE_MAX = 32, BLOCK = 128, OPTIONS = 12, OPTION_BYTES = 40 };
+enum { SIDE_MAX = 32, BLOCK = 128 };
+/* Of matrices that fit the shared memory of a block: rows at most, and those from which on a block has more threads. */
+enum { BLOCK_ROWS_MAX = 256, BLOCK_ROWS_WIDE = 128 };
 
 /* As templates/linalg/small.cu has it. */
 typedef struct arguments {
@@ -30,12 +33,31 @@ bool kiln__small_suits(const kiln__solver_gpu *g)
            s->layout.count > 0;
 }
 
+/* Bytes of shared memory for columns of a matrix: a row more makes their number odd. */
+static size_t room_of(int64_t m, int64_t columns, kiln_dtype dtype)
+{
+    return (size_t)((m | 1) * columns) * kiln_dtype_size(dtype);
+}
+
+bool kiln__block_suits(const kiln__solver_gpu *g, int64_t columns)
+{
+    const kiln__solver *s = g->s;
+    const size_t more = (BLOCK_ROWS_MAX + 32) * sizeof(double); /* what the kernel has besides */
+    kiln__raw_limits limits;
+
+    return (s->dtype == KILN_FLOAT32 || s->dtype == KILN_FLOAT64) && s->m > 0 && s->n > 0 &&
+           s->m <= BLOCK_ROWS_MAX && s->n <= INT16_MAX && s->layout.count > 0 &&
+           s->layout.count <= INT32_MAX &&
+           kiln__raw_limits_get(kiln__context_device(s->ctx), &limits, NULL) == KILN_OK &&
+           room_of(s->m, s->n > columns ? s->n : columns, s->dtype) + more <= limits.shared_bytes;
+}
+
 /* ---- kernels --------------------------------------------------------------------------------- */
 
+/* One that was asked for; the context keeps its code (own.c). */
 struct kiln__small_kernel {
     kiln__small_kernel *next;
     kiln__small_variant variant;
-    kiln__module *module;
     void *entry;
 };
 
@@ -43,7 +65,6 @@ void kiln__small_clear(kiln__small_kernel *first)
 {
     for (kiln__small_kernel *k = first, *next; k != NULL; k = next) {
         next = k->next;
-        kiln__module_unload(k->module);
         kiln__free(k);
     }
 }
@@ -56,21 +77,25 @@ static int lanes_of(const kiln__small_variant *s)
     const int wanted = s->m > s->n && !columns ? s->m : s->n;
     int lanes = 2;
 
-    while (lanes < wanted)
+    while (lanes < wanted && lanes < 32)
         lanes *= 2;
     return lanes;
 }
 
-kiln_status kiln__small_emit(const kiln__small_variant *s, kiln__definition **def_out,
-                             kiln__source *out, kiln_error *err)
+/* Columns that the kernel of a block keeps: those of the matrix, and of Q. */
+static int columns_of(const kiln__small_variant *s)
+{
+    return s->task != 0 && s->m > s->n ? s->m : s->n;
+}
+
+void kiln__small_request(const kiln__small_variant *s, kiln__small_texts *t)
 {
     static const char *const files[] = {[KILN__SMALL_CHOLESKY] = "linalg/cholesky.cu",
                                         [KILN__SMALL_LU] = "linalg/lu.cu",
                                         [KILN__SMALL_QR] = "linalg/qr.cu",
+                                        [KILN__SMALL_QR_BLOCK] = "linalg/qr_block.cu",
                                         [KILN__SMALL_JACOBI] = "linalg/jacobi.cu"};
     const bool narrow = s->dtype == KILN_FLOAT32;
-    char texts[OPTIONS][OPTION_BYTES];
-    const char *options[OPTIONS];
     const struct {
         const char *name;
         int value;
@@ -81,76 +106,53 @@ kiln_status kiln__small_emit(const kiln__small_variant *s, kiln__definition **de
                    {"UPPER", s->upper},
                    {"TURNED", s->turned},
                    {"LANES", lanes_of(s)},
+                   {"ROOM", (int)room_of(s->m, columns_of(s), (kiln_dtype)s->dtype)},
                    {"MANTISSA", narrow ? FLT_MANT_DIG - 1 : DBL_MANT_DIG - 1},
                    {"BIAS", narrow ? FLT_MAX_EXP - 1 : DBL_MAX_EXP - 1}};
-    kiln__definition *def = NULL;
-    kiln__buf text = KILN__BUF_INIT;
     size_t count = 0;
-    kiln_status status = KILN_OK;
 
     for (; count < KILN_COUNT_OF(numbers); count++)
-        snprintf(texts[count], OPTION_BYTES, "-DKILN__%s=%d", numbers[count].name,
+        snprintf(t->text[count], sizeof t->text[0], "-DKILN__%s=%d", numbers[count].name,
                  numbers[count].value);
-    snprintf(texts[count++], OPTION_BYTES, "-DKILN__T=%s", narrow ? "float" : "double");
-    snprintf(texts[count++], OPTION_BYTES, "-DKILN__WORD=%s",
+    snprintf(t->text[count++], sizeof t->text[0], "-DKILN__T=%s", narrow ? "float" : "double");
+    snprintf(t->text[count++], sizeof t->text[0], "-DKILN__WORD=%s",
              narrow ? "unsigned" : "unsigned long");
-    snprintf(texts[count++], OPTION_BYTES, "-DKILN__EPSILON=%.9g",
+    snprintf(t->text[count++], sizeof t->text[0], "-DKILN__EPSILON=%.9g",
              narrow ? (double)FLT_EPSILON : DBL_EPSILON);
     for (size_t k = 0; k < count; k++)
-        options[k] = texts[k];
-    KILN_TRY(kiln__module_template(files[s->kind], &text, err));
-    KILN_TRY(kiln__module_definition("kiln_linalg_small", text.text, options, count, NULL, 0, &def,
-                                     err));
-    KILN_TRY(kiln__module_emit(def, KILN_BACKEND_CUDA, out, err));
-    *def_out = def;
-    def = NULL;
-
-done:
-    kiln__definition_destroy(def);
-    kiln__buf_clear(&text);
-    return status;
-}
-
-static kiln_status compile(kiln__solver_gpu *g, const kiln__small_variant *s,
-                           kiln__small_kernel *into, kiln_error *err)
-{
-    kiln__device *device = kiln__context_device(g->s->ctx);
-    kiln__definition *def = NULL;
-    const kiln__blob *blob = NULL;
-    kiln__source source = KILN__SOURCE_INIT;
-    kiln_status status = KILN_OK;
-
-    KILN_TRY(kiln__small_emit(s, &def, &source, err));
-    KILN_TRY(kiln__jit_image(g->s->ctx, def, &source, &blob, err));
-    KILN_TRY(kiln__module_load(device, blob->data, blob->bytes, &into->module, err));
-    KILN_TRY(kiln__raw_entry(into->module, "kiln_small", &into->entry, err));
-
-done:
-    kiln__source_clear(&source);
-    kiln__definition_destroy(def);
-    return status;
+        t->macros[k] = t->text[k];
+    t->request = (kiln__own_request){
+        .file = files[s->kind], .entry = "kiln_small", .macros = t->macros, .macro_count = count};
 }
 
 static kiln_status get_kernel(kiln__solver_gpu *g, const kiln__small_variant *s, void **entry_out,
                               kiln_error *err)
 {
     kiln__small_kernel *k = *g->small_kernels;
+    kiln__small_texts texts;
 
     while (k != NULL && memcmp(&k->variant, s, sizeof *s) != 0)
         k = k->next;
     if (k == NULL) {
+        kiln__small_request(s, &texts);
+        KILN_CHECK(kiln__own_kernel(g->s->ctx, &texts.request, entry_out, err));
         KILN_CHECK(kiln__make_zeroed(&k, 1, sizeof *k, err));
-        k->variant = *s;
-        const kiln_status status = compile(g, s, k, err);
-        if (status != KILN_OK) {
-            kiln__small_clear(k);
-            return status;
-        }
-        k->next = *g->small_kernels;
+        *k = (kiln__small_kernel){.next = *g->small_kernels, .variant = *s, .entry = *entry_out};
         *g->small_kernels = k;
     }
     *entry_out = k->entry;
     return KILN_OK;
+}
+
+static kiln__launch_config config_of(const kiln__small_variant *s, int64_t count)
+{
+    if (s->kind == KILN__SMALL_QR_BLOCK)
+        return (kiln__launch_config){
+            .grid_x = count,
+            .block = s->m > BLOCK_ROWS_WIDE ? 512 : 256,
+            .shared_bytes = (uint32_t)room_of(s->m, columns_of(s), (kiln_dtype)s->dtype)};
+    return (kiln__launch_config){.grid_x = kiln__blocks(count, BLOCK / lanes_of(s)),
+                                 .block = BLOCK};
 }
 
 /* ---- operands -------------------------------------------------------------------------------- */
@@ -224,8 +226,7 @@ kiln_status kiln__small_run(kiln__solver_gpu *g, kiln__small_kind kind, int task
     call.info = g->info->data;
     call.failed = g->failed;
     *g->failed = 0;
-    const kiln__launch_config config = {.grid_x = kiln__blocks(count, BLOCK / lanes_of(&wanted)),
-                                        .block = BLOCK};
+    const kiln__launch_config config = config_of(&wanted, count);
     KILN_TRY(kiln__launch(kiln__context_device(s->ctx), entry, &config, &call, sizeof call,
                           s->stream, err));
 

@@ -78,6 +78,7 @@ typedef enum kiln__small_kind {
     KILN__SMALL_CHOLESKY,
     KILN__SMALL_LU,
     KILN__SMALL_QR,
+    KILN__SMALL_QR_BLOCK,
     KILN__SMALL_JACOBI
 } kiln__small_kind;
 
@@ -92,11 +93,18 @@ typedef struct kiln__small_variant {
     int32_t kind, dtype, task, m, n, columns, upper, turned;
 } kiln__small_variant;
 
-/* Its definition and source, which the caller destroys and clears. Needs no device. */
-kiln_status kiln__small_emit(const kiln__small_variant *s, kiln__definition **def_out,
-                             kiln__source *out, kiln_error *err);
-/* Whether the matrices are for a kernel of kiln's own. */
+/* Its template with what the compiler is told to define: `request` lives as long as the texts. */
+enum { KILN__SMALL_MACROS = 13, KILN__SMALL_MACRO_BYTES = 40 };
+typedef struct kiln__small_texts {
+    kiln__own_request request;
+    const char *macros[KILN__SMALL_MACROS];
+    char text[KILN__SMALL_MACROS][KILN__SMALL_MACRO_BYTES];
+} kiln__small_texts;
+void kiln__small_request(const kiln__small_variant *s, kiln__small_texts *out);
+/* Whether the matrices are for a kernel of kiln's own; and for one that keeps them and as many columns of a result in
+ * the shared memory of a block. */
 bool kiln__small_suits(const kiln__solver_gpu *g);
+bool kiln__block_suits(const kiln__solver_gpu *g, int64_t columns);
 /* Run it; `task` as its file says. */
 kiln_status kiln__small_run(kiln__solver_gpu *g, kiln__small_kind kind, int task, bool turned,
                             const kiln__small_results *r, kiln_error *err);

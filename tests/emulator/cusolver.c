@@ -260,6 +260,32 @@ static int getrf_batched(int which, void *handle, int n, void **a, int a_step, i
                                           .batches = count});
 }
 
+static void run_getri_batched(const work *w)
+{
+    for (int k = 0; k < w->batches; k++) {
+        kiln__dense_identity(dtypes[w->which], w->n, w->other_list[k]);
+        kiln__dense_lu_solve(dtypes[w->which], w->n, w->n, w->list[k], w->narrow_pivots + k * w->n,
+                             w->other_list[k]);
+        w->info[k] = 0;
+    }
+}
+
+static int getri_batched(int which, void *handle, int n, void **a, int a_step,
+                         const int32_t *pivots, void **inverse, int inverse_step, int32_t *info,
+                         int count)
+{
+    if (handle == NULL || a_step != n || inverse_step != n || info == NULL)
+        return INVALID_VALUE;
+    return enqueue("getriBatched", (work){.run = run_getri_batched,
+                                          .which = which,
+                                          .n = n,
+                                          .list = a,
+                                          .other_list = inverse,
+                                          .narrow_pivots = (int32_t *)pivots,
+                                          .info = info,
+                                          .batches = count});
+}
+
 static int getrs_batched(int which, void *handle, int transpose, int n, int columns, void **a,
                          int a_step, const int32_t *pivots, void **b, int b_step, int *host_info,
                          int count)
@@ -347,19 +373,30 @@ static int potrf_batched(int which, void *handle, int part, int n, void **a, int
                                           .batches = count});
 }
 
+/* `job`: the diagonal counts as 1. */
 static void run_trsm(const work *w)
 {
-    (void)kiln__dense_triangular(dtypes[w->which], w->part == 1, w->n, w->columns, w->a, w->b);
+    const size_t item = kiln_dtype_size(dtypes[w->which]), n = (size_t)w->n;
+    char *copy = malloc(n * n * item), *one = malloc(item);
+
+    memcpy(copy, w->a, n * n * item);
+    kiln__dense_identity(dtypes[w->which], 1, one);
+    for (size_t k = 0; k < n && w->job == 1; k++)
+        memcpy(copy + k * (n + 1) * item, one, item);
+    (void)kiln__dense_triangular(dtypes[w->which], w->part == 1, w->n, w->columns, copy, w->b);
+    free(copy);
+    free(one);
 }
 
 static int trsm(int which, void *handle, int side, int part, int transpose, int unit, int64_t m,
                 int64_t n, const void *a, int64_t a_step, void *b, int64_t b_step)
 {
-    if (handle == NULL || side != 0 || transpose != 0 || unit != 0 || a_step != m || b_step != m)
+    if (handle == NULL || side != 0 || transpose != 0 || unit > 1 || a_step != m || b_step != m)
         return INVALID_VALUE;
     return enqueue("trsm", (work){.run = run_trsm,
                                   .which = which,
                                   .part = part,
+                                  .job = unit,
                                   .n = m,
                                   .columns = n,
                                   .a = (void *)a,
@@ -635,6 +672,13 @@ EMU_EXPORT int cusolverDnXgesvdp(void *handle, void *params, int job, int thin, 
                                                 int32_t *pivots, int32_t *info, int count)         \
     {                                                                                              \
         return getrf_batched(which, handle, n, a, a_step, pivots, info, count);                    \
+    }                                                                                              \
+    EMU_EXPORT int cublas##letter##getriBatched(void *handle, int n, void **a, int a_step,         \
+                                                const int32_t *pivots, void **inverse,             \
+                                                int inverse_step, int32_t *info, int count)        \
+    {                                                                                              \
+        return getri_batched(which, handle, n, a, a_step, pivots, inverse, inverse_step, info,     \
+                             count);                                                               \
     }                                                                                              \
     EMU_EXPORT int cublas##letter##getrsBatched(void *handle, int transpose, int n, int columns,   \
                                                 void **a, int a_step, const int32_t *pivots,       \
