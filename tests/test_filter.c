@@ -150,6 +150,7 @@ static const layout layouts[] = {
     {"an element for all", 2, {30, 30}, {0, 0}, 0, 1},
     {"three axes", 3, {7, 6, 5}, {5, 35, 1}, 0, 300},
     {"no rows", 2, {0, 5}, {5, 1}, 0, 1},
+    {"no rows of many", 2, {0, 3000001}, {3000001, 1}, 0, 1},
 };
 
 /* The mask has the array's shape, in memory order of its own. */

@@ -94,10 +94,10 @@ static void plan_filter(const kiln__plan_request *request, kiln__plan *plan)
     kiln__walk keep, seq;
     kiln__variant *v = &plan->variant;
 
-    for (int a = 0; a < q->rank; a++) {
+    for (int a = 0; a < q->rank; a++)
         size *= q->shape[a];
-        shape[a] = q->shape[a] > 0 ? q->shape[a] : 1;
-    }
+    for (int a = 0; a < q->rank; a++)
+        shape[a] = size > 0 ? q->shape[a] : 1;
     filled.shape = shape;
     kiln__walk_halves(q, &keep, &seq);
     kiln__walk_collapse(&keep);
