@@ -671,6 +671,34 @@ static void test_gather__the_output_may_be_the_array(void **state)
     kiln_array_release(i);
 }
 
+/* Rows of a matrix, which the kernel reaches from the first one, and elements along columns. */
+static void test_gather__rows_may_be_taken_in_place(void **state)
+{
+    test_env *t = *state;
+    enum { ROWS = 300, COLUMNS = 7 };
+    const int64_t shape[] = {ROWS, COLUMNS}, rows[] = {ROWS};
+    int32_t turned[ROWS], along[ROWS * COLUMNS], want[2][ROWS * COLUMNS], got[ROWS * COLUMNS];
+
+    for (int k = 0; k < ROWS; k++)
+        turned[k] = (k * 77 + 5) % ROWS;
+    for (int k = 0; k < ROWS * COLUMNS; k++) {
+        along[k] = (k * 31 + 2) % ROWS;
+        want[0][k] = turned[k / COLUMNS] * COLUMNS + k % COLUMNS;
+        want[1][k] = along[k] * COLUMNS + k % COLUMNS;
+    }
+    for (int k = 0; k < 2; k++) {
+        kiln_array *x = test_ramp(t, 2, shape), *i = NULL;
+        OK(t, kiln_array_from_host(t->ctx, KILN_INT32, k == 0 ? 1 : 2, k == 0 ? rows : shape,
+                                   k == 0 ? turned : along, NULL, &i, &t->err));
+        OK(t, k == 0 ? kiln_array_take(x, i, 0, NULL, &x, &t->err)
+                     : kiln_array_take_along_axis(x, i, 0, NULL, &x, &t->err));
+        OK(t, kiln_array_to_host(x, got, sizeof got, NULL, &t->err));
+        assert_memory_equal(got, want[k], sizeof got);
+        kiln_array_release(x);
+        kiln_array_release(i);
+    }
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -683,6 +711,7 @@ int main(int argc, char **argv)
         TEST(test_gather__a_report_is_told_once_it_is_whole),
         TEST(test_gather__mistakes_are_refused),
         TEST(test_gather__the_output_may_be_the_array),
+        TEST(test_gather__rows_may_be_taken_in_place),
     };
     return test_env_main(argc, argv, "test_gather", tests, COUNT(tests));
 }

@@ -173,6 +173,31 @@ static void test_select__has_the_quantiles_of_numpy(void **state)
     kiln_array_release(x);
 }
 
+/* np.quantile([inf, 2, -inf, -1], [0.4, 0.6], method=...): methods that choose an element have nothing to
+ * do with its neighbours. */
+static void test_select__quantiles_that_are_elements_stand_beside_infinities(void **state)
+{
+    static const kiln_quantile_method methods[] = {
+        KILN_QUANTILE_LOWER, KILN_QUANTILE_HIGHER, KILN_QUANTILE_NEAREST,
+        KILN_QUANTILE_INVERTED_CDF, KILN_QUANTILE_CLOSEST_OBSERVATION};
+    test_env *t = *state;
+    const float given[] = {INFINITY, 2, -INFINITY, -1};
+    const int64_t shape[] = {4};
+    const double q[] = {0.4, 0.6};
+    static const float want[][2] = {{-1, -1}, {2, 2}, {-1, 2}, {-1, 2}, {-1, -1}};
+    kiln_array *x = of_floats(t, 1, shape, given);
+
+    for (size_t m = 0; m < COUNT(methods); m++) {
+        float got[2];
+        kiln_array *y = NULL;
+        OK(t, kiln_array_quantile(x, q, 2, methods[m], NULL, &y, &t->err));
+        OK(t, kiln_array_to_host(y, got, sizeof got, NULL, &t->err));
+        assert_memory_equal(got, want[m], sizeof got);
+        kiln_array_release(y);
+    }
+    kiln_array_release(x);
+}
+
 static void test_select__has_medians_of_rows_and_nan_where_one_is(void **state)
 {
     test_env *t = *state;
@@ -343,6 +368,7 @@ int main(int argc, char **argv)
         TEST(test_select__finds_none_when_none_are_asked_for),
         TEST(test_select__refuses_a_k_that_no_row_has),
         TEST(test_select__has_the_quantiles_of_numpy),
+        TEST(test_select__quantiles_that_are_elements_stand_beside_infinities),
         TEST(test_select__has_medians_of_rows_and_nan_where_one_is),
         TEST(test_select__searches_sorted_vectors),
         TEST(test_select__is_a_step_of_expressions),

@@ -295,8 +295,10 @@ typedef struct kiln__program {
     kiln__made *outputs; /* as many as the graph has; order is for those not given */
     size_t output_count;
     /* last_read[k]: step that reads input k last, counted from 1; first_write likewise for each
-     * output. 0: never. */
+     * output. 0: never. An input that a step reads at other places than those that it writes counts as
+     * read one step later: what the step writes must not be its memory. */
     uint32_t *last_read, *first_write;
+    bool reads_elsewhere; /* there is such an input */
     kiln__widened widened[KILN__WIDENED_MAX];
     size_t widened_count;
     size_t work; /* steps that planning took, for tests: they grow with the nodes */

@@ -176,7 +176,7 @@ static void note_read(kiln__writer *w, const kiln__step_param *p)
     kiln__program *program = w->b->program;
     if (p->kind == KILN__VALUE_TEMP)
         program->temps[p->index].last = w->number;
-    else if (p->index < w->b->ir->input_count)
+    else if (p->index < w->b->ir->input_count && program->last_read[p->index] <= w->number)
         program->last_read[p->index] = w->number + 1;
 }
 
@@ -266,6 +266,11 @@ const char *kiln__walking_param(kiln__writer *w, uint32_t low, const kiln__axis_
     }
     const char *name = kiln__input_param(w, low, map);
     kiln__step_param *p = &w->step->params[w->step->param_count - 1];
+    kiln__program *program = w->b->program;
+    if (p->kind == KILN__VALUE_ARG && p->index < w->b->ir->input_count) {
+        program->last_read[p->index] = w->number + 2;
+        program->reads_elsewhere = true;
+    }
     p->again = true;
     w->step->bytes_read -= p->bytes;
     p->bytes = 0;

@@ -182,7 +182,7 @@ kiln_status kiln__run_overlaps(const kiln__graph_run *run, bool *copy_out, bool 
     const kiln__program *p = run->entry->program;
     const kiln__ir *ir = &run->graph->ir;
     *any_copy = false;
-    if (p->step_count < 2)
+    if (p->step_count < 2 && !p->reads_elsewhere)
         return KILN_OK;
     for (size_t w = 0; w < p->output_count; w++) {
         if (run->fresh[w])

@@ -166,9 +166,13 @@ static between at_index(double index, int64_t n)
     return b;
 }
 
+/* The element itself: its neighbour, which may be infinite, has no part in it. */
 static between at_one(double index, int64_t n)
 {
-    return at_index(index < 0 ? 0 : index, n);
+    between b = at_index(index < 0 ? 0 : index, n);
+
+    b.high = b.low;
+    return b;
 }
 
 /* The first place at which the distribution function reaches q. */

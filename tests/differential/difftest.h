@@ -263,6 +263,8 @@ typedef enum dt_kind {
     DT_KIND_SCATTER,
     DT_KIND_SELECT,
     DT_KIND_SORT,
+    DT_KIND_REARRANGE,
+    DT_KIND_PRODUCT,
     DT_KIND_COUNT
 } dt_kind;
 

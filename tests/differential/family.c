@@ -12,7 +12,9 @@ static const struct {
     const int *count;
 } tables[] = {{dt_gather_functions, &dt_gather_function_count},
               {dt_select_functions, &dt_select_function_count},
-              {dt_sort_functions, &dt_sort_function_count}};
+              {dt_sort_functions, &dt_sort_function_count},
+              {dt_rearrange_functions, &dt_rearrange_function_count},
+              {dt_product_functions, &dt_product_function_count}};
 
 const dt_function *dt_function_at(int function)
 {
