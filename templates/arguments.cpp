@@ -4,7 +4,7 @@
 //# of slot.
 //% own args divisor part raw
 //% plain size val_ raw_ extent_ shape_ walk_ by_splits parts tickets begin_ step_ in_indexer
-//% plain out_indexer ptr_ stride_ stride_i_ kiln__indexer indexer
+//% plain out_indexer ptr_ report stride_ stride_i_ kiln__indexer indexer
 struct args {
 //% for m in slots
 //% insert :${m.kind}
@@ -45,6 +45,9 @@ struct args {
 
 //% part tickets
     int *tickets;
+
+//% part report
+    const long long *report;
 
 //% part extent
 //% if combines

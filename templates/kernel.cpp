@@ -1,4 +1,4 @@
-//% own a op
+//% own a of_ op
 // ${title}
 ${prelude}
 //% for p in placeholders
@@ -60,7 +60,13 @@ ${loop_prep}
 //% if own
         [&${own}]() mutable {
 //% end
+//% for p in taken
+        const ${p.type} of_${p.name} = ${p.taken};
+//% end
         do {
+//% for p in taken
+            const ${p.type} ${p.name} = of_${p.name};
+//% end
 ${op}
         } while (0);
 //% if own

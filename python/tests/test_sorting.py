@@ -104,6 +104,11 @@ class Indices(unittest.TestCase):
         with self.assertRaises(ValueError):
             kiln.take(x, i, mode="none")
 
+    def test_kernels_take(self):
+        w, i, x = some(7, "float32"), rng.integers(-7, 7, (4, 5)), some((4, 5), "float32")
+        kernel = kiln.ElementwiseKernel("take T w by i2, I i2, T x", "T y", "y = w + 2 * x", "taken")
+        np.testing.assert_array_equal(kernel(w, i, x), w[i] + 2 * x)
+
     def change(self, key, value, dtype="float32"):
         x = some((5, 6, 4), dtype)
         a = kiln.array(x)

@@ -86,6 +86,8 @@ static void fill_slot(const kiln__slot *slot, const kiln__plan *plan, const kiln
         put_words(block, slot, 0, &plan->indexer_size, 1);
         put_words(block, slot, 1, plan->indexer_shape, slot->bytes / 8 - 1);
         break;
+    case KILN__SLOT_REPORT: /* the launcher's */
+        break;
     case KILN__SLOT_OUT_INDEXER:
         put_words(block, slot, 0, &plan->out_indexer_size, 1);
         put_words(block, slot, 1, plan->out_indexer_shape, slot->bytes / 8 - 1);

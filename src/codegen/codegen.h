@@ -78,6 +78,10 @@ typedef enum kiln__numbering {
 const char *kiln__snippet_name(kiln__snippet_kind kind);
 
 /* One declared parameter, and what the snippets do with it. */
+/* "take wrap float32 table by row column": axes at most, and the modes. */
+enum { KILN__TAKE_MAX = 8 };
+typedef enum kiln__take_mode { KILN__TAKE_CHECK, KILN__TAKE_WRAP, KILN__TAKE_CLIP } kiln__take_mode;
+
 typedef struct kiln__param {
     char *name;
     bool output;
@@ -95,6 +99,9 @@ typedef struct kiln__param {
     bool array_only;   /* a raw input that snippets index, ask for its shape, or write */
     bool row;          /* row programs: an output of one element a row */
     bool late;         /* reductions: an input that only `post` mentions: an element for each result */
+    uint8_t taken;     /* of a raw input that snippets see as the element that `by` names: how many axes */
+    uint8_t by[KILN__TAKE_MAX]; /* the input that is the index along each */
+    uint8_t take_mode; /* what happens to an index that is out of range */
     uint32_t column;   /* of the declaration in its signature text, 0-based bytes, for carets */
     uint32_t width;
 } kiln__param;
@@ -174,6 +181,8 @@ typedef struct kiln__definition {
     bool uses_in_number;    /* `_j` */
     bool uses_out_number;   /* `_i` */
     kiln__batching batching; /* reductions */
+    bool takes;             /* an input is `taken` */
+    bool reports;           /* and tells of indices that are out of range */
     bool masked;            /* reductions: KILN__WHERE is among the inputs */
     bool has_initial;       /* reductions: KILN__INITIAL is */
     char *own;              /* ", s1, s2": variables of loop_prep that every element has a copy of */
@@ -618,7 +627,8 @@ typedef enum kiln__slot_kind {
     KILN__SLOT_WORD,        /* word[axis], 8 bytes */
     KILN__SLOT_SPLITS,      /* divisor for word[KILN__WORD_SPLITS] (cuda), 16 or 32 bytes */
     KILN__SLOT_INDEXER,     /* size, shape[indexer_rank] of `_ind`, 8 bytes each */
-    KILN__SLOT_OUT_INDEXER  /* the same of `_out_ind` */
+    KILN__SLOT_OUT_INDEXER, /* the same of `_out_ind` */
+    KILN__SLOT_REPORT       /* address of what indices out of range are told to, 8 bytes */
 } kiln__slot_kind;
 
 typedef struct kiln__slot {

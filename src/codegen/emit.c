@@ -77,6 +77,11 @@ static bool is_skewed(const emitter *e, size_t p)
     return kiln__transpose_skewed(e->def, e->v) == p;
 }
 
+static bool is_taken(const emitter *e, size_t p)
+{
+    return e->def->params[p].taken > 0;
+}
+
 /* Reductions: inputs that are mapped, inputs that only `post` reads, and outputs. */
 static bool is_mapped(const emitter *e, size_t p)
 {
@@ -188,6 +193,7 @@ static const struct {
     param_is is;
 } param_lists[] = {
     {"scalars", is_scalar},           {"raws", is_raw},
+    {"taken", is_taken},
     {"pointers", is_pointer},
     {"ones", is_one_input},           {"counts", is_one_output},
     {"walking", is_walking},          {"registers", is_register},
@@ -423,6 +429,28 @@ static bool put_number(const emitter *e, const char *name, size_t bytes, kiln__b
     return number >= 0;
 }
 
+/* The element of an input that its indices name. */
+static void put_taken(const emitter *e, kiln__buf *out)
+{
+    static const char *const modes[] = {
+        [KILN__TAKE_CHECK] = "check", [KILN__TAKE_WRAP] = "wrap", [KILN__TAKE_CLIP] = "clip"};
+    const kiln__param *p = &e->def->params[e->p];
+
+    kiln__buf_printf(out, "kiln_at(%s.kiln__data, ", p->name);
+    for (int k = 1; k < p->taken; k++)
+        kiln__buf_puts(out, "kiln_at_both(");
+    for (int k = 0; k < p->taken; k++) {
+        const char *index = e->def->params[p->by[k]].name;
+        kiln__buf_printf(out, "%skiln_at_%s(%s, %s.shape()[%d], %s.strides()[%d]", k > 0 ? ", " : "",
+                         modes[p->take_mode], index, p->name, k, p->name, k);
+        if (p->take_mode == KILN__TAKE_CHECK)
+            kiln__buf_printf(out, ", kiln__a.report, %d, (long long)i, \"input `%s`\", \"input `%s`\"", k,
+                             p->name, index);
+        kiln__buf_puts(out, k > 0 ? "))" : ")");
+    }
+    kiln__buf_puts(out, ")");
+}
+
 /* The name that the template of this layout has in its folder. */
 static const char *skeleton_of(const emitter *e)
 {
@@ -560,6 +588,10 @@ static bool value(void *state, const char *name, size_t bytes, kiln__buf *out)
     const kiln__snippet_kind of_stage = kiln__row_snippet(&e->row, name, bytes);
     if (of_stage != KILN__SNIPPET_COUNT) {
         put_snippet(e, of_stage, out);
+        return true;
+    }
+    if (kiln__same_word(name, bytes, "p.taken")) {
+        put_taken(e, out);
         return true;
     }
     if (kiln__same_word(name, bytes, "title")) {

@@ -219,6 +219,8 @@ void kiln__emit_slots(const emitter *e, slot_list *l)
     for (size_t p = 0; p < count; p++)
         if (is_raw(e, p))
             add_slot(l, KILN__SLOT_RAW, p, 0, 16 + 16 * (size_t)e->v->raw_rank[p]);
+    if (e->def->reports)
+        add_slot(l, KILN__SLOT_REPORT, 0, 0, 8);
     e->def->family->slots(e, l);
     for (size_t p = 0; p < count && !is_linear(e); p++) {
         if (!is_walking(e, p))
@@ -296,6 +298,7 @@ static const char *slot_kind(const kiln__slot *s)
         [KILN__SLOT_SPLITS] = "splits",
         [KILN__SLOT_INDEXER] = "indexer",
         [KILN__SLOT_OUT_INDEXER] = "out_indexer",
+        [KILN__SLOT_REPORT] = "report",
     };
     if (s->kind != KILN__SLOT_WORD)
         return kinds[s->kind];

@@ -5,6 +5,8 @@
  *
  *     params := param (',' param)*                     or nothing at all
  *     param  := 'raw'? 'const'? type name
+ *             | 'take' mode? type name 'by' name+     an input of elementwise kernels, read by index
+ *     mode   := 'wrap' | 'clip'
  *     type   := a letter (a placeholder) | a dtype's name, of one or more words
  *             | 'struct', of a module's kernel: what is passed whole
  *
@@ -394,6 +396,84 @@ static kiln_status refuse_lonely(const parser *p, size_t begin, size_t end, bool
                   (int)min_of(bytes, 200), text);
 }
 
+/* ---- inputs that are taken by index ---- */
+
+/* "take", a mode, and "by" with the names behind it, which is cut off. The names are found when all inputs are
+ * known. */
+static kiln_status parse_take(const parser *p, size_t *begin, size_t *end, kiln__param *param)
+{
+    size_t by = *begin + 1;
+
+    if (!kiln__token_is(&p->tokens, *begin, "take"))
+        return KILN_OK;
+    if (p->side == 1 || p->def->module || p->def->family != &kiln__family_loop)
+        return refuse_token(p, KILN_ERR_UNSUPPORTED, *begin,
+                            "belongs before inputs of elementwise kernels");
+    while (by < *end && !kiln__token_is(&p->tokens, by, "by"))
+        by++;
+    if (by + 1 >= *end)
+        return refuse_token(p, KILN_ERR_SYNTAX, *begin,
+                            "needs an index; it is written \"take T x by i\"");
+    for (size_t k = by + 1; k < *end; k++)
+        if (!is_word_token(p, k))
+            return refuse_token(p, KILN_ERR_SYNTAX, k, "is no name of an input");
+    if (*end - by - 1 > KILN__TAKE_MAX)
+        return refuse_token(p, KILN_ERR_ARGUMENT, by, "is followed by too many names");
+    param->raw = true;
+    param->taken = (uint8_t)(*end - by - 1);
+    (*begin)++;
+    if (kiln__token_is(&p->tokens, *begin, "wrap") || kiln__token_is(&p->tokens, *begin, "clip")) {
+        param->take_mode = kiln__token_is(&p->tokens, *begin, "wrap") ? KILN__TAKE_WRAP
+                                                                      : KILN__TAKE_CLIP;
+        (*begin)++;
+    }
+    if (kiln__token_is(&p->tokens, *begin, "raw"))
+        return refuse_token(p, KILN_ERR_SYNTAX, *begin, "contradicts \"take\"");
+    *end = by;
+    return *begin < by ? KILN_OK
+                       : refuse_token(p, KILN_ERR_SYNTAX, by, "follows no type and no name");
+}
+
+/* The input that is the index along axis `nth` of input `taken`; its name is token `at`. */
+static kiln_status find_index(const parser *p, size_t taken, size_t nth, size_t at)
+{
+    kiln__definition *def = p->def;
+    const char *name = kiln__token_text(&p->tokens, at);
+
+    for (size_t k = 0; k < def->input_count; k++) {
+        const kiln__param *index = &def->params[k];
+        if (strcmp(index->name, name) != 0)
+            continue;
+        if (index->raw)
+            return refuse_token(p, KILN_ERR_ARGUMENT, at,
+                                "is no index: it is a raw input, or taken itself");
+        if (index->dtype != KILN_DTYPE_NONE && strchr("iu", kiln_dtype_kind(index->dtype)) == NULL)
+            return refuse_token(p, KILN_ERR_DTYPE, at, "is no index: indices are integers");
+        def->params[taken].by[nth] = (uint8_t)k;
+        return KILN_OK;
+    }
+    return refuse_token(p, KILN_ERR_NAME, at, "is no input");
+}
+
+/* Find the indices of all inputs that are taken. */
+static kiln_status find_indices(const parser *p)
+{
+    kiln__definition *def = p->def;
+    size_t param = 0;
+
+    for (size_t k = 0; k < p->tokens.count; k++) {
+        param += kiln__token_is(&p->tokens, k, ",");
+        if (!kiln__token_is(&p->tokens, k, "by") || def->params[param].taken == 0)
+            continue;
+        for (size_t nth = 0; nth < def->params[param].taken; nth++)
+            KILN_CHECK(find_index(p, param, nth, k + 1 + nth));
+        k += def->params[param].taken;
+        def->takes = true;
+        def->reports = def->reports || def->params[param].take_mode == KILN__TAKE_CHECK;
+    }
+    return KILN_OK;
+}
+
 /* Tokens begin..end are one parameter; `end` is a comma or the end of the text. */
 static kiln_status parse_param(parser *p, size_t begin, size_t end)
 {
@@ -404,6 +484,7 @@ static kiln_status parse_param(parser *p, size_t begin, size_t end)
     size_t at = begin, type_end = 0, name = 0;
 
     KILN_TRY(check_marks(p, begin, end));
+    KILN_TRY(parse_take(p, &at, &end, &param));
     KILN_TRY(parse_qualifiers(p, &at, end, &param));
     if (at == end) {
         status = refuse(p, KILN_ERR_SYNTAX, first->at, first->bytes,
@@ -496,6 +577,8 @@ static kiln_status parse_side(parser *p)
             break;
         begin = end + 1;
     }
+    if (p->side == 0)
+        KILN_TRY(find_indices(p));
 
 done:
     kiln__tokens_clear(&p->tokens);
@@ -508,6 +591,13 @@ static bool one_word_type(const kiln__tokens *tokens, size_t begin, size_t end, 
     static const char *const MARKS[] = {"raw", "const", "_non_const"};
     size_t words = 0;
 
+    if (begin < end && kiln__token_is(tokens, begin, "take")) {
+        begin++;
+        begin += begin < end && (kiln__token_is(tokens, begin, "wrap") ||
+                                 kiln__token_is(tokens, begin, "clip"));
+        for (size_t k = begin; k < end; k++)
+            end = kiln__token_is(tokens, k, "by") ? k : end;
+    }
     for (size_t k = begin; k < end; k++) {
         bool mark = false;
         for (size_t m = 0; m < KILN_COUNT_OF(MARKS); m++)

@@ -172,6 +172,12 @@ kiln_status kiln__bind_types(const kiln__definition *def, const kiln__given *giv
                           "has type %c, which no argument decides; give an array for this output",
                           param->placeholder);
     }
+    for (size_t p = 0; p < def->input_count; p++)
+        for (size_t k = 0; k < def->params[p].taken; k++)
+            if (strchr("iu", kiln_dtype_kind(dtypes_out[def->params[p].by[k]])) == NULL)
+                return refuse(def, def->params[p].by[k], KILN_ERR_DTYPE, err,
+                              "is %s, and indices are integers",
+                              kiln_dtype_name(dtypes_out[def->params[p].by[k]]));
     for (size_t p = 0; p < def->input_count; p++) {
         kiln__scalar ignored;
         if (!is_scalar(&given[p]))

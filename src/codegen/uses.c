@@ -297,7 +297,7 @@ static void find_numbers_wanted(kiln__definition *def, const kiln__scan *scan)
 {
     for (size_t p = 0; p < def->input_count; p++) {
         kiln__param *param = &def->params[p];
-        bool indexed = param->writable, calculated = false;
+        bool indexed = param->writable || param->taken > 0, calculated = false;
 
         for (int s = KILN__SNIPPET_LOOP_PREP; s <= KILN__SNIPPET_POST && param->raw; s++)
             calculated |= is_calculated_with(&scan->text[s], param->name, &indexed);
@@ -400,7 +400,7 @@ kiln_status kiln__scan_definition(kiln__definition *def, kiln_error *err)
 
     KILN_TRY(lex_all(def, &scan, err));
     KILN_TRY(kiln__words_collect(def, &scan, err));
-    def->uses_index = kiln__definition_uses(def, "i");
+    def->uses_index = kiln__definition_uses(def, "i") || def->reports;
     def->uses_size = kiln__definition_uses(def, "n") && find_param(def, "n") == NULL &&
                      !is_placeholder_of(def, 'n');
     def->uses_indexer = kiln__definition_uses(def, "_ind");

@@ -33,9 +33,10 @@ static kiln_status decide_shape(const kiln__definition *d, const kiln__call *cal
     if (first == d->param_count)
         return decide_size(d, call, r, err);
     if (call->has_size)
-        return kiln__fail(err, KILN_ERR_SIZE,
-                          "kernel \"%s\": `size` %lld was given, but `%s` is not raw and decides it",
-                          d->name, (long long)call->size, d->params[first].name);
+        return kiln__fail(
+            err, KILN_ERR_SIZE,
+            "kernel \"%s\": `size` %lld was given, but `%s` is not raw and decides it", d->name,
+            (long long)call->size, d->params[first].name);
     kiln_status status = kiln__broadcast_inputs(d, r, err);
     int64_t shape[KILN_RANK_MAX];
     int rank = r->rank;
@@ -49,17 +50,40 @@ static kiln_status decide_shape(const kiln__definition *d, const kiln__call *cal
     return status;
 }
 
-static kiln_status decide_loop(const kiln__definition *d, const kiln__call *call,
-                               kiln__resolved *r, kiln_error *err)
+/* Inputs that are read by index have an axis for each index, and elements where there are indices. */
+static kiln_status check_taken(const kiln__definition *d, const kiln__resolved *r, int64_t size,
+                               kiln_error *err)
+{
+    for (size_t p = 0; p < d->input_count; p++) {
+        const kiln_array *a = r->array[p];
+        const int taken = d->params[p].taken;
+        if (taken == 0)
+            continue;
+        if (a->rank != taken)
+            return kiln__fail(err, KILN_ERR_SHAPE,
+                              "kernel \"%s\": `%s` has %d axes and is taken by %d ind%s", d->name,
+                              d->params[p].name, a->rank, taken, taken == 1 ? "ex" : "ices");
+        if (a->size == 0 && size > 0)
+            return kiln__fail(err, KILN_ERR_INDEX, "kernel \"%s\": `%s` has no elements to take",
+                              d->name, d->params[p].name);
+    }
+    return KILN_OK;
+}
+
+static kiln_status decide_loop(const kiln__definition *d, const kiln__call *call, kiln__resolved *r,
+                               kiln_error *err)
 {
     kiln_status status = decide_shape(d, call, r, err);
     size_t itemsize = 1;
-    int64_t size;
+    int64_t size = 0;
 
     for (size_t p = d->input_count; p < d->param_count; p++)
-        itemsize = kiln_dtype_size(r->dtype[p]) > itemsize ? kiln_dtype_size(r->dtype[p]) : itemsize;
+        itemsize =
+            kiln_dtype_size(r->dtype[p]) > itemsize ? kiln_dtype_size(r->dtype[p]) : itemsize;
     if (status == KILN_OK)
         status = kiln__shape_size(r->rank, r->shape, itemsize, &size, err);
+    if (status == KILN_OK && d->takes)
+        status = check_taken(d, r, size, err);
     for (size_t p = d->input_count; p < d->param_count && status == KILN_OK; p++)
         if (d->params[p].raw && r->array[p] == NULL && !call->has_size)
             status = kiln__fail(err, KILN_ERR_UNDECIDED_SIZE,
@@ -79,6 +103,6 @@ static kiln_status read_options(kiln__reading *r, const void *opts, kiln_error *
     return KILN_OK;
 }
 
-const kiln__family_calls kiln__loop_calls = {
-    &kiln__family_loop, KILN__CALL_OPTIONS(kiln_elementwise_call_options), read_options,
-    decide_loop};
+const kiln__family_calls kiln__loop_calls = {&kiln__family_loop,
+                                             KILN__CALL_OPTIONS(kiln_elementwise_call_options),
+                                             read_options, decide_loop};

@@ -169,7 +169,8 @@ static void fill_args(kiln__recipe *recipe, const kiln__definition *d, const kil
     }
 }
 
-static void fill_patches(kiln__recipe *recipe, const kiln__source *source)
+/* `report`: what indices out of range are told to. */
+static void fill_patches(kiln__recipe *recipe, const kiln__source *source, const int64_t *report)
 {
     for (size_t s = 0; s < source->slot_count; s++) {
         const kiln__slot *slot = &source->slots[s];
@@ -180,6 +181,8 @@ static void fill_patches(kiln__recipe *recipe, const kiln__source *source)
             recipe->workspace.parts_offset = slot->offset;
         } else if (slot->kind == KILN__SLOT_WORD && slot->axis == KILN__WORD_TICKETS) {
             recipe->workspace.tickets_offset = slot->offset;
+        } else if (slot->kind == KILN__SLOT_REPORT) {
+            memcpy(recipe->block + slot->offset, &report, sizeof report);
         } else if (slot->kind == KILN__SLOT_SCALAR) {
             recipe->scalars[recipe->scalar_count] = patch;
             recipe->scalars[recipe->scalar_count++].bytes = (uint8_t)slot->bytes;
@@ -192,6 +195,7 @@ static kiln_status make_recipe(kiln__kernel *op, const kiln__call *call, const k
 {
     static const kiln__scalar no_scalars[KILN_PARAM_MAX];
     const kiln__compiled *compiled = NULL;
+    int64_t *report = NULL;
 
     if (call->planned != NULL) {
         call->planned->size = r->plan.size;
@@ -203,6 +207,8 @@ static kiln_status make_recipe(kiln__kernel *op, const kiln__call *call, const k
     if (r->plan.size > 0) {
         KILN_CHECK(kiln__kernel_compiled(op, &r->plan.variant, &compiled, err));
     }
+    if (op->def->reports)
+        KILN_CHECK(kiln__device_report(kiln__context_device(op->ctx), &report, err));
     kiln__recipe *recipe =
         recipe_alloc(op->def, r, compiled != NULL ? compiled->source.args_bytes : 0);
     if (recipe == NULL)
@@ -236,7 +242,7 @@ static kiln_status make_recipe(kiln__kernel *op, const kiln__call *call, const k
             .block = v->backend == KILN_BACKEND_CPU ? r->plan.units_together : v->block,
             .shared_bytes = 0};
         kiln__args_fill(&compiled->source, &r->plan, r->operand, no_scalars, recipe->block);
-        fill_patches(recipe, &compiled->source);
+        fill_patches(recipe, &compiled->source, report);
     }
     *out = recipe;
     return KILN_OK;

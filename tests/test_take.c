@@ -1,0 +1,224 @@
+/*
+ * test_take.c - inputs that snippets see as the element an index names ("take float32 w by i"), against plain loops.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "test_env.h"
+
+enum { ROWS = 37, COLUMNS = 6, SIZE = 900 };
+
+typedef struct data {
+    float w[ROWS * COLUMNS], x[SIZE];
+    int32_t row[SIZE];
+    uint8_t column[SIZE];
+    kiln_array *table, *xa, *ra, *ca;
+} data;
+
+/* Indices from -span to span - 1. */
+static void make(test_env *t, data *d, int span)
+{
+    const int64_t shape[] = {ROWS, COLUMNS}, size = SIZE;
+
+    for (int k = 0; k < ROWS * COLUMNS; k++)
+        d->w[k] = (float)test_random_below(t, 1000);
+    for (int k = 0; k < SIZE; k++) {
+        d->x[k] = (float)test_random_below(t, 1000);
+        d->row[k] = (int32_t)test_random_below(t, 2 * (uint64_t)span) - span;
+        d->column[k] = (uint8_t)test_random_below(t, COLUMNS);
+    }
+    OK(t, kiln_array_from_host(t->ctx, KILN_FLOAT32, 2, shape, d->w, NULL, &d->table, &t->err));
+    OK(t, kiln_array_from_host(t->ctx, KILN_FLOAT32, 1, &size, d->x, NULL, &d->xa, &t->err));
+    OK(t, kiln_array_from_host(t->ctx, KILN_INT32, 1, &size, d->row, NULL, &d->ra, &t->err));
+    OK(t, kiln_array_from_host(t->ctx, KILN_UINT8, 1, &size, d->column, NULL, &d->ca, &t->err));
+}
+
+static void drop(data *d)
+{
+    kiln_array_release(d->table);
+    kiln_array_release(d->xa);
+    kiln_array_release(d->ra);
+    kiln_array_release(d->ca);
+}
+
+/* y = x + w[row] of column 2, whose elements lie apart; `mode` stands in the signature. */
+static void check_mode(test_env *t, const char *in, int span, int64_t (*at)(int64_t))
+{
+    static data d;
+    kiln_elementwise *op = NULL;
+    kiln_array *column = NULL, *y = NULL;
+    static float got[SIZE];
+
+    make(t, &d, span);
+    OK(t, kiln_array_view(d.table, ":, 2", &column, &t->err));
+    OK(t, kiln_elementwise_create(t->ctx, in, "T y", "y = x + w * 2", NULL, &op, &t->err));
+    OK(t, kiln_call(op, &t->err, column, d.ra, d.xa, &y));
+    OK(t, kiln_array_to_host(y, got, sizeof got, NULL, &t->err));
+    for (int k = 0; k < SIZE; k++) {
+        const float want = d.x[k] + 2 * d.w[at(d.row[k]) * COLUMNS + 2];
+        CHECK(got[k] == want, "%s: element %d is %g, not %g", in, k, got[k], want);
+    }
+    kiln_array_release(column);
+    kiln_array_release(y);
+    kiln_elementwise_destroy(op);
+    drop(&d);
+}
+
+static int64_t from_end(int64_t i)
+{
+    return i < 0 ? i + ROWS : i;
+}
+
+static int64_t wrapped(int64_t i)
+{
+    return ((i % ROWS) + ROWS) % ROWS;
+}
+
+static int64_t clipped(int64_t i)
+{
+    return i < 0 ? 0 : i < ROWS ? i : ROWS - 1;
+}
+
+static void test_take__modes(void **state)
+{
+    test_env *t = *state;
+
+    check_mode(t, "take T w by row, int32 row, T x", ROWS, from_end);
+    check_mode(t, "take float32 w by row, I row, T x", ROWS, from_end);
+    check_mode(t, "take wrap T w by row, int32 row, T x", 5 * ROWS, wrapped);
+    check_mode(t, "take clip T w by row, I row, T x", 5 * ROWS, clipped);
+}
+
+/* An index for each axis, one of them a number; two tables; a kernel that also asks for `i`. */
+static void test_take__several_indices(void **state)
+{
+    test_env *t = *state;
+    static data d;
+    static double got[SIZE];
+    kiln_elementwise *op = NULL;
+    kiln_array *y = NULL;
+
+    make(t, &d, ROWS);
+    OK(t, kiln_elementwise_create(t->ctx,
+                                  "take T w by r c, take T v by r one, int32 r, uint8 c, int64 one",
+                                  "float64 y", "y = w * 2 + v * 0.5 + i", NULL, &op, &t->err));
+    OK(t, kiln_call(op, &t->err, d.table, d.table, d.ra, d.ca, -1, &y));
+    OK(t, kiln_array_to_host(y, got, sizeof got, NULL, &t->err));
+    for (int k = 0; k < SIZE; k++) {
+        const float *row = &d.w[from_end(d.row[k]) * COLUMNS];
+        const double want = row[d.column[k]] * 2.0 + row[COLUMNS - 1] * 0.5 + k;
+        CHECK(got[k] == want, "element %d is %g, not %g", k, got[k], want);
+    }
+    kiln_array_release(y);
+    kiln_elementwise_destroy(op);
+    drop(&d);
+}
+
+/* Indices whose axes lie in another order than those of the output. */
+static void test_take__any_layout(void **state)
+{
+    test_env *t = *state;
+    const int64_t square[] = {30, 30};
+    static data d;
+    static float got[SIZE];
+    kiln_elementwise *op = NULL;
+    kiln_array *row = NULL, *turned = NULL, *x = NULL, *w = NULL, *y = NULL;
+
+    make(t, &d, ROWS);
+    OK(t, kiln_array_reshape(d.ra, 2, square, &row, &t->err));
+    OK(t, kiln_array_transpose(row, NULL, &turned, &t->err));
+    OK(t, kiln_array_reshape(d.xa, 2, square, &x, &t->err));
+    OK(t, kiln_array_view(d.table, ":, 1", &w, &t->err));
+    OK(t, kiln_elementwise_create(t->ctx, "T x, take T w by row, int32 row", "T y", "y = x + w",
+                                  NULL, &op, &t->err));
+    OK(t, kiln_array_empty(t->ctx, KILN_FLOAT32, 2, square, &y, &t->err));
+    OK(t, kiln_call(op, &t->err, x, w, turned, y));
+    OK(t, kiln_array_to_host(y, got, sizeof got, NULL, &t->err));
+    for (int a = 0; a < 30; a++)
+        for (int b = 0; b < 30; b++) {
+            const float want = d.x[30 * a + b] + d.w[from_end(d.row[30 * b + a]) * COLUMNS + 1];
+            CHECK(got[30 * a + b] == want, "(%d, %d) is %g, not %g", a, b, got[30 * a + b], want);
+        }
+    kiln_elementwise_destroy(op);
+    kiln_array_release(row);
+    kiln_array_release(turned);
+    kiln_array_release(x);
+    kiln_array_release(w);
+    kiln_array_release(y);
+    drop(&d);
+}
+
+static void test_take__indices_out_of_range_are_told(void **state)
+{
+    test_env *t = *state;
+    const int64_t four = 4, three = 3;
+    static const int32_t i[] = {1, -5, 2};
+    kiln_array *w = test_ramp(t, 1, &four), *ia = NULL, *y = NULL, *none = NULL;
+    kiln_elementwise *op = NULL;
+    int32_t got[3];
+
+    OK(t, kiln_array_from_host(t->ctx, KILN_INT32, 1, &three, i, NULL, &ia, &t->err));
+    OK(t, kiln_elementwise_create(t->ctx, "take T table by at, int32 at", "T y", "y = table + 10",
+                                  NULL, &op, &t->err));
+    for (int again = 0; again < 2; again++) {
+        OK(t, kiln_call(op, &t->err, w, ia, &y));
+        FAILS(t, KILN_ERR_INDEX, kiln_context_synchronize(t->ctx, &t->err), "index -5",
+              "input `at`", "axis 0 of input `table`", "4 elements", "element 1");
+        OK(t, kiln_array_to_host(y, got, sizeof got, NULL, &t->err));
+        assert_memory_equal(got, ((const int32_t[]){11, 10, 12}), sizeof got);
+        kiln_array_release(y);
+        y = NULL;
+    }
+    OK(t, kiln_array_slice(w, 0, 0, 0, 1, &none, &t->err));
+    FAILS(t, KILN_ERR_INDEX, kiln_call(op, &t->err, none, ia, &y), "`table` has no elements");
+    FAILS(t, KILN_ERR_ARGUMENT, kiln_call(op, &t->err, 3, ia, &y), "needs an array");
+    kiln_array_release(none);
+    OK(t, kiln_array_reshape(w, 2, (int64_t[]){2, 2}, &none, &t->err));
+    FAILS(t, KILN_ERR_SHAPE, kiln_call(op, &t->err, none, ia, &y), "2 axes and is taken by 1");
+    kiln_elementwise_destroy(op);
+    OK(t, kiln_elementwise_create(t->ctx, "take T table by at, I at", "T y", "y = table", NULL, &op,
+                                  &t->err));
+    kiln_array_release(ia);
+    OK(t, kiln_array_ones(t->ctx, KILN_FLOAT32, 1, &three, &ia, &t->err));
+    FAILS(t, KILN_ERR_DTYPE, kiln_call(op, &t->err, w, ia, &y), "float32", "integers");
+    kiln_elementwise_destroy(op);
+    kiln_array_release(w);
+    kiln_array_release(ia);
+    kiln_array_release(none);
+}
+
+static void refuse(test_env *t, const char *in, kiln_status status, const char *why)
+{
+    kiln_elementwise *op = NULL;
+
+    FAILS(t, status, kiln_elementwise_create(t->ctx, in, "T y", "y = 1", NULL, &op, &t->err), why);
+}
+
+static void test_take__bad_signatures(void **state)
+{
+    test_env *t = *state;
+    kiln_reduction *sum = NULL;
+
+    refuse(t, "take T w, int32 i2", KILN_ERR_SYNTAX, "needs an index");
+    refuse(t, "take T w by, int32 i2", KILN_ERR_SYNTAX, "needs an index");
+    refuse(t, "take T w by j, int32 i2", KILN_ERR_NAME, "\"j\" is no input");
+    refuse(t, "take T w by x, T v, float32 x", KILN_ERR_DTYPE, "integers");
+    refuse(t, "take T w by x, raw int32 x", KILN_ERR_ARGUMENT, "raw input");
+    refuse(t, "take raw T w by x, int32 x", KILN_ERR_SYNTAX, "contradicts");
+    refuse(t, "take T by x, int32 x", KILN_ERR_SYNTAX, "name is missing");
+    refuse(t, "take T w by x 3, int32 x", KILN_ERR_SYNTAX, "\"3\"");
+    FAILS(t, KILN_ERR_UNSUPPORTED,
+          kiln_reduction_create(t->ctx, "take T w by j, int32 j", "T y", "w", "a + b", "y = a", "0",
+                                NULL, &sum, &t->err),
+          "elementwise");
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_take__modes),          TEST(test_take__several_indices),
+        TEST(test_take__any_layout),     TEST(test_take__indices_out_of_range_are_told),
+        TEST(test_take__bad_signatures),
+    };
+    return test_env_main(argc, argv, "test_take", tests, COUNT(tests));
+}
