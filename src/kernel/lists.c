@@ -39,6 +39,8 @@ typedef struct listing {
     const kiln__call *whole;
     size_t count; /* of its calls */
     kiln_arg args[KILN_PARAM_MAX];
+    uint8_t list_at[KILN_PARAM_MAX]; /* which of them are lists */
+    size_t list_count;
     kiln__call one;            /* the current one, with these arguments */
     size_t at;                 /* which it is */
     kiln__launch_parts *parts; /* where not NULL, launches are prepared instead */
@@ -75,11 +77,10 @@ static kiln_status count_calls(const kiln__kernel *op, const kiln__call *call, s
 static void take_call(listing *l, size_t nth)
 {
     l->at = nth;
-    for (size_t p = 0; p < l->whole->arg_count; p++) {
-        const kiln_arg *const arg = &l->whole->args[p];
-        l->args[p] = arg->kind != KILN_ARG_LIST    ? *arg
-                     : p < l->op->def->input_count ? kiln_arg_array(arg->value.list.arrays[nth])
-                                                   : kiln_arg_out(&arg->value.list.arrays[nth]);
+    for (size_t k = 0; k < l->list_count; k++) {
+        const size_t p = l->list_at[k];
+        kiln_array **const array = &l->whole->args[p].value.list.arrays[nth];
+        l->args[p] = p < l->op->def->input_count ? kiln_arg_array(*array) : kiln_arg_out(array);
     }
 }
 
@@ -96,6 +97,12 @@ static kiln_status begin(kiln__kernel *op, const kiln__call *call, listing **out
     l->op = op;
     l->whole = call;
     l->count = count;
+    l->list_count = 0;
+    for (size_t p = 0; p < call->arg_count; p++) {
+        l->args[p] = call->args[p];
+        if (call->args[p].kind == KILN_ARG_LIST)
+            l->list_at[l->list_count++] = (uint8_t)p;
+    }
     l->one = *call;
     l->one.args = l->args;
     l->one.flags |= op->calls->family->lists ? KILN__CALL_LISTED : 0;
@@ -339,19 +346,16 @@ done:
  * are hundreds, and the device waits. */
 static int64_t elements_of(const listing *l, size_t nth)
 {
-    size_t p = 0;
-
-    while (l->whole->args[p].kind != KILN_ARG_LIST)
-        p++;
-    const kiln_array *const array = l->whole->args[p].value.list.arrays[nth];
+    const kiln_array *const array = l->whole->args[l->list_at[0]].value.list.arrays[nth];
     return array != NULL && array->magic == KILN__ARRAY_MAGIC ? array->size : 0;
 }
 
-/* The calls whose sizes are on one side of `mean`, to the last of their launches. */
-static kiln_status do_some(listing *l, bool large, int64_t mean, kiln_error *err)
+/* The calls whose sizes are on one side of `mean`, to the last of their launches, but for the one that is
+ * `done`. */
+static kiln_status do_some(listing *l, bool large, int64_t mean, size_t done, kiln_error *err)
 {
     for (size_t k = 0; k < l->count; k++) {
-        if ((elements_of(l, k) > mean) != large)
+        if ((elements_of(l, k) > mean) != large || k == done)
             continue;
         take_call(l, k);
         KILN_CHECK(do_call(l, err));
@@ -362,20 +366,26 @@ static kiln_status do_some(listing *l, bool large, int64_t mean, kiln_error *err
     return KILN_OK;
 }
 
-/* Where several launches are needed, the large calls are first: while the device does those, the host
- * works out the others. */
+/* Where several launches are needed, the large calls are first, and the largest before all: while the device
+ * does those, the host works out the others. */
 static kiln_status do_all(listing *l, kiln_error *err)
 {
-    int64_t mean = -1; /* all are larger */
+    int64_t mean = 0, most = -1;
+    size_t largest = SIZE_MAX;
 
-    if (l->count > ONE_LAUNCH && l->op->calls->family->lists) {
-        l->waits = l->parts == NULL && !kiln__stream_is_recording(l->one.stream);
-        mean = 0;
-        for (size_t k = 0; k < l->count; k++)
-            mean += elements_of(l, k) / (int64_t)l->count;
+    if (l->count <= ONE_LAUNCH || !l->op->calls->family->lists)
+        return do_some(l, true, -1, largest, err);
+    for (size_t k = 0; k < l->count; k++) {
+        const int64_t elements = elements_of(l, k);
+        mean += elements / (int64_t)l->count;
+        largest = elements > most ? k : largest;
+        most = elements > most ? elements : most;
     }
-    KILN_CHECK(do_some(l, true, mean, err));
-    return mean < 0 ? KILN_OK : do_some(l, false, mean, err);
+    l->waits = l->parts == NULL && !kiln__stream_is_recording(l->one.stream);
+    take_call(l, largest);
+    KILN_CHECK(do_call(l, err));
+    KILN_CHECK(do_some(l, true, mean, largest, err));
+    return do_some(l, false, mean, largest, err);
 }
 
 kiln_status kiln__lists_run(kiln__kernel *op, const kiln__call *call, kiln_error *err)

@@ -39,15 +39,22 @@ kiln_status kiln__overlap_check(const kiln__kernel *op, const kiln__recipe *reci
                                 kiln_error *err)
 {
     const kiln__definition *d = op->def;
+    span spans[KILN_PARAM_MAX];
+    uint8_t taking[KILN_PARAM_MAX]; /* those that may share memory: numbers need no second look */
+    size_t count = 0;
+
     *any_copy = false;
-    for (size_t w = d->input_count; w < d->param_count; w++) {
-        if (!takes_part(d, bound, w) || bound->fresh[w])
-            continue;
-        const span written = span_of(recipe, bound, w);
-        for (size_t p = 0; p < w; p++) {
-            if (!takes_part(d, bound, p) || bound->fresh[p])
-                continue;
-            const span other = span_of(recipe, bound, p);
+    for (size_t p = 0; p < d->param_count; p++)
+        if (takes_part(d, bound, p) && !bound->fresh[p]) {
+            spans[count] = span_of(recipe, bound, p);
+            taking[count++] = (uint8_t)p;
+        }
+    for (size_t k = 0; k < count; k++) {
+        const size_t w = taking[k];
+        const span written = spans[k];
+        for (size_t j = 0; j < k && w >= d->input_count; j++) {
+            const size_t p = taking[j];
+            const span other = spans[j];
             if (other.high <= written.low || written.high <= other.low)
                 continue;
             const bool output = p >= d->input_count;

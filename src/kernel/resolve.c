@@ -5,19 +5,6 @@
  */
 #include "kernel/resolve.h"
 
-kiln_array *kiln__given_array(const kiln_arg *arg)
-{
-    if (arg->kind == KILN_ARG_ARRAY)
-        return arg->value.array;
-    return arg->kind == KILN_ARG_OUT && arg->value.out != NULL ? *arg->value.out : NULL;
-}
-
-uint8_t kiln__scalar_kind(const kiln_arg *arg)
-{
-    return arg->kind == KILN_ARG_UINT && arg->value.u <= INT64_MAX ? KILN_ARG_INT
-                                                                   : (uint8_t)arg->kind;
-}
-
 kiln_status kiln__check_count(const kiln__kernel *op, const kiln__call *call, kiln_error *err)
 {
     const kiln__definition *d = op->def;

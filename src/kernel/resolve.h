@@ -31,10 +31,19 @@ typedef struct kiln__resolved {
 
 /* The array given for a parameter, whichever way it was passed; NULL for scalars and for outputs
  * still to be allocated. */
-kiln_array *kiln__given_array(const kiln_arg *arg);
+static inline kiln_array *kiln__given_array(const kiln_arg *arg)
+{
+    if (arg->kind == KILN_ARG_ARRAY)
+        return arg->value.array;
+    return arg->kind == KILN_ARG_OUT && arg->value.out != NULL ? *arg->value.out : NULL;
+}
 
 /* A scalar's kind as types are bound: a uint that fits int64 is an int. */
-uint8_t kiln__scalar_kind(const kiln_arg *arg);
+static inline uint8_t kiln__scalar_kind(const kiln_arg *arg)
+{
+    return arg->kind == KILN_ARG_UINT && arg->value.u <= INT64_MAX ? KILN_ARG_INT
+                                                                   : (uint8_t)arg->kind;
+}
 
 /* Count and check the arguments, bind types. Fills array, given, dtype. */
 kiln_status kiln__resolve_arguments(kiln__kernel *op, const kiln__call *call, kiln__resolved *r,
