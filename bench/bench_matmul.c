@@ -23,42 +23,48 @@ typedef struct shape {
     kiln_compute compute;
     int lt_compute, lt_type, lt_scale; /* as gpu_library.h has them */
     int64_t m, k, n;
-    bool turned; /* b is the transpose of what lies in memory: what the library wants of int8 */
+    bool turned; /* b is the transpose of what lies in memory: what the library wants of int8 and float8 */
+    kiln_dtype out; /* NONE: kiln's choice */
 } shape;
 
 static const shape gpu_shapes[] = {
-    {"float16", KILN_FLOAT16, 0, 68, 2, 0, 4096, 4096, 4096, false},
-    {"float16", KILN_FLOAT16, 0, 68, 2, 0, 8192, 8192, 8192, false},
-    {"float16", KILN_FLOAT16, 0, 68, 2, 0, 16384, 16384, 16384, false},
-    {"bfloat16", KILN_BFLOAT16, 0, 68, 14, 0, 4096, 4096, 4096, false},
-    {"bfloat16", KILN_BFLOAT16, 0, 68, 14, 0, 8192, 8192, 8192, false},
-    {"bfloat16", KILN_BFLOAT16, 0, 68, 14, 0, 16384, 16384, 16384, false},
-    {"tf32", KILN_FLOAT32, KILN_COMPUTE_TF32, 77, 0, 0, 4096, 4096, 4096, false},
-    {"tf32", KILN_FLOAT32, KILN_COMPUTE_TF32, 77, 0, 0, 8192, 8192, 8192, false},
-    {"tf32", KILN_FLOAT32, KILN_COMPUTE_TF32, 77, 0, 0, 16384, 16384, 16384, false},
-    {"float32", KILN_FLOAT32, 0, 68, 0, 0, 4096, 4096, 4096, false},
-    {"float32", KILN_FLOAT32, 0, 68, 0, 0, 8192, 8192, 8192, false},
-    {"float32", KILN_FLOAT32, 0, 68, 0, 0, 16384, 16384, 16384, false},
-    {"float64", KILN_FLOAT64, 0, 70, 1, 1, 4096, 4096, 4096, false},
-    {"float64", KILN_FLOAT64, 0, 70, 1, 1, 8192, 8192, 8192, false},
-    {"float64", KILN_FLOAT64, 0, 70, 1, 1, 16384, 16384, 16384, false},
-    {"int8", KILN_INT8, 0, 72, 3, 10, 4096, 4096, 4096, true},
-    {"int8", KILN_INT8, 0, 72, 3, 10, 8192, 8192, 8192, true},
-    {"int8", KILN_INT8, 0, 72, 3, 10, 16384, 16384, 16384, true},
-    {"float16", KILN_FLOAT16, 0, 68, 2, 0, 16, 8192, 8192, false},
-    {"float16", KILN_FLOAT16, 0, 68, 2, 0, 1, 8192, 8192, false},
-    {"bfloat16", KILN_BFLOAT16, 0, 68, 14, 0, 1, 8192, 8192, false},
-    {"float32", KILN_FLOAT32, 0, 68, 0, 0, 64, 64, 64, false},
-    {"float16", KILN_FLOAT16, 0, 68, 2, 0, 64, 64, 64, false},
+    {"float16", KILN_FLOAT16, 0, 68, 2, 0, 4096, 4096, 4096, false, 0},
+    {"float16", KILN_FLOAT16, 0, 68, 2, 0, 8192, 8192, 8192, false, 0},
+    {"float16", KILN_FLOAT16, 0, 68, 2, 0, 16384, 16384, 16384, false, 0},
+    {"bfloat16", KILN_BFLOAT16, 0, 68, 14, 0, 4096, 4096, 4096, false, 0},
+    {"bfloat16", KILN_BFLOAT16, 0, 68, 14, 0, 8192, 8192, 8192, false, 0},
+    {"bfloat16", KILN_BFLOAT16, 0, 68, 14, 0, 16384, 16384, 16384, false, 0},
+    {"tf32", KILN_FLOAT32, KILN_COMPUTE_TF32, 77, 0, 0, 4096, 4096, 4096, false, 0},
+    {"tf32", KILN_FLOAT32, KILN_COMPUTE_TF32, 77, 0, 0, 8192, 8192, 8192, false, 0},
+    {"tf32", KILN_FLOAT32, KILN_COMPUTE_TF32, 77, 0, 0, 16384, 16384, 16384, false, 0},
+    {"float32", KILN_FLOAT32, 0, 68, 0, 0, 4096, 4096, 4096, false, 0},
+    {"float32", KILN_FLOAT32, 0, 68, 0, 0, 8192, 8192, 8192, false, 0},
+    {"float32", KILN_FLOAT32, 0, 68, 0, 0, 16384, 16384, 16384, false, 0},
+    {"float64", KILN_FLOAT64, 0, 70, 1, 1, 4096, 4096, 4096, false, 0},
+    {"float64", KILN_FLOAT64, 0, 70, 1, 1, 8192, 8192, 8192, false, 0},
+    {"float64", KILN_FLOAT64, 0, 70, 1, 1, 16384, 16384, 16384, false, 0},
+    {"int8", KILN_INT8, 0, 72, 3, 10, 4096, 4096, 4096, true, 0},
+    {"int8", KILN_INT8, 0, 72, 3, 10, 8192, 8192, 8192, true, 0},
+    {"int8", KILN_INT8, 0, 72, 3, 10, 16384, 16384, 16384, true, 0},
+    {"float8", KILN_FLOAT8_E4M3FN, 0, 68, 28, 0, 4096, 4096, 4096, true, KILN_BFLOAT16},
+    {"float8", KILN_FLOAT8_E4M3FN, 0, 68, 28, 0, 8192, 8192, 8192, true, KILN_BFLOAT16},
+    {"float8", KILN_FLOAT8_E4M3FN, 0, 68, 28, 0, 16384, 16384, 16384, true, KILN_BFLOAT16},
+    {"float8", KILN_FLOAT8_E4M3FN, 0, 68, 28, 0, 8192, 8192, 8192, true, KILN_FLOAT32},
+    {"float8", KILN_FLOAT8_E4M3FN, 0, 68, 28, 0, 16, 8192, 8192, true, KILN_BFLOAT16},
+    {"float16", KILN_FLOAT16, 0, 68, 2, 0, 16, 8192, 8192, false, 0},
+    {"float16", KILN_FLOAT16, 0, 68, 2, 0, 1, 8192, 8192, false, 0},
+    {"bfloat16", KILN_BFLOAT16, 0, 68, 14, 0, 1, 8192, 8192, false, 0},
+    {"float32", KILN_FLOAT32, 0, 68, 0, 0, 64, 64, 64, false, 0},
+    {"float16", KILN_FLOAT16, 0, 68, 2, 0, 64, 64, 64, false, 0},
 };
 
 static const shape cpu_shapes[] = {
-    {"float32", KILN_FLOAT32, 0, 0, 0, 0, 1024, 1024, 1024, false},
-    {"float32", KILN_FLOAT32, 0, 0, 0, 0, 2048, 2048, 2048, false},
-    {"float64", KILN_FLOAT64, 0, 0, 0, 0, 1024, 1024, 1024, false},
-    {"complex64", KILN_COMPLEX64, 0, 0, 0, 0, 768, 768, 768, false},
-    {"int32", KILN_INT32, 0, 0, 0, 0, 1024, 1024, 1024, false},
-    {"float32", KILN_FLOAT32, 0, 0, 0, 0, 64, 64, 64, false},
+    {"float32", KILN_FLOAT32, 0, 0, 0, 0, 1024, 1024, 1024, false, 0},
+    {"float32", KILN_FLOAT32, 0, 0, 0, 0, 2048, 2048, 2048, false, 0},
+    {"float64", KILN_FLOAT64, 0, 0, 0, 0, 1024, 1024, 1024, false, 0},
+    {"complex64", KILN_COMPLEX64, 0, 0, 0, 0, 768, 768, 768, false, 0},
+    {"int32", KILN_INT32, 0, 0, 0, 0, 1024, 1024, 1024, false, 0},
+    {"float32", KILN_FLOAT32, 0, 0, 0, 0, 64, 64, 64, false, 0},
 };
 
 /* What one line needs. */
@@ -131,6 +137,7 @@ static void run_kiln(bench *b)
 
     options.stream = b->stream;
     options.compute = b->s->compute;
+    options.dtype = b->s->out;
     must(kiln_matmul(b->a, b->b, &options, &b->y, &err));
 }
 
@@ -150,6 +157,19 @@ static void run_direct(bench *b)
                           b->layout[2], &b->choice.algo, kiln_array_data(b->workspace), WORKSPACE,
                           kiln_stream_native(b->ctx, b->stream)),
             "cublasLtMatmul");
+}
+
+/* The library's type of y, as library_types.h has it. */
+static int lt_out(const shape *s)
+{
+    switch (s->out) {
+    case KILN_BFLOAT16:
+        return KILN__LT_R_16BF;
+    case KILN_FLOAT32:
+        return KILN__LT_R_32F;
+    default:
+        return s->dtype == KILN_INT8 ? KILN__LT_R_32I : s->lt_type;
+    }
 }
 
 /* The library's own descriptors, for y' = b' a'. */
@@ -173,8 +193,7 @@ static void prepare_direct(bench *b)
                 "transpose");
     must_lt(b->lt->layout_create(&b->layout[1], s->lt_type, (uint64_t)s->k, (uint64_t)s->m, s->k),
             "layout");
-    must_lt(b->lt->layout_create(&b->layout[2], s->dtype == KILN_INT8 ? KILN__LT_R_32I : s->lt_type,
-                                 (uint64_t)s->n, (uint64_t)s->m, s->n),
+    must_lt(b->lt->layout_create(&b->layout[2], lt_out(s), (uint64_t)s->n, (uint64_t)s->m, s->n),
             "layout");
     must_lt(b->lt->preference_create(&preference), "preference");
     must_lt(b->lt->preference_set(preference, KILN__LT_PREFERENCE_WORKSPACE, &room, sizeof room),

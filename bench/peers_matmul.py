@@ -2,7 +2,7 @@
 
     python3 bench/peers_matmul.py libkiln.so GROUP [seconds]
 
-GROUP is one of skinny, stacks, epilogues, einsum, attention, tuned (algorithms measured). A line holds a case, the least time of each in
+GROUP is one of skinny, stacks, epilogues, einsum, attention, float8, tuned (algorithms measured). A line holds a case, the least time of each in
 microseconds, how many times as fast kiln is, and the largest difference of the results as a part of the largest
 element. A time is that of a call among many that are enqueued before the device is waited for: where a product
 takes less than its call, it is the host's. kiln is called through ctypes, which costs it a few microseconds a call.
@@ -16,7 +16,8 @@ import time
 import torch
 
 NAMES = {torch.float16: b"float16", torch.bfloat16: b"bfloat16", torch.float32: b"float32",
-         torch.float64: b"float64", torch.int32: b"int32", torch.int8: b"int8"}
+         torch.float64: b"float64", torch.int32: b"int32", torch.int8: b"int8",
+         torch.float8_e4m3fn: b"float8_e4m3fn"}
 TORCH = {name.decode(): dtype for dtype, name in NAMES.items()}
 ROUNDS = 7
 
@@ -234,6 +235,18 @@ def tuned(kiln):
                    lambda a=a, b=b, out=theirs: torch.matmul(a, b, out=out), y)
 
 
+def float8(kiln):
+    one = torch.ones((), device="cuda")
+    for m, k, n in ((4096, 4096, 4096), (8192, 8192, 8192), (16384, 16384, 16384), (16, 8192, 8192), (4096, 11008, 4096)):
+        a, b = draw(m, k, dtype="float8_e4m3fn"), draw(n, k, dtype="float8_e4m3fn").T
+        for dtype in (torch.bfloat16, torch.float32):
+            if dtype == torch.float32 and m != 8192:
+                continue
+            y = torch.empty(m, n, device="cuda", dtype=dtype)
+            yield (f"float8 {m} x {k} x {n}, {str(dtype)[6:]}", kiln.matmul(a, b, y),
+                   lambda a=a, b=b, t=dtype: torch._scaled_mm(a, b, scale_a=one, scale_b=one, out_dtype=t), y)
+
+
 def time_of(run, count):
     torch.cuda.synchronize()
     begin = time.perf_counter()
@@ -262,7 +275,7 @@ def compare(case, ours, theirs, y):
 
 
 def main():
-    groups = {f.__name__: f for f in (skinny, stacks, epilogues, einsum, attention, tuned)}
+    groups = {f.__name__: f for f in (skinny, stacks, epilogues, einsum, attention, float8, tuned)}
     until = time.perf_counter() + float(sys.argv[3] if len(sys.argv) > 3 else 60)
     torch.backends.cuda.matmul.allow_tf32 = False
     torch.cuda.set_stream(torch.cuda.Stream())
