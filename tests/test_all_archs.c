@@ -107,6 +107,10 @@ static const char *const requests[] = {
     "shape 1000\narg float16 1000 2 @4096\narg bfloat16 1000 2 @4096\n"
     "arg float32 1000 4 @4096\narg float64 1000 8 @4096\narg float16 1000 2 @4096\n"
     "arg float64 1000 8 @4096\n",
+    "name bytes\nin float8_e4m3fn a, float8_e5m2 b, float64 d\nout float8_e4m3fn p, float8_e5m2 q\n"
+    "op p = a * b + 1; q = float8_e5m2(d) + a / b; if (a > b) p = d;\nshape 1000\n"
+    "arg float8_e4m3fn 1000 1 @4096\narg float8_e5m2 1000 1 @4096\narg float64 1000 8 @4096\n"
+    "arg float8_e4m3fn 1000 1 @4096\narg float8_e5m2 1000 1 @4096\n",
     /* windows: views of one array, shifted */
     "name shifted\nin T a, T b, T c, T d\nout T z\nop z = a + b - c * d + T(i % 7)\nshape 2048 "
     "2050\n"

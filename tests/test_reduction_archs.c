@@ -58,6 +58,8 @@ static const texts definitions[] = {
     {"float32 y", "x", "b < a || b != b ? b : a", "y = a", "", "", KILN_FLOAT32, KILN_FLOAT32},
     {"float16 y", "x", "a + b", "y = a", "0", "float", KILN_FLOAT16, KILN_FLOAT16},
     {"bfloat16 y", "x", "a + b", "y = a", "0", "float", KILN_BFLOAT16, KILN_BFLOAT16},
+    {"float8_e4m3fn y", "x", "a + b", "y = a", "0", "float", KILN_FLOAT8_E4M3FN,
+     KILN_FLOAT8_E4M3FN},
     {"int64 y", "x", "a + b", "y = a", "0", "unsigned long long", KILN_INT8, KILN_INT64},
     {"float64 y", "x", "a + b", "y = a / (double)n", "0", "double", KILN_FLOAT64, KILN_FLOAT64},
     {"complex128 y", "x", "a * b", "y = a", "1", "complex<double>", KILN_COMPLEX128,

@@ -179,11 +179,12 @@ KILN_FN int kiln__f8_word(float v) { return kiln__bit_cast<int>(v); }
 KILN_FN float kiln__f8_float(int bits) { return kiln__bit_cast<float>(bits); }
 KILN_FN float kiln__f8_odd(double v) { return kiln__round_to_odd(v); }
 
-//% section float8_from needs float8_words
+//% section float8_from on cuda needs float8_words float16_bits
+//% section float8_from on cpu needs float8_words float16_bits
 // float8_from: a float rounded to `digits` bits of fraction, to nearest even. Adding a power of two
 // that is 2^(23 - digits) times the leading one lets the float unit round; below the least normal
 // number, 2 to the power `least`, that power stays, which rounds to a subnormal one. `most` is the
-// first number, as a word, whose code is `over`; the codes of all numbers are in order.
+// first number, as a word, whose code is no number's; `over` is that of NaN. Codes are in order.
 template <int digits, int least, int most, int over> KILN_FN unsigned char kiln__f8_from(float v)
 {
     constexpr int shift = 23 - digits, first = (127 + least) << 23;
@@ -195,38 +196,68 @@ template <int digits, int least, int most, int over> KILN_FN unsigned char kiln_
     int bits = ((power - first) >> shift) + (kiln__f8_word(sum) & ((4 << digits) - 1));
     return (unsigned char)((u > 0x7f800000 ? over : bits) | (word >> 24 & 0x80));
 }
-
-//% section float8_e4m3fn needs half_common float8_from float16_bits when float8_e4m3fn
-// float8_e4m3fn: 4 bits of exponent and 3 of fraction, no infinities, one NaN: what is too large.
-// An integer that float would round is far beyond the largest one. Its bits are those of a float16
-// with an exponent that is 8 too small.
-KILN_FN unsigned char kiln__e4m3_from(float v) { return kiln__f8_from<3, -6, 0x43f00000, 0x7f>(v); }
-KILN_FN unsigned char kiln__e4m3_from(double v) { return kiln__e4m3_from(kiln__f8_odd(v)); }
-template <class I> KILN_FN unsigned char kiln__e4m3_from_int(I v) { return kiln__e4m3_from((float)v); }
-KILN_FN float kiln__e4m3_to(unsigned char bits)
+// e4m3 as a float16 with an exponent that is 8 too small; the product is exact.
+KILN_FN float kiln__e4m3_by_f16(unsigned char bits)
 {
     int half = (bits & 0x80) << 8 | (bits & 0x7f) << 7;
     float v = kiln__f16_to((unsigned short)half) * 256.0f;
     return (bits & 0x7f) == 0x7f ? kiln__f8_float(0x7fc00000 | half << 16) : v;
 }
-struct float8_e4m3fn {
-    unsigned char kiln__bits;
-    KILN__HALF_MEMBERS(float8_e4m3fn, kiln__e4m3_from, kiln__e4m3_from_int, kiln__e4m3_to)
-};
-KILN__HALF(float8_e4m3fn)
 
-//% section float8_e5m2 needs half_common float8_from float16_bits when float8_e5m2
-// float8_e5m2: the upper half of a float16; what is too large is infinite. An integer that float
-// would round is far beyond the largest one.
+//% section float8_bits on cuda needs float8_from float16_bits
+// float8_bits (CUDA): the instructions take two numbers, of which the first becomes the upper byte, and
+// give the largest number for those that are too large. Bits of e5m2 are the upper ones of a float16.
+#if __CUDA_ARCH__ >= 900 ||                                                                        \
+    (__CUDA_ARCH__ == 890 && __CUDACC_VER_MAJOR__ * 100 + __CUDACC_VER_MINOR__ > 1200)
+KILN_FN unsigned char kiln__e4m3_from(float v)
+{
+    unsigned short bits;
+    asm("cvt.rn.satfinite.e4m3x2.f32 %0, %1, %2;" : "=h"(bits) : "f"(0.0f), "f"(v));
+    return (unsigned char)(fabsf(v) <= 464.0f ? bits : bits | 0x7f);
+}
+KILN_FN unsigned char kiln__e5m2_from(float v)
+{
+    unsigned short bits;
+    asm("cvt.rn.satfinite.e5m2x2.f32 %0, %1, %2;" : "=h"(bits) : "f"(0.0f), "f"(v));
+    return (unsigned char)(fabsf(v) >= 61440.0f ? (bits & 0x80) | 0x7c : bits);
+}
+KILN_FN float kiln__e4m3_to(unsigned char bits)
+{
+    unsigned int halves;
+    asm("cvt.rn.f16x2.e4m3x2 %0, %1;" : "=r"(halves) : "h"((unsigned short)bits));
+    return kiln__f16_to((unsigned short)halves);
+}
+#else
+KILN_FN unsigned char kiln__e4m3_from(float v) { return kiln__f8_from<3, -6, 0x43f00000, 0x7f>(v); }
 KILN_FN unsigned char kiln__e5m2_from(float v) { return kiln__f8_from<2, -14, 0x47800000, 0x7e>(v); }
-KILN_FN unsigned char kiln__e5m2_from(double v) { return kiln__e5m2_from(kiln__f8_odd(v)); }
-template <class I> KILN_FN unsigned char kiln__e5m2_from_int(I v) { return kiln__e5m2_from((float)v); }
+KILN_FN float kiln__e4m3_to(unsigned char bits) { return kiln__e4m3_by_f16(bits); }
+#endif
 KILN_FN float kiln__e5m2_to(unsigned char bits) { return kiln__f16_to((unsigned short)(bits << 8)); }
-struct float8_e5m2 {
+
+//% section float8_bits on cpu needs float8_from float16_bits
+// float8_bits (CPU): to and from float.
+KILN_FN unsigned char kiln__e4m3_from(float v) { return kiln__f8_from<3, -6, 0x43f00000, 0x7f>(v); }
+KILN_FN unsigned char kiln__e5m2_from(float v) { return kiln__f8_from<2, -14, 0x47800000, 0x7e>(v); }
+KILN_FN float kiln__e4m3_to(unsigned char bits) { return kiln__e4m3_by_f16(bits); }
+KILN_FN float kiln__e5m2_to(unsigned char bits) { return kiln__f16_to((unsigned short)(bits << 8)); }
+
+//# An integer that float would round is far beyond the largest number of either.
+//% for x | bits | what
+//% | float8_e4m3fn | e4m3 | 4 bits of exponent and 3 of fraction, no infinities, one NaN: what is too large
+//% | float8_e5m2 | e5m2 | the upper half of a float16; what is too large is infinite
+//% section ${x} needs half_common float8_bits when ${x}
+// ${x}: ${what}.
+KILN_FN unsigned char kiln__${bits}_from(double v) { return kiln__${bits}_from(kiln__f8_odd(v)); }
+template <class I> KILN_FN unsigned char kiln__${bits}_from_int(I v)
+{
+    return kiln__${bits}_from((float)v);
+}
+struct ${x} {
     unsigned char kiln__bits;
-    KILN__HALF_MEMBERS(float8_e5m2, kiln__e5m2_from, kiln__e5m2_from_int, kiln__e5m2_to)
+    KILN__HALF_MEMBERS(${x}, kiln__${bits}_from, kiln__${bits}_from_int, kiln__${bits}_to)
 };
-KILN__HALF(float8_e5m2)
+KILN__HALF(${x})
+//% end
 
 //% section half needs float16 when half !cuda_fp16.h
 typedef float16 half;

@@ -274,6 +274,24 @@ KILN_FN void emu_pack(float &v, unsigned short low, unsigned short high)
 KILN_FN void emu_cvt_f16_f32(unsigned short &bits, float v) { bits = emu__f16_from(v); }
 KILN_FN void emu_cvt_f16_f64(unsigned short &bits, double v) { bits = emu__f16_from(v); }
 KILN_FN void emu_cvt_f32_f16(float &v, unsigned short bits) { v = emu__f16_to(bits); }
+// Two of a byte each, the first in the upper one; numbers that are too large become the largest.
+#define EMU_FLOAT8(name, most)                                                                     \
+    KILN_FN unsigned short emu__##name##_clamped(float v)                                          \
+    {                                                                                              \
+        return emu__##name##_from(v > most ? most : v < -most ? -most : v);                        \
+    }                                                                                              \
+    KILN_FN void emu_cvt_##name##x2_f32(unsigned short &bits, float high, float low)               \
+    {                                                                                              \
+        bits = (unsigned short)(emu__##name##_clamped(high) << 8 | emu__##name##_clamped(low));    \
+    }
+EMU_FLOAT8(e4m3, 448.0f)
+EMU_FLOAT8(e5m2, 57344.0f)
+KILN_FN void emu_cvt_f16x2_e4m3x2(unsigned int &halves, unsigned short bits)
+{
+    const unsigned int low = emu__f16_from(emu__e4m3_to((unsigned char)bits));
+    const unsigned int high = emu__f16_from(emu__e4m3_to((unsigned char)(bits >> 8)));
+    halves = high << 16 | low;
+}
 // Results are exact in a double, or (sums of numbers very far apart) wide enough to be rounded again.
 #define EMU_HALF(name, expression)                                                                 \
     KILN_FN void emu_##name##_f16(unsigned short &r, unsigned short p, unsigned short q)           \
