@@ -350,11 +350,11 @@ static void test_cli_warm__what_is_wrong_with_an_expression_is_shown_in_its_plac
         {X1 "" X2 "}", "m.jsonl:1:30: expression, column 1: an operand is missing at the end\n"},
         {X1 "2**64\",\"types\":[{}]}", "m.jsonl:1:31: expression, column 2: the result of power is no "
          "integer of 64 bits\n2**64\n ^~\n"},
-        {X1 "x[1:] + x" X2 ",\"shapes\":[[4]]}", "m.jsonl:1:36: graph \"kiln_graph\": add (expression:7): "
+        {X1 "x[1:] + x" X2 ",\"shapes\":[[4]]}", "m.jsonl:1:36: expression, column 7: add: "
          "shapes (3,) and (4,) do not broadcast together\nx[1:] + x\n      ^\n"},
-        {X1 "sum(x, axis=5)" X2 "}", "m.jsonl:1:30: graph \"kiln_graph\": sum (expression:1): axis 5 is "
+        {X1 "sum(x, axis=5)" X2 "}", "m.jsonl:1:30: expression, column 1: sum: axis 5 is "
          "out of range for rank 2; this is for inputs of 4096 x 4096, since the line gives no \"shapes\""},
-        {X1 "bitwise_and(x, 1)" X2 "}", "m.jsonl:1:30: graph \"kiln_graph\": bitwise_and (expression:1): "
+        {X1 "bitwise_and(x, 1)" X2 "}", "m.jsonl:1:30: expression, column 1: "
          "bitwise_and does not take float32 and a plain number\n"},
         /* In the line. */
         {X1 "x" X2 ",\"name\":\"a b\"}", "m.jsonl:1:67: `a b` is no name of a graph\n"},

@@ -292,7 +292,7 @@ typedef struct fault {
 static const fault faults[] = {
     {"x +", KILN_ERR_SYNTAX, "an operand is missing at the end", "   ^"},
     {"x + * y", KILN_ERR_SYNTAX, "before `*`", "    ^"},
-    {"(x + y", KILN_ERR_SYNTAX, "`,` is missing", "      ^"},
+    {"(x + y", KILN_ERR_SYNTAX, "`)` is missing", "      ^"},
     {"x y", KILN_ERR_SYNTAX, "an operator is missing before `y`", "  ^"},
     {"x $ y", KILN_ERR_SYNTAX, "belongs to no expression", "  ^"},
     {"z + 1", KILN_ERR_NAME, "`z` is not defined", "^"},
@@ -336,7 +336,20 @@ static const fault faults[] = {
     {"sum(x, axis=0, axis=1)", KILN_ERR_NAME, "given twice", "               ^~~~"},
     {"cast(x)", KILN_ERR_ARGUMENT, "needs a dtype", "^~~~"},
     {"reshape(x)", KILN_ERR_ARGUMENT_COUNT, "needs a shape", "^~~~~~~"},
-    {"x[::0] + 1", KILN_ERR_AXIS, "expression:3", "  ^"},
+    {"x[::0] + 1", KILN_ERR_AXIS, "expression, column 3: slice", "  ^"},
+    {"sqrt(x", KILN_ERR_SYNTAX, "`)` is missing at the end", "      ^"},
+    {"(x", KILN_ERR_SYNTAX, "`)` is missing at the end", "  ^"},
+    {"[x; y", KILN_ERR_SYNTAX, "`]` is missing before `;`", "  ^"},
+    {"sqrt(x y)", KILN_ERR_SYNTAX, "`,` is missing before `y`", "       ^"},
+    {"x[[0.5]]", KILN_ERR_ARGUMENT, "whole numbers: indices", "  ^~~~~"},
+    {"x[(0, 1)]", KILN_ERR_ARGUMENT, "x[2, 0] for an element, x[[2, 0]]", "  ^~~~~~"},
+    {"normal((3, 4))", KILN_ERR_ARGUMENT_COUNT, "normal(key, shape) or normal(key, shape, a, b)",
+     "^~~~~~"},
+    {"integers(3, (2,))", KILN_ERR_ARGUMENT_COUNT, "integers(key, shape, a, b)", "^~~~~~~~"},
+    {"permutation(3)", KILN_ERR_ARGUMENT_COUNT, "permutation(key, n)", "^~~~~~~~~~~"},
+    {"compress(x, x > 0)", KILN_ERR_ARGUMENT, "(condition, array) the condition comes first",
+     "            ^~~~~"},
+    {"extract(x, isnan(x))", KILN_ERR_ARGUMENT, "extract(condition, array)", "           ^~~~~~~~"},
     {"expand_dims(x)", KILN_ERR_ARGUMENT_COUNT, "needs an axis", "^~~~~~~~~~~"},
 };
 
@@ -439,8 +452,8 @@ static void test_expression__failures_of_calls_name_the_column(void **state)
     kiln_array *z = NULL;
     operands_make(t, &o);
     OK(t, kiln_graph_parse(t->ctx, "x + x[:, :2]", names, 3, NULL, &g, NULL, &t->err));
-    FAILS(t, KILN_ERR_SHAPE, kiln_call(g, &t->err, o.x, o.y, o.n, &z), "expression:3", "(3, 4)",
-          "(3, 2)");
+    FAILS(t, KILN_ERR_SHAPE, kiln_call(g, &t->err, o.x, o.y, o.n, &z),
+          "expression, column 3: add: ", "(3, 4)", "(3, 2)");
     assert_null(z);
     kiln_error err = KILN_ERROR_INIT;
     assert_int_equal(err.offset, -1);

@@ -36,7 +36,7 @@ KILN_EXTERN_C_BEGIN
  * @return ERR_SYNTAX, ERR_NAME (a name that is unknown, or no identifier), ERR_ARGUMENT (what
  *         parses but cannot be, such as a constant result), ERR_NULL, ERR_NO_MEMORY, and those of
  *         kiln_graph_compile(). The error's detail shows the expression with a caret. Failures of
- *         later calls name places as "expression:12": the 12th byte.
+ *         later calls name places as "expression, column 12": the 12th byte.
  */
 KILN_API KILN_NODISCARD kiln_status kiln_graph_parse(kiln_context *ctx, const char *text,
                                                      const char *const *names, size_t name_count,

@@ -78,8 +78,8 @@ char *kiln__build_note_text(kiln__build *b, kiln__buf *text)
 
 void **kiln__build_find(kiln__build *b, kiln__build_map map, kiln__buf *key)
 {
-    void **found = key->failed ? NULL
-                               : kiln__map_enter(&b->maps[map], key->text, key->length, NULL);
+    void **found =
+        key->failed ? NULL : kiln__map_enter(&b->maps[map], key->text, key->length, NULL);
     if (found == NULL)
         fail_memory(b);
     key->length = 0;
@@ -87,6 +87,21 @@ void **kiln__build_find(kiln__build *b, kiln__build_map map, kiln__buf *key)
 }
 
 /* ---- ways out -------------------------------------------------------------------------------- */
+
+/* What opens with the name of its function already is not told it again. */
+kiln_status kiln__fail_in_text(kiln_error *err, kiln_status status, const char *what, int line,
+                               const char *text)
+{
+    const size_t bytes = strlen(what);
+    const bool named =
+        strncmp(text, what, bytes) == 0 && (text[bytes] == ':' || text[bytes] == ' ');
+
+    kiln__fail(err, status, "expression, column %d: %s%s%s", line, named ? "" : what,
+               named ? "" : ": ", text);
+    if (err != NULL)
+        err->offset = line - 1;
+    return status;
+}
 
 void kiln__build_fail(kiln__build *b, uint32_t node, kiln_status status, const char *fmt, ...)
 {
@@ -101,10 +116,12 @@ void kiln__build_fail(kiln__build *b, uint32_t node, kiln_status status, const c
         kiln__fail(b->err, status, "graph \"%s\": %s", b->ir->name, text);
     } else {
         const kiln__node *n = &b->ir->nodes[node];
-        kiln__fail(b->err, status, "graph \"%s\": %s (%s:%d): %s", b->ir->name,
-                   kiln__ir_what(b->ir, node, name), kiln__file_name(n->file), n->line, text);
-        if (b->ir->of_text && b->err != NULL)
-            b->err->offset = n->line - 1;
+        const char *what = kiln__ir_what(b->ir, node, name);
+        if (b->ir->of_text)
+            kiln__fail_in_text(b->err, status, what, n->line, text);
+        else
+            kiln__fail(b->err, status, "graph \"%s\": %s (%s:%d): %s", b->ir->name, what,
+                       kiln__file_name(n->file), n->line, text);
     }
     longjmp(b->leave, 1);
 }

@@ -10,7 +10,11 @@
 #include "graph/parse.h"
 #include "kiln/rearrange.h"
 
-enum { NUMBERS_MAX = 256 };
+enum {
+    NUMBERS_MAX = 256,
+    NONE = -1,   /* no axis */
+    NAMED = 1000 /* an axis by its name alone */
+};
 
 /* What was read of a call. */
 typedef struct reading {
@@ -29,8 +33,9 @@ typedef struct function {
     int arrays;         /* else so many arguments are */
     int least, most;    /* numbers in positions */
     int64_t missing[3]; /* numbers that are left out, by their positions */
-    bool takes_axis;    /* axis= may be given */
+    int axis_at;        /* how many arguments stand between the arrays and the axis, or NONE */
     kiln_status (*finish)(kiln__parser *p, kiln__parsed_call *c, reading *r, kiln__parsed *out);
+    const char *arguments; /* for messages */
 } function;
 
 static kiln_status fail(const kiln__parser *p, const kiln__parsed_call *c, kiln_status status,
@@ -114,21 +119,9 @@ static kiln_status pad(kiln__parser *p, kiln__parsed_call *c, reading *r, kiln__
     return KILN_OK;
 }
 
-/* Numbers: what is left out, then the axis; the rearrangement wants the axis first. */
-static kiln_status leave_out(kiln__parser *p, kiln__parsed_call *c, reading *r, kiln__parsed *out)
-{
-    const int64_t axis = r->numbers[r->number_count];
-
-    if (!r->has_axis)
-        return fail(p, c, KILN_ERR_ARGUMENT, "needs an axis");
-    memmove(r->numbers + 1, r->numbers, r->number_count * sizeof r->numbers[0]);
-    r->numbers[0] = axis;
-    record(c, KILN_REARRANGE_DELETE, r, out);
-    return KILN_OK;
-}
-
-/* insert(x, places, values, axis): without an axis, into the elements in C-order. */
-static kiln_status put_in(kiln__parser *p, kiln__parsed_call *c, reading *r, kiln__parsed *out)
+/* delete(x, places, axis), insert(x, places, values, axis): without an axis, of the elements in C-order. The
+ * rearrangements want the axis first. */
+static kiln_status edit(kiln__parser *p, kiln__parsed_call *c, reading *r, kiln__parsed *out)
 {
     const int64_t all = -1, axis = r->has_axis ? r->numbers[r->number_count] : 0;
 
@@ -138,7 +131,7 @@ static kiln_status put_in(kiln__parser *p, kiln__parsed_call *c, reading *r, kil
     memmove(r->numbers + 1, r->numbers, r->number_count * sizeof r->numbers[0]);
     r->numbers[0] = axis;
     r->axis_count = 1;
-    record(c, KILN_REARRANGE_INSERT, r, out);
+    record(c, r->f->what, r, out);
     return KILN_OK;
 }
 
@@ -237,10 +230,9 @@ static kiln_status gradient(kiln__parser *p, kiln__parsed_call *c, reading *r, k
                                  kiln_node_slice(x, (int)axis, slices[k].less[0], slices[k].less[1],
                                                  1, KILN__PLACE(c->at)),
                                  KILN__PLACE(c->at));
-    parts[1] =
-        kiln_node_op2(KILN_OP_DIVIDE, parts[1], kiln_node_of_int(2), KILN__PLACE(c->at));
-    kiln_node whole = kiln_node_rearrange(KILN_REARRANGE_CONCATENATE, parts, 3, &axis, 1,
-                                          KILN__PLACE(c->at));
+    parts[1] = kiln_node_op2(KILN_OP_DIVIDE, parts[1], kiln_node_of_int(2), KILN__PLACE(c->at));
+    kiln_node whole =
+        kiln_node_rearrange(KILN_REARRANGE_CONCATENATE, parts, 3, &axis, 1, KILN__PLACE(c->at));
     if (r->node_count > 1)
         whole = kiln_node_op2(KILN_OP_DIVIDE, whole, r->nodes[1], KILN__PLACE(c->at));
     kiln__set_node(out, whole);
@@ -278,37 +270,127 @@ static kiln_status indices(kiln__parser *p, kiln__parsed_call *c, reading *r, ki
 /* ---- the table ------------------------------------------------------------------------------- */
 
 static const function functions[] = {
-    /* name, what, list, arrays, least, most, missing, takes_axis, finish */
-    {"swapaxes", KILN_REARRANGE_SWAPAXES, false, 1, 2, 2, {0}, false, plain},
-    {"moveaxis", KILN_REARRANGE_MOVEAXIS, false, 1, 2, 2 * KILN_RANK_MAX, {0}, false, plain},
-    {"squeeze", KILN_REARRANGE_SQUEEZE, false, 1, 0, KILN_RANK_MAX, {0}, true, plain},
-    {"diagonal", KILN_REARRANGE_DIAGONAL, false, 1, 0, 3, {0, 0, 1}, false, plain},
-    {"rot90", KILN_REARRANGE_ROT90, false, 1, 0, 3, {1, 0, 1}, false, plain},
-    {"flip", KILN_REARRANGE_FLIP, false, 1, 0, KILN_RANK_MAX, {0}, true, plain},
-    {"atleast_1d", KILN_REARRANGE_ATLEAST_1D, false, 1, 0, 0, {0}, false, plain},
-    {"atleast_2d", KILN_REARRANGE_ATLEAST_2D, false, 1, 0, 0, {0}, false, plain},
-    {"atleast_3d", KILN_REARRANGE_ATLEAST_3D, false, 1, 0, 0, {0}, false, plain},
-    {"concatenate", KILN_REARRANGE_CONCATENATE, true, 0, 0, 1, {0}, true, first_axis},
-    {"stack", KILN_REARRANGE_STACK, true, 0, 0, 1, {0}, true, first_axis},
-    {"hstack", KILN_REARRANGE_HSTACK, true, 0, 0, 0, {0}, false, plain},
-    {"vstack", KILN_REARRANGE_VSTACK, true, 0, 0, 0, {0}, false, plain},
-    {"dstack", KILN_REARRANGE_DSTACK, true, 0, 0, 0, {0}, false, plain},
-    {"append", KILN_REARRANGE_CONCATENATE, false, 2, 0, 0, {0}, true, plain},
-    {"tile", KILN_REARRANGE_TILE, false, 1, 1, KILN_RANK_MAX, {0}, false, plain},
-    {"repeat", KILN_REARRANGE_REPEAT, false, 1, 1, NUMBERS_MAX - 2, {0}, true, repeat},
-    {"roll", KILN_REARRANGE_ROLL, false, 1, 1, KILN_RANK_MAX, {0}, true, roll},
-    {"pad", KILN_REARRANGE_PAD, false, 1, 1, 2 * KILN_RANK_MAX, {0}, false, pad},
-    {"delete", KILN_REARRANGE_DELETE, false, 1, 1, NUMBERS_MAX - 2, {0}, true, leave_out},
-    {"insert", KILN_REARRANGE_INSERT, false, 1, 1, NUMBERS_MAX - 2, {0}, true, put_in},
-    {"gradient", KILN_REARRANGE_PAD, false, 1, 0, 0, {0}, true, gradient},
-    {"indices", KILN_REARRANGE_PAD, false, 0, 1, KILN_RANK_MAX, {0}, false, indices},
-    {"trace", KILN_REARRANGE_DIAGONAL, false, 1, 0, 3, {0, 0, 1}, false, trace},
-    {"tril", KILN_REARRANGE_PAD, false, 1, 0, 1, {0}, false, triangle},
-    {"triu", KILN_REARRANGE_PAD, false, 1, 0, 1, {0}, false, triangle},
-    {"eye", KILN_REARRANGE_PAD, false, 0, 1, 3, {0, -1, 0}, false, matrix},
-    {"tri", KILN_REARRANGE_PAD, false, 0, 1, 3, {0, -1, 0}, false, matrix},
-    {"diff", KILN_REARRANGE_PAD, false, 1, 0, 1, {1}, true, diff},
-    {"ediff1d", KILN_REARRANGE_PAD, false, 1, 0, 0, {0}, false, ediff1d},
+    /* name, what, list, arrays, least, most, missing, axis_at, finish, arguments */
+    {"swapaxes", KILN_REARRANGE_SWAPAXES, false, 1, 2, 2, {0}, NONE, plain, "x, axis1, axis2"},
+    {"moveaxis",
+     KILN_REARRANGE_MOVEAXIS,
+     false,
+     1,
+     2,
+     2 * KILN_RANK_MAX,
+     {0},
+     NONE,
+     plain,
+     "x, from, to"},
+    {"squeeze", KILN_REARRANGE_SQUEEZE, false, 1, 0, 0, {0}, 0, plain, "x, axis=None"},
+    {"diagonal",
+     KILN_REARRANGE_DIAGONAL,
+     false,
+     1,
+     0,
+     3,
+     {0, 0, 1},
+     NONE,
+     plain,
+     "x, offset=0, axis1=0, axis2=1"},
+    {"rot90",
+     KILN_REARRANGE_ROT90,
+     false,
+     1,
+     0,
+     3,
+     {1, 0, 1},
+     NONE,
+     plain,
+     "x, turns=1, axis1=0, axis2=1"},
+    {"flip", KILN_REARRANGE_FLIP, false, 1, 0, 0, {0}, 0, plain, "x, axis=None"},
+    {"atleast_1d", KILN_REARRANGE_ATLEAST_1D, false, 1, 0, 0, {0}, NONE, plain, "x"},
+    {"atleast_2d", KILN_REARRANGE_ATLEAST_2D, false, 1, 0, 0, {0}, NONE, plain, "x"},
+    {"atleast_3d", KILN_REARRANGE_ATLEAST_3D, false, 1, 0, 0, {0}, NONE, plain, "x"},
+    {"concatenate",
+     KILN_REARRANGE_CONCATENATE,
+     true,
+     0,
+     0,
+     0,
+     {0},
+     0,
+     first_axis,
+     "[x, y], axis=0"},
+    {"stack", KILN_REARRANGE_STACK, true, 0, 0, 0, {0}, 0, first_axis, "[x, y], axis=0"},
+    {"hstack", KILN_REARRANGE_HSTACK, true, 0, 0, 0, {0}, NONE, plain, "[x, y]"},
+    {"vstack", KILN_REARRANGE_VSTACK, true, 0, 0, 0, {0}, NONE, plain, "[x, y]"},
+    {"dstack", KILN_REARRANGE_DSTACK, true, 0, 0, 0, {0}, NONE, plain, "[x, y]"},
+    {"append", KILN_REARRANGE_CONCATENATE, false, 2, 0, 0, {0}, 0, plain, "x, values, axis=None"},
+    {"tile", KILN_REARRANGE_TILE, false, 1, 1, KILN_RANK_MAX, {0}, NONE, plain, "x, repetitions"},
+    {"repeat",
+     KILN_REARRANGE_REPEAT,
+     false,
+     1,
+     1,
+     NUMBERS_MAX - 2,
+     {0},
+     1,
+     repeat,
+     "x, repetitions, axis=None"},
+    {"roll", KILN_REARRANGE_ROLL, false, 1, 1, KILN_RANK_MAX, {0}, 1, roll, "x, shift, axis=None"},
+    {"pad",
+     KILN_REARRANGE_PAD,
+     false,
+     1,
+     1,
+     2 * KILN_RANK_MAX,
+     {0},
+     NONE,
+     pad,
+     "x, widths, constant, mode=constant"},
+    {"delete",
+     KILN_REARRANGE_DELETE,
+     false,
+     1,
+     1,
+     NUMBERS_MAX - 2,
+     {0},
+     1,
+     edit,
+     "x, places, axis=None"},
+    {"insert",
+     KILN_REARRANGE_INSERT,
+     false,
+     1,
+     1,
+     NUMBERS_MAX - 2,
+     {0},
+     2,
+     edit,
+     "x, places, values, axis=None"},
+    {"gradient",
+     KILN_REARRANGE_PAD,
+     false,
+     1,
+     0,
+     0,
+     {0},
+     NAMED,
+     gradient,
+     "x, distance=1, axis=-1"},
+    {"indices", KILN_REARRANGE_PAD, false, 0, 1, KILN_RANK_MAX, {0}, NONE, indices, "shape"},
+    {"trace",
+     KILN_REARRANGE_DIAGONAL,
+     false,
+     1,
+     0,
+     3,
+     {0, 0, 1},
+     NONE,
+     trace,
+     "x, offset=0, axis1=0, axis2=1"},
+    {"tril", KILN_REARRANGE_PAD, false, 1, 0, 1, {0}, NONE, triangle, "x, k=0"},
+    {"triu", KILN_REARRANGE_PAD, false, 1, 0, 1, {0}, NONE, triangle, "x, k=0"},
+    {"eye", KILN_REARRANGE_PAD, false, 0, 1, 3, {0, -1, 0}, NONE, matrix, "n, m, k=0"},
+    {"tri", KILN_REARRANGE_PAD, false, 0, 1, 3, {0, -1, 0}, NONE, matrix, "n, m, k=0"},
+    {"diff", KILN_REARRANGE_PAD, false, 1, 0, 1, {1}, 1, diff, "x, n=1, axis=-1"},
+    {"ediff1d", KILN_REARRANGE_PAD, false, 1, 0, 0, {0}, NONE, ediff1d, "x"},
 };
 
 /* ---- reading --------------------------------------------------------------------------------- */
@@ -340,11 +422,36 @@ static kiln_status add_numbers(kiln__parser *p, kiln__parsed_call *c, const kiln
     return KILN_OK;
 }
 
+static kiln_status fail_count(const kiln__parser *p, const kiln__parsed_call *c, const function *f)
+{
+    char text[120];
+
+    snprintf(text, sizeof text, "is called as %s(%s)", f->name, f->arguments);
+    return fail(p, c, KILN_ERR_ARGUMENT_COUNT, text);
+}
+
+/* An axis that stands in its place, as if it had been given by its name. */
+static kiln_status take_axis(const kiln__parser *p, kiln__parsed_call *c, const function *f)
+{
+    const size_t before = (size_t)(f->list ? 1 : f->arrays) + (size_t)f->axis_at;
+
+    if (f->axis_at == NONE || c->count <= before)
+        return KILN_OK;
+    if (c->count > before + 1)
+        return fail_count(p, c, f);
+    if (c->axis.width != 0)
+        return fail(p, c, KILN_ERR_ARGUMENT_COUNT, "is given its axis twice");
+    c->axis = c->arg[--c->count];
+    return KILN_OK;
+}
+
 static kiln_status read_call(kiln__parser *p, kiln__parsed_call *c, reading *r)
 {
     const function *f = r->f;
+    const bool inserts = f->what == KILN_REARRANGE_INSERT;
     size_t at = 0;
 
+    KILN_CHECK(take_axis(p, c, f));
     if (f->list && (c->count == 0 || c->arg[0].kind != KILN__PARSED_TUPLE || c->arg[0].count == 0))
         return fail(p, c, KILN_ERR_ARGUMENT, "needs a list of arrays: [x, y]");
     for (size_t k = 0; f->list && k < c->arg[0].count; k++) {
@@ -354,20 +461,22 @@ static kiln_status read_call(kiln__parser *p, kiln__parsed_call *c, reading *r)
     }
     for (at = f->list ? 1 : 0; !f->list && at < (size_t)f->arrays; at++) {
         if (at >= c->count)
-            return fail(p, c, KILN_ERR_ARGUMENT_COUNT, "needs an array");
+            return fail_count(p, c, f);
         KILN_CHECK(add_node(p, c, &c->arg[at], r));
     }
-    if ((f->finish == pad && c->count > 2) || f->finish == put_in || /* the constant, the values */
-        (f->finish == gradient && c->count > 1))                     /* the distance */
+    if (inserts && c->count != 3)
+        return fail_count(p, c, f);
+    if ((f->finish == pad && c->count > 2) || inserts || /* the constant, the values */
+        (f->finish == gradient && c->count > 1))         /* the distance */
         KILN_CHECK(add_node(p, c, &c->arg[--c->count], r));
     for (; at < c->count; at++)
         if (c->arg[at].kind != KILN__PARSED_NONE)
             KILN_CHECK(add_numbers(p, c, &c->arg[at], r, &r->number_count));
     if (r->number_count < (size_t)f->least || r->number_count > (size_t)f->most)
-        return fail(p, c, KILN_ERR_ARGUMENT_COUNT, "does not take so many arguments");
+        return fail_count(p, c, f);
     for (size_t k = r->number_count; k < 3 && k < (size_t)f->most && f->most <= 3 && !f->list; k++)
         r->numbers[r->number_count++] = f->missing[k];
-    if ((c->axis.width != 0 && !f->takes_axis) || c->keepdims.width != 0 ||
+    if ((c->axis.width != 0 && f->axis_at == NONE) || c->keepdims.width != 0 ||
         (c->mode_bytes > 0 && f->finish != pad))
         return fail(p, c, KILN_ERR_NAME, "does not take this argument");
     r->has_axis = c->axis.width != 0 && c->axis.kind != KILN__PARSED_NONE;

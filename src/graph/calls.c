@@ -274,6 +274,23 @@ static kiln_draw draw_named(const kiln__parsed_call *c, size_t params)
     return draw;
 }
 
+/* How such a call is written. */
+static kiln_status fail_draw(const kiln__parser *p, const kiln__parsed_call *c, kiln_draw draw)
+{
+    static const char *const params[] = {"", ", a", ", a, b"};
+    const bool plain = draw_named(c, 0) != draw_named(c, 9);
+    const int bytes = (int)c->bytes;
+    char text[160];
+
+    snprintf(text, sizeof text, "is called with a key first: %.*s%s%.*s(key, %s%s)",
+             plain ? bytes : 0, c->name, plain ? "(key, shape) or " : "", bytes, c->name,
+             draw == KILN_DRAW_PERMUTATION ? "n" : "shape",
+             draw == KILN_DRAW_PERMUTATION
+                 ? ""
+                 : params[kiln__draw_params(kiln__draw_named(c->name, c->bytes))]);
+    return fail_call(p, c, KILN_ERR_ARGUMENT_COUNT, text);
+}
+
 /* NAME(key, shape, parameters, dtype): random numbers. permutation(key, n) has the shape (n,). */
 static kiln_status call_draw(kiln__parser *p, kiln__parsed_call *c, kiln_draw draw,
                              kiln__parsed *out)
@@ -286,7 +303,8 @@ static kiln_status call_draw(kiln__parser *p, kiln__parsed_call *c, kiln_draw dr
 
     if (c->count > 0 && c->arg[c->count - 1].kind == KILN__PARSED_DTYPE && c->dtype.width == 0)
         c->dtype = c->arg[--c->count];
-    KILN_CHECK(need_count(p, c, least, least));
+    if (c->count != least)
+        return fail_draw(p, c, draw);
     KILN_CHECK(kiln__need_node(p, &c->arg[0]));
     KILN_CHECK(read_shape(p, &c->arg[1], shape, &rank));
     for (size_t k = 0; k < params; k++) {
@@ -430,6 +448,29 @@ static kiln_status call_opaque(kiln__parser *p, const kiln__parsed_call *c, cons
     return KILN_OK;
 }
 
+bool kiln__is_list(const kiln__parser *p, const kiln__parsed *v)
+{
+    return v->kind == KILN__PARSED_TUPLE && p->text[v->at] == '[';
+}
+
+/* The numbers are chosen by their positions, so that the list takes no memory on the device. */
+kiln_status kiln__index_list(kiln__parser *p, kiln__parsed *v)
+{
+    const kiln_node at = kiln_node_arange(p->graph, (int64_t)v->count, KILN__PLACE(v->at));
+    kiln_node node = at;
+
+    for (size_t k = v->count; k-- > 0;) {
+        const kiln_node here =
+            kiln_node_op2(KILN_OP_EQUAL, at, kiln_node_of_int((int64_t)k), KILN__PLACE(v->at));
+        if (v->items[k].kind != KILN_NODE_INT)
+            return kiln__parse_fail(p, v->at, v->width, KILN_ERR_ARGUMENT,
+                                    "a list between brackets holds whole numbers: indices");
+        node = kiln_node_op3(KILN_OP_WHERE, here, v->items[k], node, KILN__PLACE(v->at));
+    }
+    kiln__set_node(v, node);
+    return KILN_OK;
+}
+
 /* take(x, i, axis, mode=clip), take_along_axis(x, i, axis): NumPy's; without an axis elements count in
  * C-order. */
 static kiln_status call_take(kiln__parser *p, kiln__parsed_call *c, const special *s,
@@ -442,6 +483,8 @@ static kiln_status call_take(kiln__parser *p, kiln__parsed_call *c, const specia
 
     (void)s;
     KILN_CHECK(need_count(p, c, 2, 3));
+    if (c->arg[1].kind == KILN__PARSED_TUPLE)
+        KILN_CHECK(kiln__index_list(p, &c->arg[1]));
     KILN_CHECK(kiln__need_node(p, &c->arg[1]));
     KILN_CHECK(kiln__index_mode(p, c, &mode));
     if (axis->width != 0 && axis->kind != KILN__PARSED_NONE) {

@@ -144,6 +144,12 @@ kiln_status kiln__apply_choosing(kiln__parser *p, kiln__parsed_call *c, kiln__pa
         out->mask = counted(name, &first, 1, 1, c->at);
         return KILN_OK;
     }
+    if (!kiln__is_mask(p, &c->arg[0]) && kiln__is_mask(p, &c->arg[1]))
+        return kiln__parse_fail(
+            p, c->arg[1].at, c->arg[1].width, KILN_ERR_ARGUMENT,
+            "in %.*s(condition, array) the condition comes first, and this looks like one: write "
+            "`!= 0` behind a condition that is not of bool",
+            (int)c->bytes, c->name);
     const kiln_node mask = kiln_node_cast(first, KILN_BOOL, KILN__PLACE(c->at));
     kiln__choose(kiln__graph_number(p->graph, c->arg[1].node), mask, c->at, out);
     return KILN_OK;

@@ -60,6 +60,13 @@ kiln_status kiln__expect(kiln__parser *p, const char *mark)
     return kiln__unexpected(p, wanted);
 }
 
+/* Step over the comma behind an item. Where the text ends, its closing bracket is what is missing. */
+kiln_status kiln__expect_comma(kiln__parser *p, const char *close)
+{
+    const bool ends = p->token.kind == KILN__TOKEN_END || kiln__is_mark(p, ";");
+    return kiln__expect(p, ends ? close : ",");
+}
+
 /* ---- numbers --------------------------------------------------------------------------------- */
 
 /* How many bytes belong to the number at `s`: all letters, digits, points and exponent signs, so

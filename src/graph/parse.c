@@ -42,7 +42,7 @@ static kiln_status parse_list(kiln__parser *p, const char *close, bool tuple, ki
                                     "this list has more than %d items", KILN__TUPLE_MAX);
         nodes[count++] = v.node;
         if (!kiln__is_mark(p, close))
-            KILN_CHECK(kiln__expect(p, ","));
+            KILN_CHECK(kiln__expect_comma(p, close));
     }
     memset(out, 0, sizeof *out);
     out->kind = KILN__PARSED_TUPLE;
@@ -72,8 +72,7 @@ static kiln_status parse_keyword(kiln__parser *p, kiln__parsed_call *c, size_t a
         c->mode_bytes = p->token.width - 2 * quoted;
         return kiln__next_token(p);
     }
-    if (into == NULL && c->named_count < KILN__NAMED_MAX &&
-        kiln__written_takes(c, name, bytes)) {
+    if (into == NULL && c->named_count < KILN__NAMED_MAX && kiln__written_takes(c, name, bytes)) {
         c->named[c->named_count].name = name;
         c->named[c->named_count].bytes = bytes;
         into = &c->named[c->named_count++].value;
@@ -112,7 +111,7 @@ static kiln_status parse_arguments(kiln__parser *p, kiln__parsed_call *c)
     while (!kiln__is_mark(p, ")")) {
         KILN_CHECK(parse_argument(p, c));
         if (!kiln__is_mark(p, ")"))
-            KILN_CHECK(kiln__expect(p, ","));
+            KILN_CHECK(kiln__expect_comma(p, ")"));
     }
     return kiln__next_token(p);
 }
@@ -183,11 +182,17 @@ static kiln_status parse_one(kiln__parser *p, kiln__subscript *s, kiln__parsed *
         s->kind = KILN_SUBSCRIPT_INDEX; /* not looked at */
         return KILN_OK;
     }
+    if (kiln__is_list(p, &v) && !kiln__is_mark(p, ":"))
+        KILN_CHECK(kiln__index_list(p, &v));
     if (v.kind == KILN__PARSED_NODE && !kiln__is_of_numbers(p, &v.node) && !kiln__is_mark(p, ":")) {
         s->kind = KILN_SUBSCRIPT_ARRAY;
         s->node = v.node;
         return KILN_OK;
     }
+    if (v.kind == KILN__PARSED_TUPLE)
+        return kiln__parse_fail(
+            p, v.at, v.width, KILN_ERR_ARGUMENT,
+            "a tuple stands here: write x[2, 0] for an element, x[[2, 0]] for indices");
     if (v.kind != KILN__PARSED_NONE)
         KILN_CHECK(kiln__need_integer(p, &v, &s->number[0]));
     if (kiln__is_mark(p, ":"))

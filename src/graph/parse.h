@@ -99,6 +99,8 @@ kiln_status kiln__parse_fail(const kiln__parser *p, size_t at, size_t width, kil
 kiln_status kiln__unexpected(const kiln__parser *p, const char *wanted);
 /* Step over `mark`, or fail. */
 kiln_status kiln__expect(kiln__parser *p, const char *mark);
+/* The same of the comma behind an item of a list that ends with `close`. */
+kiln_status kiln__expect_comma(kiln__parser *p, const char *close);
 
 /* ---- apply.c --------------------------------------------------------------------------------- */
 /* "must be one value": a node or a plain number. */
@@ -148,6 +150,11 @@ kiln_status kiln__apply_call(kiln__parser *p, kiln__parsed_call *c, kiln__parsed
 
 /* Apply the subscripts between brackets, of which at most one is an ellipsis. */
 void kiln__apply_subscripts(kiln__parsed *v, const kiln__subscript *list, size_t count, size_t at);
+
+/* Whether a value was written between square brackets, as [2, 0]; and such a list of whole numbers as an
+ * array of indices. */
+bool kiln__is_list(const kiln__parser *p, const kiln__parsed *v);
+kiln_status kiln__index_list(kiln__parser *p, kiln__parsed *v);
 
 /* ---- arranging.c ----------------------------------------------------------------------------- */
 /* A function that rearranges arrays; `*known` is false where the name is none. */
