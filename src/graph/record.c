@@ -71,10 +71,12 @@ static kiln_node fault(kiln_graph *graph, const place *at, kiln_status status, c
             kiln__fail(&graph->late_error, status, "%s (%s:%d): %s", at->what, base_name(at->file),
                        line, text);
         atomic_store(&graph->late, true);
+    } else if (graph->failed.status == KILN_OK && graph->ir.of_text) {
+        kiln__fail_in_text(&graph->failed, status, at->what, line, text);
     } else if (graph->failed.status == KILN_OK) {
         kiln__fail(&graph->failed, status, "%s (%s:%d): %s", at->what, base_name(at->file), line,
                    text);
-        graph->failed.offset = graph->ir.of_text ? line - 1 : -1;
+        graph->failed.offset = -1;
     }
     pthread_mutex_unlock(&graph->lock);
     return faulty(graph);
