@@ -153,6 +153,7 @@
                           &t.array, &err))                                                         \
     A(kiln_random_fill, (&t.random, KILN_DRAW_RANDOM, NULL, 0, NULL, o.x, &err))                   \
     A(kiln_random_shuffle, (&t.random, o.x, &t.array, &err))                                       \
+    A(kiln_array_sort_by, ("T x", XX, &by_itself, NULL, &t.array, NULL, &err))                     \
     A(kiln_array_lexsort, (XX, &t.array, &err)) A(kiln_array_isin, (o.x, o.x, &t.array, &err))     \
     A(kiln_graph_run, (o.graph, XY, NULL, &err))                                                   \
     A(kiln_graph_prepare, (o.graph, XY, NULL, &t.launch, &err))                                    \

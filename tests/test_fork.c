@@ -143,6 +143,8 @@ static const char *const names[] = {"x"};
 static const kiln_raw_call_options one_thread = {
     .struct_size = sizeof one_thread, .grid = {1}, .block = {1}};
 
+static const kiln_sort_rule by_itself = {.struct_size = sizeof by_itself, .key = "x"};
+
 #include "fork_calls.h"
 
 /* Functions that take nothing a parent made, or an open cache, whose tests fork by themselves. */
@@ -150,7 +152,7 @@ static const char *const free_of_objects[] = {
     "kiln_context_create", "kiln_device_list", "kiln_version", "kiln_free", "kiln_op_name",
     "kiln_reduce_op_name", "kiln_scan_op_name", "kiln_status_name", "kiln_status_string",
     "kiln_error_clear", "kiln_error_print", "kiln_dtype_*", "kiln_cache_*", "kiln_*_options_init",
-    "kiln_benchmark_to_string", "kiln_linalg_list", "kiln_draw_name", "kiln_random_init",
+    "kiln_benchmark_to_string", "kiln_linalg_list", "kiln_sort_rule_init", "kiln_draw_name", "kiln_random_init",
     "kiln_rearrangement_name", "kiln_random_key", "kiln_random_split", "kiln_random_jump",
     "kiln_scope_*", "kiln_subscript_*",
 };

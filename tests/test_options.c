@@ -70,6 +70,7 @@ static void test_options__start_empty_within_their_size(void **state)
     CHECK_INIT(kiln_graph_options, kiln_graph_options_init, KILN_GRAPH_OPTIONS_INIT);
     CHECK_INIT(kiln_graph_call_options, kiln_graph_call_options_init, KILN_GRAPH_CALL_OPTIONS_INIT);
     CHECK_INIT(kiln_scatter_options, kiln_scatter_options_init, KILN_SCATTER_OPTIONS_INIT);
+    CHECK_INIT(kiln_sort_rule, kiln_sort_rule_init, KILN_SORT_RULE_INIT);
     CHECK_INIT(kiln_index_options, kiln_index_options_init, KILN_INDEX_OPTIONS_INIT);
     CHECK_INIT(kiln_module_options, kiln_module_options_init, KILN_MODULE_OPTIONS_INIT);
     CHECK_INIT(kiln_raw_call_options, kiln_raw_call_options_init, KILN_RAW_CALL_OPTIONS_INIT);
@@ -123,6 +124,7 @@ static void test_options__of_zeros_are_answered_with_the_macro_to_use(void **sta
     const kiln_sort_options sort_zero = {0};
     const kiln_index_options index_zero = {0};
     const kiln_scatter_options scatter_zero = {0};
+    const kiln_sort_rule rule_zero = {0};
     test_env *t = *state;
     kiln_context *context = NULL;
     kiln_stream *stream = NULL;
@@ -147,6 +149,9 @@ static void test_options__of_zeros_are_answered_with_the_macro_to_use(void **sta
           "KILN_SCATTER_OPTIONS_INIT");
     ZEROS(kiln_array_take(x, x, 0, &index_zero, &x, &t->err), "KILN_INDEX_OPTIONS_INIT");
     ZEROS(kiln_array_sort(x, &sort_zero, &x, &t->err), "KILN_SORT_OPTIONS_INIT");
+    ZEROS(kiln_array_sort_by("T x", (const kiln_array *const *)&x, 1, &rule_zero, NULL, NULL, NULL,
+                             &t->err),
+          "KILN_SORT_RULE_INIT");
     ZEROS(kiln_matmul(x, x, &matmul_zero, &x, &t->err), "KILN_MATMUL_OPTIONS_INIT");
     ZEROS(kiln_benchmark(t->ctx, nothing, NULL, &benchmark_zero, &result, &t->err),
           "KILN_BENCHMARK_OPTIONS_INIT");

@@ -52,7 +52,23 @@ typedef enum kiln_quantile_method {
     KILN_QUANTILE_NEAREST = 12
 } kiln_quantile_method;
 
+/** What several arrays are sorted by: either `less` or `key`. C++ texts, as those of kernels. */
+typedef struct kiln_sort_rule {
+    size_t struct_size; /**< sizeof(kiln_sort_rule) as the caller compiled it. */
+    const char *less;   /**< An expression of the elements `a` and `b`, whose members have the names of the
+                             signature: whether a stands before b, "a.x < b.x || (a.x == b.x && a.y > b.y)".
+                             It has to be a strict weak order. */
+    const char *key;    /**< An expression of the signature's names: numbers to sort by, "x * x + y". */
+    kiln_dtype key_dtype; /**< What keys are cast to; 0: float64. */
+    const char *preamble; /**< C++ text before the kernels; NULL: none. */
+} kiln_sort_rule;
+
+#define KILN_SORT_RULE_INIT {sizeof(kiln_sort_rule), NULL, NULL, KILN_DTYPE_NONE, NULL}
+
 KILN_EXTERN_C_BEGIN
+
+/** As the macro, for languages without it; pass sizeof(*rule). */
+KILN_API void kiln_sort_rule_init(kiln_sort_rule *rule, size_t struct_size);
 
 /** KILN_SORT_OPTIONS_INIT at run time; `given` is sizeof *opts. Accepts NULL. */
 KILN_API void kiln_sort_options_init(kiln_sort_options *opts, size_t given);
@@ -146,6 +162,30 @@ KILN_API KILN_NODISCARD kiln_status kiln_array_searchsorted(const kiln_array *so
  *  below. */
 KILN_API KILN_NODISCARD kiln_status kiln_array_lexsort(const kiln_array *const *keys, size_t count,
                                                        kiln_array **out, kiln_error *err);
+
+/**
+ * Sort several vectors of one length together, by a rule of your own: stable, on either device.
+ *
+ *     kiln_sort_rule rule = KILN_SORT_RULE_INIT;
+ *     rule.less = "a.price < b.price || (a.price == b.price && a.day > b.day)";
+ *     kiln_array_sort_by("float32 price, int32 day, T id", arrays, 3, &rule, NULL, sorted, &order, &err);
+ *
+ * Arrays that the rule does not mention are sorted along. With `less` it is a merge sort, with `key` a radix
+ * sort of the keys, which is faster.
+ *
+ * @param in          Names and dtypes of the arrays, as of a kernel's inputs.
+ * @param opts        May be NULL. `axes` is not looked at; `descending` swaps a and b, or turns the keys' order.
+ * @param sorted_out  Receives as many new arrays; NULL: not wanted.
+ * @param order_out   Receives int64 places, as kiln_array_argsort() gives; NULL: not wanted.
+ * @return ERR_NULL; ERR_ARGUMENT for a rule with neither `less` nor `key`, or both; ERR_ARGUMENT_COUNT,
+ *         ERR_SHAPE, ERR_DTYPE for arrays that are not those of `in`; those of kiln_elementwise_create().
+ */
+KILN_API KILN_NODISCARD kiln_status kiln_array_sort_by(const char *in,
+                                                       const kiln_array *const *arrays,
+                                                       size_t count, const kiln_sort_rule *rule,
+                                                       const kiln_sort_options *opts,
+                                                       kiln_array **sorted_out,
+                                                       kiln_array **order_out, kiln_error *err);
 
 /** NumPy's isin: bool, whether each of `values` is equal to an element of `test`. NaN is equal to nothing. */
 KILN_API KILN_NODISCARD kiln_status kiln_array_isin(const kiln_array *values,

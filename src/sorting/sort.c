@@ -165,15 +165,17 @@ static kiln_status define_take(kiln_context *ctx, const void *data, kiln__kernel
     return kiln__kernel_new(ctx, false, &kiln__loop_calls, &request, out, err);
 }
 
-static kiln_status take(const kiln_array *x, const kiln_array *order, kiln_array **out,
-                        kiln_error *err)
+kiln_status kiln__sort_take(const kiln_array *x, const kiln_array *order, kiln_stream *stream,
+                            kiln_array **out, kiln_error *err)
 {
+    kiln_elementwise_call_options call = KILN_ELEMENTWISE_CALL_OPTIONS_INIT;
     kiln__kernel *kernel = NULL;
     const kiln_arg args[] = {kiln_arg_array((kiln_array *)x), kiln_arg_array((kiln_array *)order),
                              kiln_arg_out(out)};
 
     KILN_CHECK(kiln__kept_kernel(x->ctx, define_take, NULL, 0, &kernel, err));
-    return kiln_elementwise_run((kiln_elementwise *)kernel, args, KILN_COUNT_OF(args), NULL, err);
+    call.stream = stream;
+    return kiln_elementwise_run((kiln_elementwise *)kernel, args, KILN_COUNT_OF(args), &call, err);
 }
 
 /* One more key, which counts more than those before it: sorted in the order that there is, stably. */
@@ -184,9 +186,9 @@ static kiln_status refine(const kiln_array *key, kiln_array **order, kiln_error 
 
     if (*order == NULL)
         return kiln_array_argsort(key, NULL, order, err);
-    KILN_TRY(take(key, *order, &here, err));
+    KILN_TRY(kiln__sort_take(key, *order, NULL, &here, err));
     KILN_TRY(kiln_array_argsort(here, NULL, &finer, err));
-    KILN_TRY(take(*order, finer, &both, err));
+    KILN_TRY(kiln__sort_take(*order, finer, NULL, &both, err));
     kiln_array_release(*order);
     *order = both;
 

@@ -9,6 +9,7 @@
  * sort_cpu.c  stable radix sort of rows on the cpu device
  * sort_cuda.c stable radix sort of rows on CUDA devices
  * sort.c      sort, argsort, lexsort
+ * rule.c      several arrays by a rule of the user's
  * select.c    topk, partition, median, quantile
  * search.c    searchsorted, isin
  * bins.c      bincount, histogram, digitize
@@ -84,6 +85,10 @@ static inline kiln_status kiln__sort_room(kiln_context *ctx, kiln_stream *stream
 kiln_status kiln__sort_keys(const kiln_array *keys, int64_t bound, kiln_dtype order_dtype,
                             kiln_stream *stream, kiln_array **sorted_out, kiln_array **order_out,
                             kiln_error *err);
+
+/* The elements of a vector in an order: a new array, made on `stream`. (sort.c) */
+kiln_status kiln__sort_take(const kiln_array *x, const kiln_array *order, kiln_stream *stream,
+                            kiln_array **out, kiln_error *err);
 
 /* The options of a call, complete; `given` may be NULL. (sort.c) */
 kiln_status kiln__sort_options_read(kiln_sort_options *o, const kiln_sort_options *given,
