@@ -360,7 +360,7 @@ static void test_cuda_fake__a_random_trace_of_copies_keeps_them_apart(void **sta
     close_clean(device);
 }
 
-/* One half of the stage must not carry copies of two streams: the later one's end would say nothing
+/* One slot of the stage must not carry copies of two streams: the later one's end would say nothing
  * of the earlier one. */
 static void test_cuda_fake__a_slow_stream_keeps_its_part_of_the_stage(void **state)
 {
@@ -376,7 +376,7 @@ static void test_cuda_fake__a_slow_stream_keeps_its_part_of_the_stage(void **sta
     fill(bytes, sizeof got, 3);
     assert_int_equal(kiln__copy_host_to_device(device, at, bytes, sizeof got, slow, NULL), KILN_OK);
     fill(bytes, 16 * MIB, 4);
-    for (int i = 0; i < 3; i++) /* small ones first, then enough to fill both halves twice */
+    for (int i = 0; i < 3; i++) /* small ones first, then enough to fill all slots twice */
         assert_int_equal(kiln__copy_host_to_device(device, at + MIB, bytes, i < 2 ? 100 : 16 * MIB,
                                                    device->stream, NULL),
                          KILN_OK);
@@ -752,7 +752,7 @@ static void test_cuda_fake__survives_each_failing_driver_call(void **state)
             long left =
                 cuda->streams + cuda->events + cuda->blocks + cuda->host_blocks + cuda->modules;
             assert_int_equal(cuda->contexts, 0);
-            if (left > (reached && status == KILN_OK ? 4 : 0))
+            if (left > (reached && status == KILN_OK ? KILN__STAGE_SLOTS + 1 : 0))
                 fail_msg("call %ld, %s: %ld left", nth, kiln_status_name(status), left);
             cuda->streams = cuda->events = cuda->blocks = cuda->host_blocks = cuda->modules = 0;
             if (!reached)

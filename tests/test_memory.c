@@ -239,8 +239,8 @@ static kiln_array *foreign_view(test_env *t, kiln_array *memory, foreign_owner *
     kiln_array *a = NULL;
 
     *owner = (foreign_owner){0};
-    OK(t, kiln_array_wrap(t->ctx, KILN_INT32, 1, (int64_t[]){100}, NULL, kiln_array_data(memory), NULL,
-                          400, note_release, owner, &a, &t->err));
+    OK(t, kiln_array_wrap(t->ctx, KILN_INT32, 1, (int64_t[]){100}, NULL, kiln_array_data(memory),
+                          NULL, 400, note_release, owner, &a, &t->err));
     return a;
 }
 
@@ -253,8 +253,8 @@ static void test_memory__unused_memory_of_others_goes_at_once(void **state)
     foreign_owner owner;
     int waits = 0;
 
-    OK(t, kiln_observer_create(t->ctx, KILN_OBSERVE(KILN_OBSERVED_WAIT), count_wait, &waits, &observer,
-                               &t->err));
+    OK(t, kiln_observer_create(t->ctx, KILN_OBSERVE(KILN_OBSERVED_WAIT), count_wait, &waits,
+                               &observer, &t->err));
     a = foreign_view(t, memory, &owner);
     kiln_array_release(a);
     assert_int_equal(owner.released, 1);

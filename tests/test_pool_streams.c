@@ -18,12 +18,14 @@
 enum { STREAMS = 8, HELD = 1024, ALLOCATIONS = 20000, MARKED_OF = 8, TRIMMED_OF = 5000 };
 
 static const char *const source =
-    "extern \"C\" __global__ void put(unsigned long long at, long long bytes, unsigned char mark) {\n"
+    "extern \"C\" __global__ void put(unsigned long long at, long long bytes, unsigned char mark) "
+    "{\n"
     "    const long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x;\n"
     "    if (i < bytes)\n"
     "        ((unsigned char *)at)[i] = mark;\n"
     "}\n"
-    "extern \"C\" __global__ void look(unsigned long long at, long long bytes, unsigned char mark,\n"
+    "extern \"C\" __global__ void look(unsigned long long at, long long bytes, unsigned char "
+    "mark,\n"
     "                                int *wrong) {\n"
     "    const long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x;\n"
     "    if (i < bytes && ((unsigned char *)at)[i] != mark)\n"
@@ -53,9 +55,9 @@ static void open_run(test_env *t, pool_run *r)
     OK(t, kiln_module_create(t->ctx, source, NULL, &r->module, &t->err));
     OK(t, kiln_module_kernel(r->module, "put", "uint64 at, int64 bytes, uint8 mark", &r->put,
                              &t->err));
-    OK(t, kiln_module_kernel(r->module, "look",
-                             "uint64 at, int64 bytes, uint8 mark, raw int32 wrong", &r->look,
-                             &t->err));
+    OK(t,
+       kiln_module_kernel(r->module, "look", "uint64 at, int64 bytes, uint8 mark, raw int32 wrong",
+                          &r->look, &t->err));
     OK(t, kiln_array_zeros(t->ctx, KILN_INT32, 1, &one, &r->wrong, &t->err));
     OK(t, kiln_context_synchronize(t->ctx, &t->err));
     for (int s = 0; s < STREAMS; s++)
@@ -78,7 +80,8 @@ static void take(test_env *t, pool_run *r, held_block *h)
 
     h->bytes = (int64_t)test_random_below(t, (uint64_t)most);
     h->home = (int)test_random_below(t, STREAMS);
-    OK(t, kiln__pool_alloc(kiln__context_device(t->ctx), (size_t)h->bytes, r->streams[h->home], &h->block, &t->err));
+    OK(t, kiln__pool_alloc(kiln__context_device(t->ctx), (size_t)h->bytes, r->streams[h->home],
+                           &h->block, &t->err));
     h->mark = test_random_below(t, MARKED_OF) != 0 ? 0 : (uint8_t)(1 + test_random_below(t, 255));
     if (h->mark == 0)
         return;

@@ -166,6 +166,10 @@ int kiln__team_threads(const kiln__team *team);
 void kiln__team_run(kiln__team *team, kiln__cpu_entry entry, const void *args, int64_t units,
                     int64_t together);
 
+/* lead(args) in the caller, and help(args, ..) in each thread of the team that has time for it; returns when
+ * all have returned. Threads may come late or not at all. */
+void kiln__team_lead(kiln__team *team, void (*lead)(void *args), kiln__cpu_entry help, void *args);
+
 /* ---- modules of the user's (raw.c) ---- */
 extern const kiln__raw_backend kiln__raw_cpu;
 

@@ -295,6 +295,20 @@ void kiln__team_run(kiln__team *team, kiln__cpu_entry entry, const void *args, i
     finish_job(team, &j);
 }
 
+void kiln__team_lead(kiln__team *team, void (*lead)(void *args), kiln__cpu_entry help, void *args)
+{
+    job j = {.entry = help, .args = args};
+
+    if (team->threads > 1) {
+        cut(&j, team->threads - 1, 1, PARTS_MAX);
+        j.wanted = team->threads - 1;
+        list_job(team, &j);
+    }
+    lead(args);
+    if (team->threads > 1)
+        finish_job(team, &j);
+}
+
 /* ---- the team ---- */
 
 kiln_status kiln__team_create(int threads, kiln__team **out, kiln_error *err)

@@ -118,24 +118,24 @@ extern kiln__cuda_driver kiln__cu;
  */
 kiln_status kiln__cuda_init(kiln_error *err);
 
-/* Copies go through two halves of page-locked memory of this size each, so that filling one half
- * overlaps the transfer of the other; from a copy of KILN__STAGE_GROWS_AT on of the second size: threads that
- * fill a half have to be woken for each. */
-#define KILN__STAGE_BYTES ((size_t)4 << 20)
-#define KILN__STAGE_BYTES_LARGE ((size_t)16 << 20)
+/* Copies of ordinary memory go through slots of page-locked memory of this size each (stage.c); from a copy of
+ * KILN__STAGE_GROWS_AT on of the second size. */
+#define KILN__STAGE_SLOTS 4
+#define KILN__STAGE_BYTES ((size_t)2 << 20)
+#define KILN__STAGE_BYTES_LARGE ((size_t)6 << 20)
 #define KILN__STAGE_GROWS_AT ((size_t)64 << 20)
 
 typedef struct kiln__cuda_stage {
     pthread_mutex_t lock;
-    char *half[2];           /* NULL until needed */
-    size_t half_bytes;       /* of each */
-    kiln__cu_event event[2]; /* the last transfer out of each half */
-    bool busy[2];            /* whether the event has to be waited for */
-    int at;                  /* the half being filled */
-    size_t used;             /* bytes of it already taken */
-    kiln__cu_stream stream;  /* its transfers are all on this stream */
+    char *memory;      /* of all slots; NULL until needed */
+    size_t slot_bytes; /* a multiple of what a thread copies at a time */
+    kiln__cu_event event[KILN__STAGE_SLOTS]; /* the last transfer of each slot */
+    bool busy[KILN__STAGE_SLOTS];            /* whether the event has to be waited for */
+    int at;                                  /* the slot being filled */
+    size_t used;                             /* bytes of it already taken */
+    kiln__cu_stream stream;                  /* its transfers are all on this stream */
     bool failed;             /* no page-locked memory could be had: the driver copies directly */
-    struct kiln__team *team; /* whose threads fill and empty the halves; NULL until needed */
+    struct kiln__team *team; /* whose threads fill and empty the slots; NULL until needed */
 } kiln__cuda_stage;
 
 /* What a kiln__device of this backend has in `state`. */
@@ -216,6 +216,16 @@ kiln__cu_result kiln__cuda_wait_for_all(void);
 #define KILN_BACKEND(result, name, parameters) result kiln__cuda_##name parameters;
 #include "device/backend.def"
 #undef KILN_BACKEND
+/* memory.c: page-locked memory of the host, on the NUMA node that is nearest to the device. The context is
+ * current. */
+kiln__cu_result kiln__cuda_lock_memory(kiln__device *device, size_t bytes, unsigned kind, void **out);
+
+/* stage.c: a copy between the device and ordinary host memory; `up`: to the device, and `host` is only read.
+ * On return the host memory is done with. `*staged_out`: false where there is no stage, and nothing was
+ * copied. The context is current. */
+kiln_status kiln__cuda_stage_copy(kiln__device *device, kiln__cu_pointer on_device, void *host,
+                                  size_t bytes, bool up, kiln__cu_stream stream, bool *staged_out,
+                                  kiln_error *err);
 void kiln__cuda_stage_clear(kiln__device *device); /* the context is current */
 
 /* raw.c: let a kernel have what a launch asks for. The context is current. */

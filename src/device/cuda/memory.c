@@ -1,19 +1,8 @@
 /*
  * memory.c - device memory and copies through the CUDA driver.
  *
- *     pool -> [raw_alloc, raw_free]        array -> [copies] -> page-locked stage -> driver
- *
- * Why a stage of our own: the driver documents that an asynchronous copy from pageable memory
- * "might" be done with its source on return, and kiln promises that it is. Copying into
- * page-locked memory first keeps the promise without waiting for the stream, and in halves it
- * also overlaps the processor's copy with the transfer. Several threads make that copy, for one does not
- * keep up with the bus.
- *
- * Rule 1: a half is filled for one stream at a time, so that the last event recorded on it covers
- *         all transfers out of it.
- * Rule 2: no event is recorded later than the transfer it covers: the stream may be gone by then.
+ *     pool -> [raw_alloc, raw_free]        array -> [copies] -> stage.c, driver
  */
-#include "device/cpu/cpu.h"
 #include "device/cuda/driver.h"
 
 #define POINTER_ATTRIBUTE_MEMORY_TYPE 2
@@ -22,16 +11,9 @@
 #define POINTER_TYPE_DEVICE 2
 #define DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS 88
 #define DEVICE_ATTRIBUTE_HOST_NUMA_ID 134 /* CUDA 12.2; older drivers refuse the question */
-#define EVENT_DISABLE_TIMING 0x2u
 #define HOST_ALLOC_PORTABLE 0x1u
 #define HOST_ALLOC_DEVICE_MAP 0x2u
 #define HOST_ALLOC_WRITE_COMBINED 0x4u
-
-/* One core copies at a fifth of the bus's speed. */
-#define STAGE_THREADS_MAX 8
-
-/* Slices of a half start at multiples of this. */
-#define SLICE_ALIGN ((size_t)256)
 
 /* Copies to the host up to this size go straight to the driver, which is quicker for them. */
 #define DIRECT_MAX ((size_t)1 << 20)
@@ -113,8 +95,8 @@ void kiln__cuda_mem_info(kiln__device *device, size_t *free_out, size_t *total_o
 }
 
 /* Page-locked memory of the host, on the NUMA node that is nearest to the device. The context is current. */
-static kiln__cu_result lock_host_memory(kiln__device *device, size_t bytes, unsigned kind,
-                                        void **out)
+kiln__cu_result kiln__cuda_lock_memory(kiln__device *device, size_t bytes, unsigned kind,
+                                       void **out)
 {
     int node = -1;
 
@@ -127,158 +109,6 @@ static kiln__cu_result lock_host_memory(kiln__device *device, size_t bytes, unsi
     if (preferred)
         kiln__node_restore();
     return result;
-}
-
-/* ---- the stage ---- its lock is held and the context is current */
-
-static void free_halves(kiln__cuda_stage *stage)
-{
-    for (int i = 0; i < 2; i++) {
-        if (stage->half[i] != NULL)
-            (void)kiln__cu.mem_free_host(stage->half[i]);
-        stage->half[i] = NULL;
-    }
-}
-
-/* Whether there are halves of `bytes` now. Transfers out of the old ones have been waited for. */
-static bool make_halves(kiln__device *device, size_t bytes)
-{
-    kiln__cuda_stage *const stage = &kiln__cuda_of(device)->stage;
-    bool made = true;
-
-    for (int i = 0; i < 2 && made; i++) {
-        void *memory = NULL;
-        made = lock_host_memory(device, bytes, 0, &memory) == KILN__CU_OK;
-        stage->half[i] = memory;
-    }
-    if (!made)
-        free_halves(stage);
-    stage->half_bytes = made ? bytes : 0;
-    stage->used = 0;
-    return made;
-}
-
-/* Larger halves for large copies; where they cannot be had, the old size is. */
-static void stage_grow(kiln__device *device)
-{
-    kiln__cuda_stage *const stage = &kiln__cuda_of(device)->stage;
-
-    for (int i = 0; i < 2; i++) {
-        if (stage->busy[i] && kiln__cu.event_synchronize(stage->event[i]) != KILN__CU_OK)
-            return; /* the copy itself will tell */
-        stage->busy[i] = false;
-    }
-    free_halves(stage);
-    stage->failed =
-        !make_halves(device, KILN__STAGE_BYTES_LARGE) && !make_halves(device, KILN__STAGE_BYTES);
-}
-
-/* Whether the stage is there for a copy of so many bytes. */
-static bool stage_open(kiln__device *device, size_t bytes)
-{
-    kiln__cuda_stage *const stage = &kiln__cuda_of(device)->stage;
-    const bool large = bytes >= KILN__STAGE_GROWS_AT;
-
-    if (stage->failed)
-        return false;
-    if (stage->half[0] != NULL) {
-        if (large && stage->half_bytes < KILN__STAGE_BYTES_LARGE)
-            stage_grow(device);
-        return !stage->failed;
-    }
-    const int cores = kiln__cpu_core_count();
-    const int threads = cores < STAGE_THREADS_MAX ? cores : STAGE_THREADS_MAX;
-    stage->failed = !make_halves(device, large ? KILN__STAGE_BYTES_LARGE : KILN__STAGE_BYTES) ||
-                    kiln__cu.event_create(&stage->event[0], EVENT_DISABLE_TIMING) != KILN__CU_OK ||
-                    kiln__cu.event_create(&stage->event[1], EVENT_DISABLE_TIMING) != KILN__CU_OK ||
-                    kiln__team_create(threads, &stage->team, NULL) != KILN_OK;
-    return !stage->failed;
-}
-
-void kiln__cuda_stage_clear(kiln__device *device)
-{
-    kiln__cuda_stage *stage = &kiln__cuda_of(device)->stage;
-
-    for (int i = 0; i < 2; i++)
-        if (stage->event[i] != NULL)
-            (void)kiln__cu.event_destroy(stage->event[i]);
-    free_halves(stage);
-}
-
-/* Switch to the other half, and wait until the last transfer out of it is done. */
-static kiln_status stage_turn(kiln__device *device, kiln_error *err)
-{
-    kiln__cuda_stage *stage = &kiln__cuda_of(device)->stage;
-    int at = stage->at ^ 1;
-
-    if (stage->busy[at]) {
-        KILN_CHECK(kiln__cuda_status(device, kiln__cu.event_synchronize(stage->event[at]),
-                                     "cuEventSynchronize", err));
-        stage->busy[at] = false;
-    }
-    stage->at = at;
-    stage->used = 0;
-    return KILN_OK;
-}
-
-/* Copy at most half_bytes to the device through a slice of the stage. */
-static kiln_status stage_send(kiln__device *device, kiln__cu_pointer dst, const void *src,
-                              size_t bytes, kiln__cu_stream stream, kiln_error *err)
-{
-    kiln__cuda_stage *stage = &kiln__cuda_of(device)->stage;
-
-    if (stage->used + bytes > stage->half_bytes || (stage->used > 0 && stage->stream != stream))
-        KILN_CHECK(stage_turn(device, err));
-    char *slice = stage->half[stage->at] + stage->used;
-    kiln__cpu_copy(stage->team, slice, src, bytes);
-    KILN_CHECK(kiln__cuda_status(device, kiln__cu.memcpy_htod_async(dst, slice, bytes, stream),
-                                 "cuMemcpyHtoDAsync", err));
-    stage->stream = stream;
-    stage->used += (bytes + SLICE_ALIGN - 1) & ~(SLICE_ALIGN - 1);
-    stage->busy[stage->at] = true;
-    kiln_status status = kiln__cuda_status(
-        device, kiln__cu.event_record(stage->event[stage->at], stream), "cuEventRecord", err);
-    if (status != KILN_OK)
-        (void)kiln__cu.stream_synchronize(stream);
-    return status;
-}
-
-/* Copy from the device: it fills one half while this thread empties the other. */
-static kiln_status stage_receive(kiln__device *device, char *dst, kiln__cu_pointer src,
-                                 size_t bytes, kiln__cu_stream stream, kiln_error *err)
-{
-    kiln__cuda_stage *stage = &kiln__cuda_of(device)->stage;
-    kiln_status status = KILN_OK;
-    size_t asked = 0, done = 0, in_flight[2] = {0, 0};
-
-    while (done < bytes) {
-        if (asked < bytes) {
-            KILN_TRY(stage_turn(device, err));
-            size_t part = bytes - asked < stage->half_bytes ? bytes - asked : stage->half_bytes;
-            KILN_TRY(kiln__cuda_status(
-                device,
-                kiln__cu.memcpy_dtoh_async(stage->half[stage->at], src + asked, part, stream),
-                "cuMemcpyDtoHAsync", err));
-            KILN_TRY(kiln__cuda_status(device,
-                                       kiln__cu.event_record(stage->event[stage->at], stream),
-                                       "cuEventRecord", err));
-            in_flight[stage->at] = part;
-            asked += part;
-            if (done == 0 && asked == part && asked < bytes)
-                continue; /* two transfers in flight before the first is waited for */
-        }
-        int oldest = in_flight[stage->at ^ 1] > 0 ? stage->at ^ 1 : stage->at;
-        KILN_TRY(kiln__cuda_status(device, kiln__cu.event_synchronize(stage->event[oldest]),
-                                   "cuEventSynchronize", err));
-        kiln__cpu_copy(stage->team, dst + done, stage->half[oldest], in_flight[oldest]);
-        done += in_flight[oldest];
-        in_flight[oldest] = 0;
-    }
-
-done:
-    if (status != KILN_OK)
-        (void)kiln__cu.stream_synchronize(stream); /* nothing may write to the stage any more */
-    return status;
 }
 
 /* ---- copies ---- */
@@ -329,21 +159,13 @@ kiln_status kiln__cuda_memory_check(kiln__device *device, const void *address, k
 kiln_status kiln__cuda_copy_host_to_device(kiln__device *device, void *dst, const void *src,
                                            size_t bytes, void *native, kiln_error *err)
 {
-    kiln__cuda_stage *stage = &kiln__cuda_of(device)->stage;
     kiln__cu_pointer to = device_pointer(dst);
     bool pushed, staged = false;
     kiln_status status = KILN_OK;
     KILN_CHECK(kiln__cuda_enter(device, &pushed, err));
-    if (!is_known_to_driver(src)) {
-        pthread_mutex_lock(&stage->lock);
-        staged = stage_open(device, bytes);
-        for (size_t done = 0; staged && done < bytes && status == KILN_OK;) {
-            size_t part = bytes - done < stage->half_bytes ? bytes - done : stage->half_bytes;
-            status = stage_send(device, to + done, (const char *)src + done, part, native, err);
-            done += part;
-        }
-        pthread_mutex_unlock(&stage->lock);
-    }
+    if (!is_known_to_driver(src)) /* a stage that is sent from is not written to */
+        status = kiln__cuda_stage_copy(device, to, (void *)(uintptr_t)src, bytes, true, native,
+                                       &staged, err);
     if (!staged) {
         status = kiln__cuda_status(device, kiln__cu.memcpy_htod_async(to, src, bytes, native),
                                    "cuMemcpyHtoDAsync", err);
@@ -358,18 +180,12 @@ kiln_status kiln__cuda_copy_host_to_device(kiln__device *device, void *dst, cons
 kiln_status kiln__cuda_copy_device_to_host(kiln__device *device, void *dst, const void *src,
                                            size_t bytes, void *native, kiln_error *err)
 {
-    kiln__cuda_stage *stage = &kiln__cuda_of(device)->stage;
     kiln__cu_pointer from = device_pointer(src);
     bool pushed, staged = false;
     kiln_status status = KILN_OK;
     KILN_CHECK(kiln__cuda_enter(device, &pushed, err));
-    if (bytes > DIRECT_MAX && !is_known_to_driver(dst)) {
-        pthread_mutex_lock(&stage->lock);
-        staged = stage_open(device, bytes);
-        if (staged)
-            status = stage_receive(device, dst, from, bytes, native, err);
-        pthread_mutex_unlock(&stage->lock);
-    }
+    if (bytes > DIRECT_MAX && !is_known_to_driver(dst))
+        status = kiln__cuda_stage_copy(device, from, dst, bytes, false, native, &staged, err);
     if (!staged) {
         status = kiln__cuda_status(device, kiln__cu.memcpy_dtoh_async(dst, from, bytes, native),
                                    "cuMemcpyDtoHAsync", err);
@@ -420,7 +236,7 @@ kiln_status kiln__cuda_host_alloc(kiln__device *device, size_t bytes, bool write
 
     *out = NULL;
     KILN_CHECK(kiln__cuda_enter(device, &pushed, err));
-    const kiln__cu_result result = lock_host_memory(device, bytes, kind, out);
+    const kiln__cu_result result = kiln__cuda_lock_memory(device, bytes, kind, out);
     kiln_status status =
         result == KILN__CU_OUT_OF_MEMORY
             ? kiln__fail(err, KILN_ERR_NO_MEMORY,
