@@ -216,11 +216,11 @@ kiln__cu_result kiln__cuda_wait_for_all(void);
 #define KILN_BACKEND(result, name, parameters) result kiln__cuda_##name parameters;
 #include "device/backend.def"
 #undef KILN_BACKEND
-/* memory.c: page-locked memory of the host, on the NUMA node that is nearest to the device. The context is
+/* stage.c: page-locked memory of the host, on the NUMA node that is nearest to the device. The context is
  * current. */
 kiln__cu_result kiln__cuda_lock_memory(kiln__device *device, size_t bytes, unsigned kind, void **out);
 
-/* stage.c: a copy between the device and ordinary host memory; `up`: to the device, and `host` is only read.
+/* A copy between the device and ordinary host memory; `up`: to the device, and `host` is only read.
  * On return the host memory is done with. `*staged_out`: false where there is no stage, and nothing was
  * copied. The context is current. */
 kiln_status kiln__cuda_stage_copy(kiln__device *device, kiln__cu_pointer on_device, void *host,

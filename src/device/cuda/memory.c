@@ -10,7 +10,6 @@
 #define POINTER_ATTRIBUTE_DEVICE_ORDINAL 9
 #define POINTER_TYPE_DEVICE 2
 #define DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS 88
-#define DEVICE_ATTRIBUTE_HOST_NUMA_ID 134 /* CUDA 12.2; older drivers refuse the question */
 #define HOST_ALLOC_PORTABLE 0x1u
 #define HOST_ALLOC_DEVICE_MAP 0x2u
 #define HOST_ALLOC_WRITE_COMBINED 0x4u
@@ -92,23 +91,6 @@ void kiln__cuda_mem_info(kiln__device *device, size_t *free_out, size_t *total_o
     if (kiln__cu.mem_get_info(free_out, total_out) != KILN__CU_OK)
         *free_out = *total_out = 0;
     kiln__cuda_leave(pushed);
-}
-
-/* Page-locked memory of the host, on the NUMA node that is nearest to the device. The context is current. */
-kiln__cu_result kiln__cuda_lock_memory(kiln__device *device, size_t bytes, unsigned kind,
-                                       void **out)
-{
-    int node = -1;
-
-    *out = NULL;
-    if (kiln__cu.device_get_attribute(&node, DEVICE_ATTRIBUTE_HOST_NUMA_ID,
-                                      kiln__cuda_of(device)->device) != KILN__CU_OK)
-        node = -1;
-    const bool preferred = kiln__node_prefer(node);
-    const kiln__cu_result result = kiln__cu.mem_host_alloc(out, bytes, kind);
-    if (preferred)
-        kiln__node_restore();
-    return result;
 }
 
 /* ---- copies ---- */

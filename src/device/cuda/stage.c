@@ -24,6 +24,7 @@
 #include "device/cuda/driver.h"
 
 #define EVENT_DISABLE_TIMING 0x2u
+#define DEVICE_ATTRIBUTE_HOST_NUMA_ID 134 /* CUDA 12.2; older drivers refuse the question */
 
 /* One core copies at a fifth of the bus's speed. */
 #define THREADS_MAX 8
@@ -33,6 +34,25 @@
 
 /* Slices of a slot start at multiples of this. */
 #define SLICE_ALIGN ((size_t)256)
+
+/* ---- page-locked memory ---- */
+
+/* Page-locked memory of the host, on the NUMA node that is nearest to the device. The context is current. */
+kiln__cu_result kiln__cuda_lock_memory(kiln__device *device, size_t bytes, unsigned kind,
+                                       void **out)
+{
+    int node = -1;
+
+    *out = NULL;
+    if (kiln__cu.device_get_attribute(&node, DEVICE_ATTRIBUTE_HOST_NUMA_ID,
+                                      kiln__cuda_of(device)->device) != KILN__CU_OK)
+        node = -1;
+    const bool preferred = kiln__node_prefer(node);
+    const kiln__cu_result result = kiln__cu.mem_host_alloc(out, bytes, kind);
+    if (preferred)
+        kiln__node_restore();
+    return result;
+}
 
 /* ---- slots ---- the lock is held and the context is current */
 
