@@ -416,6 +416,138 @@ static void test_float8__snippets_compute_in_float(void **state)
     }
 }
 
+/* ---- families -------------------------------------------------------------------------------- */
+
+/* Numbers in order, NaN behind all of them. */
+static bool comes_before(double a, double b)
+{
+    return isnan(b) ? !isnan(a) : a < b;
+}
+
+/* All codes, each `copies` times, mixed: short rows and rows that take several blocks. */
+static void test_float8__sorts_put_nan_last(void **state)
+{
+    static const size_t copies[] = {1, 80};
+    test_env *t = *state;
+    for (size_t f = 0; f < COUNT(formats); f++)
+        for (size_t c = 0; c < COUNT(copies); c++) {
+            const size_t count = CODES * copies[c];
+            uint8_t *codes = malloc(count);
+            double *got = malloc(count * sizeof *got);
+            int64_t *order = malloc(count * sizeof *order);
+            size_t seen[2] = {0, 0};
+            kiln_array *sorted = NULL, *places = NULL;
+            for (size_t k = 0; k < count; k++)
+                codes[k] = (uint8_t)(k * 151 + 7);
+            kiln_array *x = array_of(t, formats[f].dtype, count, codes);
+            OK(t, kiln_array_sort(x, NULL, &sorted, &t->err));
+            OK(t, kiln_array_argsort(x, NULL, &places, &t->err));
+            graph_fetch(t, sorted, got, count);
+            OK(t, kiln_array_to_host(places, order, count * sizeof *order, NULL, &t->err));
+            for (size_t k = 0; k < count; k++) {
+                const double v = decode(&formats[f], codes[order[k]]);
+                CHECK(k == 0 || !comes_before(got[k], got[k - 1]), "%zu: %a after %a", k, got[k],
+                      got[k - 1]);
+                CHECK(isnan(v) ? isnan(got[k]) : v == got[k], "%zu: %a is not %a", k, got[k], v);
+                seen[0] += isnan(got[k]);
+                seen[1] += got[k] == 1;
+            }
+            assert_int_equal(seen[0], copies[c] * (formats[f].dtype == KILN_FLOAT8_E4M3FN ? 2 : 6));
+            assert_int_equal(seen[1], copies[c]);
+            kiln_array_release(x);
+            kiln_array_release(sorted);
+            kiln_array_release(places);
+            free(codes);
+            free(got);
+            free(order);
+        }
+}
+
+/* A float8 sum stalls at 2^(digits + 1): 300 ones have to be added in float32. */
+static void test_float8__sums_are_added_in_float32(void **state)
+{
+    enum { ONES = 300, ROWS = 3 };
+    static const int64_t shape[] = {ROWS, ONES};
+    test_env *t = *state;
+    for (size_t f = 0; f < COUNT(formats); f++) {
+        kiln_array *x = NULL, *y = NULL, *sums = NULL;
+        double got[ROWS * ONES];
+        OK(t, kiln_array_ones(t->ctx, formats[f].dtype, 2, shape, &x, &t->err));
+        OK(t, kiln_array_reduce(KILN_REDUCE_SUM, x, KILN_AXES(1), false, &y, &t->err));
+        assert_int_equal(kiln_array_dtype(y), formats[f].dtype);
+        graph_fetch(t, y, got, ROWS);
+        for (int k = 0; k < ROWS; k++)
+            assert_true(got[k] == nearest(&formats[f], ONES));
+        OK(t, kiln_array_scan(KILN_SCAN_CUMSUM, x, KILN_AXES(1), 0, &sums, &t->err));
+        graph_fetch(t, sums, got, ROWS * ONES);
+        for (int k = 0; k < ROWS * ONES; k++)
+            assert_true(got[k] == nearest(&formats[f], k % ONES + 1));
+        kiln_array_release(x);
+        kiln_array_release(y);
+        kiln_array_release(sums);
+    }
+}
+
+static void test_float8__scatters_and_bins(void **state)
+{
+    static const int64_t at[] = {0, 2, 2, 1, 2};
+    static const double edges[] = {-100, -1, 0, 0.5, 2, 1000};
+    test_env *t = *state;
+    for (size_t f = 0; f < COUNT(formats); f++) {
+        static const uint8_t nothing[3] = {0, 0, 0};
+        const double five[] = {1, 2, 3, 4, 1.5};
+        kiln_array *x = array_of(t, formats[f].dtype, 3, nothing), *all = codes_of(t, &formats[f]);
+        kiln_array *i = array_of(t, KILN_INT64, COUNT(at), at), *e = NULL, *counts = NULL;
+        kiln_array *v = array_of(t, KILN_FLOAT64, COUNT(at), five);
+        const kiln_subscript subscript = kiln_subscript_array(i);
+        double got[3];
+        int64_t bins[COUNT(edges) - 1], want[COUNT(edges) - 1] = {0};
+        OK(t, kiln_array_scatter(x, &subscript, 1, kiln_arg_array(v), KILN_SCATTER_ADD, NULL,
+                                 &t->err));
+        graph_fetch(t, x, got, 3);
+        assert_true(got[0] == 1 && got[1] == 4 && got[2] == nearest(&formats[f], 6.5));
+        e = array_of(t, KILN_FLOAT64, COUNT(edges), edges);
+        OK(t, kiln_array_histogram(all, e, &counts, &t->err));
+        OK(t, kiln_array_to_host(counts, bins, sizeof bins, NULL, &t->err));
+        for (int k = 0; k < CODES; k++)
+            for (size_t b = 0; b < COUNT(want); b++) {
+                const double value = decode(&formats[f], k);
+                want[b] += value >= edges[b] && value < edges[b + 1];
+            }
+        for (size_t b = 0; b < COUNT(want); b++)
+            CHECK(bins[b] == want[b], "bin %zu has %lld, not %lld", b, (long long)bins[b],
+                  (long long)want[b]);
+        kiln_array *const used[] = {x, all, i, v, e, counts};
+        for (size_t k = 0; k < COUNT(used); k++)
+            kiln_array_release(used[k]);
+    }
+}
+
+/* The option `wide` is for 16-bit floats: operations on float8 are rounded with it as well. */
+static void test_float8__wide_graphs_round_each_operation(void **state)
+{
+    static const char *const names[] = {"x"};
+    test_env *t = *state;
+    for (size_t f = 0; f < COUNT(formats); f++) {
+        kiln_graph_options options = KILN_GRAPH_OPTIONS_INIT;
+        kiln_array *x = codes_of(t, &formats[f]), *z = NULL;
+        kiln_graph *g = NULL;
+        double got[CODES];
+        options.wide = 1;
+        OK(t, kiln_graph_parse(t->ctx, "x * x + x", names, 1, &options, &g, NULL, &t->err));
+        OK(t, kiln_graph_run(g, KILN_ARGS(x, &z), NULL, &t->err));
+        graph_fetch(t, z, got, CODES);
+        for (int k = 0; k < CODES; k++) {
+            const double v = decode(&formats[f], k);
+            const double want = nearest(&formats[f], nearest(&formats[f], v * v) + v);
+            CHECK(same(got[k], want), "%a gave %a, not %a", v, got[k], want);
+        }
+        kiln_graph_destroy(g);
+        kiln_array_release(x);
+        kiln_array_release(z);
+    }
+}
+
 static void test_float8__what_is_refused_is_named(void **state)
 {
     test_env *t = *state;
@@ -425,6 +557,8 @@ static void test_float8__what_is_refused_is_named(void **state)
         {"spacing(x)", "spacing does not take float8_"},
         {"nextafter(x, x)", "nextafter does not take float8_"},
         {"x & x", "bitwise_and does not take float8_"},
+        {"inv(reshape(x, 16, 16))", "not float8_"},
+        {"x[x]", "float8_"},
     };
     for (size_t f = 0; f < COUNT(formats); f++) {
         kiln_array *x = codes_of(t, &formats[f]), *z = NULL;
@@ -436,6 +570,14 @@ static void test_float8__what_is_refused_is_named(void **state)
                   table[k].why);
             kiln_graph_destroy(g);
         }
+        const int64_t count = 4;
+        kiln_random rng;
+        kiln_random_init(&rng, 1, 0);
+        FAILS(t, KILN_ERR_DTYPE,
+              kiln_random_array(&rng, t->ctx, KILN_DRAW_RANDOM, NULL, 0, formats[f].dtype, 1, &count,
+                                &z, &t->err),
+              "random has no numbers of dtype float8_");
+        FAILS(t, KILN_ERR_DTYPE, kiln_array_bincount(x, 0, &z, &t->err), "float8_");
         kiln_array_release(x);
     }
 }
@@ -452,6 +594,10 @@ int main(int argc, char **argv)
         TEST(test_float8__npy_files_are_those_of_ml_dtypes),
         TEST(test_float8__dlpack_has_codes_for_both),
         TEST(test_float8__snippets_compute_in_float),
+        TEST(test_float8__sorts_put_nan_last),
+        TEST(test_float8__sums_are_added_in_float32),
+        TEST(test_float8__scatters_and_bins),
+        TEST(test_float8__wide_graphs_round_each_operation),
         TEST(test_float8__what_is_refused_is_named),
     };
     return test_env_main(argc, argv, "test_float8", tests, COUNT(tests));

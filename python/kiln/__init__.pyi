@@ -57,6 +57,8 @@ float32: dtype
 float64: dtype
 complex64: dtype
 complex128: dtype
+float8_e4m3fn: dtype
+float8_e5m2: dtype
 
 class ElementwiseKernel:
     in_params: str

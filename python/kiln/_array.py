@@ -1,6 +1,6 @@
 """kiln.ndarray, for those who use no other library of arrays: NumPy's names and semantics."""
 from . import _functions, _kiln
-from ._dtypes import DTYPES, as_dtype, name_of
+from ._dtypes import DTYPES, OF_ML_DTYPES, as_dtype, name_of
 from ._operators import add_operators
 
 newaxis = None
@@ -218,7 +218,7 @@ class ndarray(_kiln.Array):
 
     def tolist(self):
         host = _kiln.to_host(self)
-        if self._dtype_name in ("complex64", "complex128", "bfloat16"):
+        if self._dtype_name in ("complex64", "complex128", *OF_ML_DTYPES):
             return self.item() if self.ndim == 0 else [row.tolist() for row in host]
         return memoryview(host).tolist()
 

@@ -33,7 +33,11 @@ DTYPES = {name: dtype(name, kind, size) for name, kind, size in (
     ("bool", "b", 1), ("int8", "i", 1), ("int16", "i", 2), ("int32", "i", 4), ("int64", "i", 8),
     ("uint8", "u", 1), ("uint16", "u", 2), ("uint32", "u", 4), ("uint64", "u", 8),
     ("float16", "f", 2), ("bfloat16", "f", 2), ("float32", "f", 4), ("float64", "f", 8),
-    ("complex64", "c", 8), ("complex128", "c", 16))}
+    ("complex64", "c", 8), ("complex128", "c", 16),
+    ("float8_e4m3fn", "f", 1), ("float8_e5m2", "f", 1))}
+
+#: Those that NumPy has only with the package ml_dtypes, where they have these names.
+OF_ML_DTYPES = ("bfloat16", "float8_e4m3fn", "float8_e5m2")
 
 _PYTHON = {bool: "bool", int: "int64", float: "float64", complex: "complex128"}
 _SHORT = {"?": "bool", "float": "float64", "int": "int64", "uint": "uint64", "complex": "complex128"}

@@ -3,24 +3,25 @@ kind are made. describe() is called once for each type."""
 import sys
 
 from . import _kiln
+from ._dtypes import OF_ML_DTYPES
 
 NUMBER, ARRAY, EXCHANGE, BUFFER, CAPSULE, CUDA, HOST, ATTRIBUTES, NOT = range(1, 10)
 
 
 def _numpy_result(array):
     import numpy
-    if array._dtype_name == "bfloat16":
+    if array._dtype_name in OF_ML_DTYPES:
         import ml_dtypes
-        return numpy.asarray(_Renamed(array)).view(ml_dtypes.bfloat16)
+        return numpy.asarray(_Renamed(array)).view(getattr(ml_dtypes, array._dtype_name))
     return numpy.asarray(memoryview(array))
 
 
 class _Renamed:
-    """The two bytes of a bfloat16 as an integer, for which NumPy has a dtype."""
+    """The bytes of a bfloat16 or a float8 as an integer, for which NumPy has a dtype."""
 
     def __init__(self, array):
         self.array = array
-        self.__array_interface__ = dict(array.__array_interface__, typestr="<u2")
+        self.__array_interface__ = dict(array.__array_interface__, typestr="<u2" if array._dtype_name == "bfloat16" else "|u1")
 
 
 def _torch_refuse(tensor):

@@ -5,16 +5,18 @@ from collections import namedtuple
 
 from . import _functions, _kiln
 from ._array import asarray, broadcast_to, empty, reshape
-from ._dtypes import DTYPES, as_dtype, name_of
+from ._dtypes import DTYPES, OF_ML_DTYPES, as_dtype, name_of
 from ._kernels import eval
 
 # ---- dtypes ----------------------------------------------------------------------------------
 
 _KINDS = {"bool": "b", "signed integer": "i", "unsigned integer": "u", "integral": "iu",
           "real floating": "f", "complex floating": "c", "numeric": "iufc"}
-#: Bits of the significand without the first, least exponent of a normal number, exponent of the largest.
-_FLOATS = {"float16": (10, -14, 15), "bfloat16": (7, -126, 127), "float32": (23, -126, 127),
-           "float64": (52, -1022, 1023)}
+#: Bits of the significand without the first, least exponent of a normal number, the largest number.
+_FLOATS = {"float16": (10, -14, 65504.0), "bfloat16": (7, -126, (2.0 - 2.0**-7) * 2.0**127),
+           "float32": (23, -126, (2.0 - 2.0**-23) * 2.0**127),
+           "float64": (52, -1022, (2.0 - 2.0**-52) * 2.0**1023),
+           "float8_e4m3fn": (3, -6, 448.0), "float8_e5m2": (2, -14, 57344.0)}
 finfo_object = namedtuple("finfo_object", "bits eps max min smallest_normal dtype")
 iinfo_object = namedtuple("iinfo_object", "bits max min dtype")
 
@@ -39,8 +41,7 @@ def finfo(type, /):
     real = {"complex64": "float32", "complex128": "float64"}.get(dtype.name, dtype.name)
     if real not in _FLOATS:
         raise ValueError(f"{dtype!r} is no floating-point dtype")
-    digits, low, high = _FLOATS[real]
-    largest = (2.0 - 2.0**-digits) * 2.0**high
+    digits, low, largest = _FLOATS[real]
     return finfo_object(8 * DTYPES[real].itemsize, 2.0**-digits, largest, -largest, 2.0**low, DTYPES[real])
 
 
@@ -93,7 +94,7 @@ class __array_namespace_info__:
 
     def dtypes(self, *, device=None, kind=None):
         return {name: dtype for name, dtype in DTYPES.items()
-                if name not in ("float16", "bfloat16") and (kind is None or isdtype(dtype, kind))}
+                if name not in ("float16", *OF_ML_DTYPES) and (kind is None or isdtype(dtype, kind))}
 
 
 # ---- shapes ----------------------------------------------------------------------------------

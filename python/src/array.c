@@ -196,7 +196,7 @@ static PyGetSetDef facts[] = {
 
 /* ---- the buffer protocol ---- */
 
-/* The struct module's letters by dtype; bfloat16 has none. */
+/* The struct module's letters by dtype; bfloat16 and float8 have none. */
 static const char *const formats[KILN_DTYPE_COUNT] = {
     [KILN_BOOL] = "?",       [KILN_INT8] = "b",       [KILN_INT16] = "h",   [KILN_INT32] = "i",
     [KILN_INT64] = "q",      [KILN_UINT8] = "B",      [KILN_UINT16] = "H",  [KILN_UINT32] = "I",

@@ -44,7 +44,7 @@ static int borrow_buffer(PyObject *object, borrowed *out)
     DLTensor *t = &out->tensor.dl_tensor;
 
     if (PyObject_GetBuffer(object, b, PyBUF_STRIDES | PyBUF_FORMAT) != 0) {
-        /* Elements that the buffer protocol has no letter for, as bfloat16's. */
+        /* Elements that the buffer protocol has no letter for, as bfloat16's and float8's. */
         PyErr_Clear();
         return kilnpy_borrow_host(object, out);
     }

@@ -16,10 +16,20 @@ static kiln_dtype dtype_of(DLDataType type)
         uint8_t code;
     } kinds[] = {{'b', kDLBool}, {'i', kDLInt}, {'u', kDLUInt}, {'f', kDLFloat}, {'c', kDLComplex}};
 
-    if (type.code == kDLBfloat && type.bits == 16 && type.lanes == 1)
-        return KILN_BFLOAT16;
-    for (kiln_dtype d = 1; d < KILN_DTYPE_COUNT; d++)
-        for (size_t k = 0; d != KILN_BFLOAT16 && type.lanes == 1 && k < COUNT_OF(kinds); k++)
+    static const struct {
+        uint8_t code;
+        kiln_dtype dtype;
+    } own[] = {{kDLBfloat, KILN_BFLOAT16}, /* dtypes with a code of their own */
+               {kDLFloat8_e4m3fn, KILN_FLOAT8_E4M3FN},
+               {kDLFloat8_e5m2, KILN_FLOAT8_E5M2}};
+
+    if (type.lanes != 1)
+        return KILN_DTYPE_NONE;
+    for (size_t k = 0; k < COUNT_OF(own); k++)
+        if (own[k].code == type.code && 8 * kiln_dtype_size(own[k].dtype) == type.bits)
+            return own[k].dtype;
+    for (kiln_dtype d = 1; d <= KILN_COMPLEX128; d++)
+        for (size_t k = 0; d != KILN_BFLOAT16 && k < COUNT_OF(kinds); k++)
             if (kinds[k].kind == kiln_dtype_kind(d) && kinds[k].code == type.code &&
                 8 * kiln_dtype_size(d) == type.bits)
                 return d;

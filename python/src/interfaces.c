@@ -16,18 +16,26 @@ int kilnpy_type_of(const char *typestr, DLDataType *out)
         uint8_t code;
     } letters[] = {
         {'b', kDLBool}, {'i', kDLInt}, {'u', kDLUInt}, {'f', kDLFloat}, {'c', kDLComplex}};
+    static const struct {
+        const char *text;
+        DLDataType type;
+    } own[] = {{"V2", {kDLBfloat, 16, 1}}, /* as ml_dtypes has them */
+               {"V1", {kDLFloat8_e4m3fn, 8, 1}},
+               {"f1", {kDLFloat8_e5m2, 8, 1}}};
     const bool ordered = typestr[0] == '<' || typestr[0] == '|' || typestr[0] == '=';
     const long bytes = typestr[0] != '\0' && typestr[1] != '\0' ? strtol(typestr + 2, NULL, 10) : 0;
 
+    for (size_t k = 0; ordered && k < COUNT_OF(own); k++) {
+        if (strcmp(typestr + 1, own[k].text) == 0) {
+            *out = own[k].type;
+            return 0;
+        }
+    }
     for (size_t k = 0; ordered && bytes > 0 && bytes <= 16 && k < COUNT_OF(letters); k++) {
         if (letters[k].letter == typestr[1]) {
             *out = (DLDataType){letters[k].code, (uint8_t)(8 * bytes), 1};
             return 0;
         }
-    }
-    if (ordered && strcmp(typestr + 1, "V2") == 0) { /* as ml_dtypes has bfloat16 */
-        *out = (DLDataType){kDLBfloat, 16, 1};
-        return 0;
     }
     kilnpy_fail(KILN_ERR_DTYPE, "kiln has no dtype for elements of type \"%.20s\"%s", typestr,
                 typestr[0] == '>' ? ", which are big-endian" : "");

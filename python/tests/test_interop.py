@@ -21,6 +21,11 @@ try:
 except ImportError:
     jax = None
 
+try:
+    import ml_dtypes
+except ImportError:
+    ml_dtypes = None
+
 axpy = kiln.ElementwiseKernel("T x, T y, T a", "T z", "z = a * x + y")
 
 
@@ -62,12 +67,52 @@ class Interfaces(unittest.TestCase):
             k(b"abc", b"abc")
 
 
+@unittest.skipIf(ml_dtypes is None, "ml_dtypes is not installed")
+class MlDtypes(unittest.TestCase):
+    def test_round_trip(self):
+        for name in ("bfloat16", "float8_e4m3fn", "float8_e5m2"):
+            dtype = getattr(ml_dtypes, name)
+            x = np.array([[0.5, -1.5, 3.0], [448.0, 0.0, -2.0]], dtype)
+            a = kiln.asarray(x)
+            self.assertEqual((a.dtype, a.dtype, a.shape), (name, dtype, (2, 3)))
+            self.assertEqual(a.tolist(), x.astype(float).tolist())
+            z = axpy(x, x, x.dtype.type(2))
+            self.assertEqual(z.dtype, dtype)
+            np.testing.assert_array_equal(z.astype(float), (3 * x.astype(np.float32)).astype(dtype).astype(float))
+            self.assertEqual(kiln.finfo(a.dtype).max, float(ml_dtypes.finfo(dtype).max))
+            self.assertEqual(kiln.finfo(a.dtype).eps, float(ml_dtypes.finfo(dtype).eps))
+            self.assertEqual(kiln.finfo(a.dtype).smallest_normal, float(ml_dtypes.finfo(dtype).smallest_normal))
+
+
+class Float8(unittest.TestCase):
+    def test_conversions(self):
+        x = kiln.asarray([0.3, 448.0, 464.0, 465.0, -1e9, 61440.0])
+        self.assertEqual(str(x.astype("float8_e4m3fn").astype("float32").tolist()),
+                         "[0.3125, 448.0, 448.0, nan, nan, nan]")
+        self.assertEqual(x.astype(kiln.float8_e5m2).astype("float32").tolist(),
+                         [0.3125, 448.0, 448.0, 448.0, -float("inf"), float("inf")])
+        self.assertEqual((kiln.float8_e5m2.itemsize, kiln.finfo("float8_e4m3fn").bits), (1, 8))
+
+
+def in_dlpack(dtype):
+    """Whether this version of PyTorch exchanges tensors of the dtype."""
+    try:
+        torch.from_dlpack(torch.zeros(1).to(dtype))
+        return True
+    except (BufferError, RuntimeError):
+        return False
+
+
+NARROW = () if torch is None else tuple(
+    filter(in_dlpack, (torch.float8_e4m3fn, torch.float8_e5m2)))
+
+
 @unittest.skipIf(torch is None, "PyTorch is not installed")
 class Torch(unittest.TestCase):
     def test_round_trip(self):
         for dtype in (torch.bool, torch.uint8, torch.int8, torch.int16, torch.int32, torch.int64,
                       torch.float16, torch.bfloat16, torch.float32, torch.float64, torch.complex64,
-                      torch.complex128):
+                      torch.complex128, *NARROW):
             x = torch.arange(6).to(dtype).reshape(2, 3).T
             a = kiln.from_dlpack(x)
             y = torch.from_dlpack(a)
