@@ -548,6 +548,57 @@ static void test_float8__wide_graphs_round_each_operation(void **state)
     }
 }
 
+/* Digits are those of the value as a float32; ml_dtypes prints the same numbers. */
+static void test_float8__prints_its_values(void **state)
+{
+    static const double x[] = {0.1, -48, 0.0, 416}; /* 4e2 would read back as it in e5m2 */
+    static const char *const want[] = {
+        "[ 1.015625e-01 -4.800000e+01  0.000000e+00  4.160000e+02]",
+        "[ 9.375e-02 -4.800e+01  0.000e+00  3.840e+02]"}; /* NumPy's of float32 */
+    test_env *t = *state;
+    kiln_array *wide = array_of(t, KILN_FLOAT64, COUNT(x), x);
+    for (size_t f = 0; f < COUNT(formats); f++) {
+        kiln_array *y = NULL;
+        char *text = NULL;
+        OK(t, kiln_array_cast(wide, formats[f].dtype, &y, &t->err));
+        OK(t, kiln_array_to_string(y, &text, &t->err));
+        assert_string_equal(text, want[f]);
+        kiln_free(text);
+        kiln_array_release(y);
+    }
+    kiln_array_release(wide);
+}
+
+/* A number that is given for a float8, or that fills one, must not become infinite or NaN. */
+static void test_float8__plain_numbers_must_fit(void **state)
+{
+    static const double most[] = {448, 57344}, beyond[] = {465, 61440};
+    test_env *t = *state;
+    kiln_elementwise *kernel = NULL;
+    OK(t, kiln_elementwise_create(t->ctx, "T x, T a", "T z", "z = x + a", NULL, &kernel, &t->err));
+    for (size_t f = 0; f < COUNT(formats); f++) {
+        kiln_array *x = NULL, *z = NULL;
+        double got[2];
+        OK(t, kiln_array_zeros(t->ctx, formats[f].dtype, 1, (int64_t[]){2}, &x, &t->err));
+        OK(t, kiln_call(kernel, &t->err, x, most[f], &z));
+        graph_fetch(t, z, got, 2);
+        assert_true(got[0] == most[f] && got[1] == most[f]);
+        kiln_array_release(z);
+        z = NULL;
+        FAILS(t, KILN_ERR_RANGE, kiln_call(kernel, &t->err, x, beyond[f], &z), "is too large for",
+              kiln_dtype_name(formats[f].dtype));
+        FAILS(t, KILN_ERR_RANGE,
+              kiln_array_full(t->ctx, formats[f].dtype, 1, (int64_t[]){2}, beyond[f], &z, &t->err),
+              "does not fit", kiln_dtype_name(formats[f].dtype));
+        OK(t, kiln_array_full(t->ctx, formats[f].dtype, 1, (int64_t[]){2}, 0.1, &z, &t->err));
+        graph_fetch(t, z, got, 2);
+        assert_true(got[1] == nearest(&formats[f], 0.1));
+        kiln_array_release(x);
+        kiln_array_release(z);
+    }
+    kiln_elementwise_destroy(kernel);
+}
+
 static void test_float8__what_is_refused_is_named(void **state)
 {
     test_env *t = *state;
@@ -598,6 +649,8 @@ int main(int argc, char **argv)
         TEST(test_float8__sums_are_added_in_float32),
         TEST(test_float8__scatters_and_bins),
         TEST(test_float8__wide_graphs_round_each_operation),
+        TEST(test_float8__prints_its_values),
+        TEST(test_float8__plain_numbers_must_fit),
         TEST(test_float8__what_is_refused_is_named),
     };
     return test_env_main(argc, argv, "test_float8", tests, COUNT(tests));

@@ -85,7 +85,8 @@ void kiln__number_integer(kiln_dtype dtype, const void *element, char text[KILN_
 /* A floating-point element as a double, or one part of a complex element. */
 double kiln__element_float(kiln_dtype dtype, const void *element, bool imaginary);
 
-/* The real dtype that a part of a complex number has; any other dtype is itself. */
+/* The dtype as whose values elements are printed: that of a complex number's parts, float32 of float8, any
+ * other dtype itself. */
 kiln_dtype kiln__part_dtype(kiln_dtype dtype);
 
 #endif

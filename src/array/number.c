@@ -43,7 +43,7 @@ double kiln__element_float(kiln_dtype dtype, const void *element, bool imaginary
 
 kiln_dtype kiln__part_dtype(kiln_dtype dtype)
 {
-    if (dtype == KILN_COMPLEX64)
+    if (dtype == KILN_COMPLEX64 || kiln__is_float8(dtype))
         return KILN_FLOAT32;
     return dtype == KILN_COMPLEX128 ? KILN_FLOAT64 : dtype;
 }
@@ -63,7 +63,7 @@ static bool digits_read_back(kiln_dtype dtype, double magnitude, const digit_run
     char text[48];
 
     snprintf(text, sizeof text, "%se%d", d->text, d->exponent + 1 - d->count);
-    if (dtype == KILN_FLOAT32 || kiln__is_float8(dtype))
+    if (dtype == KILN_FLOAT32)
         return (double)strtof(text, NULL) == magnitude;
     return kiln__float_round(dtype, strtod(text, NULL)) == magnitude;
 }
