@@ -93,6 +93,9 @@
     A(kiln_array_broadcast, (XX, &t.array, &err)) A(kiln_graph_compile, (o.graph, &err))           \
     B(kiln_node_reduce, (KILN_REDUCE_SUM, o.node, NULL, false, KILN_DTYPE_NONE, "f", 1))           \
     A(kiln_array_as_strided, (o.x, 1, shape, (const int64_t[]){0}, 0, &t.array, &err))             \
+    A(kiln_array_convolve, (o.x, o.x, KILN_SLIDE_FULL, &t.array, &err))                            \
+    A(kiln_array_correlate, (o.x, o.x, KILN_SLIDE_FULL, &t.array, &err))                           \
+    A(kiln_array_histogramdd, ((const kiln_array *const[]){o.x}, XX, &t.array, &err))              \
     A(kiln_array_quantile, (o.x, NULL, 0, KILN_QUANTILE_LINEAR, NULL, &t.array, &err))             \
     A(kiln_array_rearrange, (KILN_REARRANGE_HSTACK, XY - 1, NULL, 0, &t.array, &err))              \
     B(kiln_node_rearrange, (KILN_REARRANGE_HSTACK, &o.node, 1, NULL, 0, "f", 1))                   \

@@ -121,7 +121,8 @@ static void test_unique__every_dtype(void **state)
     test_env *t = *state;
 
     for (size_t d = 0; d < sizeof dtypes / sizeof dtypes[0]; d++)
-        check(t, dtypes[d], 1, (int64_t[]){700}, 40);
+        check(t, dtypes[d], 1, (int64_t[]){700}, /* whole numbers that floats of 8 bits hold */
+              kiln_dtype_kind(dtypes[d]) == 'f' && kiln_dtype_size(dtypes[d]) == 1 ? 8 : 40);
 }
 
 static void test_unique__every_size(void **state)

@@ -1,7 +1,9 @@
 /*
- * test_written.c - functions of expressions that are expressions themselves, against plain loops.
+ * test_written.c - functions of expressions that are expressions themselves, sliding sums, histograms of points and
+ * tiles of large arrays, against plain loops.
  */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -240,6 +242,179 @@ static void test_written__places_in_sorted_vectors(void **state)
     unload(&in);
 }
 
+/* NumPy's rule: the bin of a value between edges, the last of which belongs to the last bin; -1: in none. */
+static int bin_of(double v, const double *edges, int count)
+{
+    for (int k = 0; k + 1 < count; k++)
+        if (v >= edges[k] && (v < edges[k + 1] || (k + 2 == count && v == edges[k + 1])))
+            return k;
+    return -1;
+}
+
+static void test_written__histograms(void **state)
+{
+    test_env *t = *state;
+    inputs in = {.sizes = {ROOM, ROOM}};
+    const double edges[] = {0, 1, 2.5, 4};
+    double even[5] = {0}, between[3] = {0}, box[9] = {0}, both[4] = {0};
+
+    for (int k = 0; k < ROOM; k++) {
+        in.x[k] = (double)test_random_below(t, 11) / 2;
+        in.y[k] = (double)test_random_below(t, 11) / 2 - 0.5;
+    }
+    in.x[0] = 0, in.x[1] = 5, in.y[0] = -0.5, in.y[1] = 4.5;
+    for (int k = 0; k < ROOM; k++) {
+        const int a = bin_of(in.x[k], edges, 4), b = bin_of(in.y[k], edges, 4);
+        even[bin_of(in.x[k], (const double[]){0, 1, 2, 3, 4, 5}, 6)]++;
+        both[bin_of(in.x[k], (const double[]){0, 2.5, 5}, 3) * 2 +
+             bin_of(in.y[k], (const double[]){-0.5, 2, 4.5}, 3)]++;
+        if (a >= 0)
+            between[a]++;
+        if (a >= 0 && b >= 0)
+            box[3 * a + b]++;
+    }
+    load(t, &in, KILN_FLOAT32);
+    expect(t, &in, "h, e = histogram(x, 5); h", even, 5);
+    expect(t, &in, "h, e = histogram(x, 5); e", (const double[]){0, 1, 2, 3, 4, 5}, 6);
+    expect(t, &in, "h, a, b = histogram2d(x, y, 2); h", both, 4);
+    expect(t, &in, "h, e = histogram(x * 0 + 3, 2); e", (const double[]){2.5, 3, 3.5}, 3);
+    kiln_array *e = NULL, *h = NULL;
+    const int64_t four[] = {4};
+    OK(t, kiln_array_from_host(t->ctx, KILN_FLOAT64, 1, four, edges, NULL, &e, &t->err));
+    const kiln_array *const samples[] = {in.arrays[0], in.arrays[1]}, *const bins[] = {e, e};
+    for (size_t axes = 1; axes <= 2; axes++) {
+        double got[9];
+        const double *want = axes == 1 ? between : box;
+        OK(t, kiln_array_histogramdd(samples, bins, axes, &h, &t->err));
+        assert_int_equal(kiln_array_rank(h), axes);
+        assert_int_equal(kiln_array_dtype(h), KILN_FLOAT64);
+        const size_t count = (size_t)kiln_array_size(h);
+        assert_int_equal(count, axes == 1 ? 3 : 9);
+        OK(t, kiln_array_to_host(h, got, count * sizeof *got, NULL, &t->err));
+        for (size_t k = 0; k < count; k++)
+            assert_true(got[k] == want[k]);
+        kiln_array_release(h);
+        h = NULL;
+    }
+    FAILS(t, KILN_ERR_ARGUMENT_COUNT, kiln_array_histogramdd(samples, bins, 0, &h, &t->err),
+          "0 axes");
+    FAILS(t, KILN_ERR_SHAPE,
+          kiln_array_histogramdd((const kiln_array *[]){in.arrays[0], e}, bins, 2, &h, &t->err),
+          "different shapes");
+    const kiln_array *const falling[] = {in.arrays[0]};
+    FAILS(t, KILN_ERR_ARGUMENT, kiln_array_histogramdd(samples, falling, 1, &h, &t->err),
+          "do not increase");
+    kiln_array_release(e);
+    unload(&in);
+}
+
+/* ---- sliding sums -------------------------------------------------------------------------------------- */
+
+/* NumPy's full convolution; a correlation is one with the second vector turned around. */
+static int64_t slide(const inputs *in, bool correlate, int mode, double *out)
+{
+    const int64_t n = in->sizes[0], m = in->sizes[1], shorter = n < m ? n : m,
+                  longer = n < m ? m : n;
+    const int64_t count = mode == 0 ? n + m - 1 : mode == 1 ? longer : longer - shorter + 1;
+    int64_t first = mode == 0 ? 0 : shorter - 1 - (mode == 1 ? shorter / 2 : 0);
+
+    if (correlate && n < m) /* NumPy exchanges them and turns the result around */
+        first = n + m - 1 - first - count;
+    for (int64_t k = 0; k < count; k++) {
+        out[k] = 0;
+        for (int64_t j = 0; j < m; j++) {
+            const int64_t at = k + first - j;
+            if (at >= 0 && at < n)
+                out[k] += in->x[at] * in->y[correlate ? m - 1 - j : j];
+        }
+    }
+    return count;
+}
+
+static void test_written__sliding_sums(void **state)
+{
+    test_env *t = *state;
+    static const char *const modes[] = {"full", "same", "valid"};
+    static const int64_t sizes[][2] = {{50, 7}, {7, 50}, {20, 20}, {1, 1},
+                                       {9, 2},  {2, 9},  {100, 40}};
+    static const kiln_dtype dtypes[] = {KILN_INT16, KILN_FLOAT16, KILN_FLOAT32, KILN_FLOAT64};
+
+    for (size_t c = 0; c < COUNT(sizes) * COUNT(dtypes); c++) {
+        inputs in = {.sizes = {sizes[c % COUNT(sizes)][0], sizes[c % COUNT(sizes)][1]}};
+        for (int k = 0; k < 100; k++) { /* sums of whole numbers are exact, in 16 bits too */
+            in.x[k] = (double)test_random_below(t, 9) - 4;
+            in.y[k] = (double)test_random_below(t, 9) - 4;
+        }
+        load(t, &in, dtypes[c / COUNT(sizes)]);
+        for (int mode = 0; mode < 3; mode++)
+            for (int correlate = 0; correlate < 2; correlate++) {
+                char text[80];
+                double want[ROOM];
+                const int64_t count = slide(&in, correlate != 0, mode, want);
+                snprintf(text, sizeof text, "%s(x, y, %s%s%s)",
+                         correlate ? "correlate" : "convolve", mode == 1 ? "mode=" : "'",
+                         modes[mode], mode == 1 ? "" : "'");
+                expect(t, &in, text, want, count);
+            }
+        unload(&in);
+    }
+}
+
+static void test_written__sliding_sums_of_arrays(void **state)
+{
+    test_env *t = *state;
+    static const double complex_a[] = {1, 2, 0, -1, 3, 1}, complex_v[] = {2, 1, 1, -3};
+    static const bool bits_a[] = {true, false, false, true, true}, bits_v[] = {true, true};
+    const int64_t three[] = {3}, two[] = {2}, five[] = {5}, none[] = {0};
+    kiln_array *a = NULL, *v = NULL, *z = NULL, *turned = NULL, *empty = NULL;
+    double got[8];
+    bool bits[6];
+
+    OK(t, kiln_array_from_host(t->ctx, KILN_COMPLEX128, 1, three, complex_a, NULL, &a, &t->err));
+    OK(t, kiln_array_from_host(t->ctx, KILN_COMPLEX128, 1, two, complex_v, NULL, &v, &t->err));
+    OK(t, kiln_array_flip(a, 0, &turned, &t->err)); /* 3+1j, -1j, 1+2j */
+    OK(t, kiln_array_correlate(a, v, KILN_SLIDE_VALID, &z, &t->err));
+    OK(t, kiln_array_to_host(z, got, 4 * sizeof *got, NULL, &t->err));
+    /* numpy.correlate([1+2j, -1j, 3+1j], [2+1j, 1-3j]): a0 conj(v0) + a1 conj(v1), ... */
+    const double want[] = {4 + 3, 3 - 1, -1 + 0, -2 + 10};
+    for (int k = 0; k < 4; k++)
+        assert_true(got[k] == want[k]);
+    kiln_array_release(z);
+    z = NULL;
+    OK(t, kiln_array_convolve(v, turned, KILN_SLIDE_VALID, &z, &t->err));
+    OK(t, kiln_array_to_host(z, got, 4 * sizeof *got, NULL, &t->err));
+    /* The longer one is [3+1j, -1j, 1+2j]. */
+    for (int k = 0; k < 2; k++) { /* turned[k + 1] * v[0] + turned[k] * v[1] */
+        static const double t_re[] = {3, 0, 1}, t_im[] = {1, -1, 2};
+        assert_true(got[2 * k] == t_re[k + 1] * 2 - t_im[k + 1] * 1 + t_re[k] * 1 - t_im[k] * -3);
+        assert_true(got[2 * k + 1] ==
+                    t_re[k + 1] * 1 + t_im[k + 1] * 2 + t_re[k] * -3 + t_im[k] * 1);
+    }
+    kiln_array_release(z);
+    kiln_array_release(a);
+    kiln_array_release(v);
+    a = v = z = NULL;
+    OK(t, kiln_array_from_host(t->ctx, KILN_BOOL, 1, five, bits_a, NULL, &a, &t->err));
+    OK(t, kiln_array_from_host(t->ctx, KILN_BOOL, 1, two, bits_v, NULL, &v, &t->err));
+    OK(t, kiln_array_convolve(a, v, KILN_SLIDE_FULL, &z, &t->err));
+    assert_int_equal(kiln_array_dtype(z), KILN_BOOL);
+    OK(t, kiln_array_to_host(z, bits, sizeof bits, NULL, &t->err));
+    for (int k = 0; k < 6; k++)
+        assert_int_equal(bits[k], (k < 5 && bits_a[k]) || (k > 0 && bits_a[k - 1]));
+    kiln_array_release(z);
+    z = NULL;
+    OK(t, kiln_array_empty(t->ctx, KILN_BOOL, 1, none, &empty, &t->err));
+    FAILS(t, KILN_ERR_SHAPE, kiln_array_convolve(a, empty, KILN_SLIDE_FULL, &z, &t->err),
+          "no elements");
+    FAILS(t, KILN_ERR_ARGUMENT, kiln_array_correlate(a, v, (kiln_slide_mode)3, &z, &t->err),
+          "mode 3");
+    assert_null(z);
+    kiln_array_release(empty);
+    kiln_array_release(turned);
+    kiln_array_release(a);
+    kiln_array_release(v);
+}
+
 /* ---- arrays -------------------------------------------------------------------------------------------- */
 
 static void test_written__of_rows(void **state)
@@ -282,6 +457,40 @@ static void test_written__grids(void **state)
     expect(t, &in, "a, b = meshgrid(x, y); b", down, 6);
     expect(t, &in, "identity(2)", unit, 4);
     unload(&in);
+}
+
+/* Arrays of several MiB are read once and stored where they are repeated. */
+static void test_written__tiles_of_large_arrays(void **state)
+{
+    enum { ROWS = 1031, COLUMNS = 1024 };
+    static const char *const names[] = {"x"};
+    test_env *t = *state;
+    const int64_t shape[] = {ROWS, COLUMNS};
+    float *const x = malloc(sizeof *x * ROWS * COLUMNS), *const z =
+                                                             malloc(6 * sizeof *z * ROWS * COLUMNS);
+    kiln_array *array = NULL, *tiled = NULL;
+    kiln_graph *g = NULL;
+    char *said = NULL;
+
+    for (int k = 0; k < ROWS * COLUMNS; k++)
+        x[k] = (float)k;
+    OK(t, kiln_array_from_host(t->ctx, KILN_FLOAT32, 2, shape, x, NULL, &array, &t->err));
+    OK(t, kiln_graph_parse(t->ctx, "tile(x + 1, (3, 2))", names, 1, NULL, &g, NULL, &t->err));
+    const kiln_arg args[] = {kiln_arg_array(array), kiln_arg_out(&tiled)};
+    OK(t, kiln_graph_run(g, args, 2, NULL, &t->err));
+    OK(t, kiln_graph_explain(g, args, 2, &said, &t->err));
+    assert_non_null(strstr(said, "6 results of one shape"));
+    OK(t, kiln_array_to_host(tiled, z, 6 * sizeof *z * ROWS * COLUMNS, NULL, &t->err));
+    for (int r = 0; r < 3 * ROWS; r++)
+        for (int c = 0; c < 2 * COLUMNS; c++)
+            if (z[r * 2 * COLUMNS + c] != x[r % ROWS * COLUMNS + c % COLUMNS] + 1)
+                fail_msg("element (%d, %d) is %g", r, c, (double)z[r * 2 * COLUMNS + c]);
+    kiln_free(said);
+    kiln_graph_destroy(g);
+    kiln_array_release(tiled);
+    kiln_array_release(array);
+    free(x);
+    free(z);
 }
 
 /* ---- random numbers ------------------------------------------------------------------------------------ */
@@ -386,7 +595,7 @@ static void test_written__mistakes_of_calls(void **state)
     OK(t, kiln_array_zeros(t->ctx, KILN_FLOAT32, 1, shape, &x, &t->err));
     OK(t, kiln_graph_parse(t->ctx, "x * 2 + cross(x, x)", names, 1, NULL, &g, NULL, &t->err));
     const kiln_arg args[] = {kiln_arg_array(x), kiln_arg_out(&z)};
-    FAILS(t, KILN_ERR_SHAPE, kiln_graph_run(g, args, 2, NULL, &t->err), "expression:9");
+    FAILS(t, KILN_ERR_SHAPE, kiln_graph_run(g, args, 2, NULL, &t->err), "column 9");
     assert_null(z);
     kiln_graph_destroy(g);
     kiln_array_release(x);
@@ -399,8 +608,12 @@ int main(int argc, char **argv)
         TEST(test_written__sets_in_expressions),
         TEST(test_written__equal_operations_are_one),
         TEST(test_written__places_in_sorted_vectors),
+        TEST(test_written__histograms),
+        TEST(test_written__sliding_sums),
+        TEST(test_written__sliding_sums_of_arrays),
         TEST(test_written__of_rows),
         TEST(test_written__grids),
+        TEST(test_written__tiles_of_large_arrays),
         TEST(test_written__choices),
         TEST(test_written__multivariate_normal),
         TEST(test_written__mistakes),

@@ -64,6 +64,13 @@ typedef enum kiln_pad_mode {
     KILN_PAD_EMPTY = 5      /**< Whatever the memory holds. */
 } kiln_pad_mode;
 
+/** Which sums of a sliding window are in the result; NumPy's words. Values are pinned. */
+typedef enum kiln_slide_mode {
+    KILN_SLIDE_FULL = 0, /**< All in which the vectors meet: n + m - 1. */
+    KILN_SLIDE_SAME = 1, /**< The middle ones, as many as the longer vector has elements. */
+    KILN_SLIDE_VALID = 2 /**< Those in which the shorter vector lies inside the longer one. */
+} kiln_slide_mode;
+
 KILN_EXTERN_C_BEGIN
 
 /** "concatenate"; "unknown" for a value that is no rearrangement. */
@@ -121,6 +128,20 @@ KILN_API KILN_NODISCARD kiln_status kiln_array_sliding_window(const kiln_array *
                                                               const kiln_axes *axes,
                                                               const int64_t *window,
                                                               kiln_array **out, kiln_error *err);
+
+/**
+ * NumPy's convolve and correlate of two vectors, a new array of their common dtype. Of complex vectors correlate
+ * conjugates `v`. Nothing of the longer vector is copied; each element of the result costs as many multiplications
+ * as the shorter one has elements, so that a Fourier transform is faster where both are long.
+ *
+ * @return ERR_SHAPE for operands that are no vectors or have no elements; ERR_ARGUMENT for an unknown mode.
+ */
+KILN_API KILN_NODISCARD kiln_status kiln_array_convolve(const kiln_array *a, const kiln_array *v,
+                                                        kiln_slide_mode mode, kiln_array **out,
+                                                        kiln_error *err);
+KILN_API KILN_NODISCARD kiln_status kiln_array_correlate(const kiln_array *a, const kiln_array *v,
+                                                         kiln_slide_mode mode, kiln_array **out,
+                                                         kiln_error *err);
 
 /**
  * NumPy's split and array_split: views of parts along an axis.

@@ -216,6 +216,20 @@ KILN_API KILN_NODISCARD kiln_status kiln_array_histogram(const kiln_array *array
                                                          const kiln_array *edges, kiln_array **out,
                                                          kiln_error *err);
 
+/**
+ * NumPy's histogramdd, and with two axes histogram2d: how many points fall into each box. `samples[k]` are the
+ * points' coordinates along axis k, all of one shape, and `edges[k]` the edges of bins along it. The result is float64,
+ * as in NumPy, and has one bin less along each axis than there are edges.
+ *
+ * @param count  How many axes: 1 to 8.
+ * @return As kiln_array_histogram(); ERR_SHAPE for coordinates of different shapes, ERR_ARGUMENT_COUNT for another
+ *         number of axes.
+ */
+KILN_API KILN_NODISCARD kiln_status kiln_array_histogramdd(const kiln_array *const *samples,
+                                                           const kiln_array *const *edges,
+                                                           size_t count, kiln_array **out,
+                                                           kiln_error *err);
+
 /** `bins` + 1 evenly spaced float64 edges from range[0] to range[1]; NULL: from the least element to the
  *  largest one, for which the call waits. ERR_ARGUMENT for no bin, ERR_RANGE for ends that are not finite or
  *  in order. */

@@ -24,6 +24,10 @@ enum { ACCESS_BYTES = 16, UNROLL_MAX = 8 };
  * fewer where elements are loaded beside them (bench/results/random-h200.txt). */
 enum { RANDOM_UNROLL = 4, RANDOM_UNROLL_LOADING = 2 };
 
+/* As many more have threads that load what indices name: they wait for the index, then for the element
+ * (bench/results/indexing-h200.txt). */
+enum { GATHER_UNROLL = 4 };
+
 /* Threads a block of each CUDA layout. */
 enum { BLOCK_THREADS = 256 };
 
@@ -77,20 +81,25 @@ static int choose_vec(const kiln__walk *w, const kiln__variant *v, const kiln__o
 }
 
 /* Accesses a thread has in flight, so that they come to ACCESS_BYTES of the widest operand. */
-static int choose_unroll(const kiln__walk *w, const kiln__variant *v, bool random)
+static int choose_unroll(const kiln__walk *w, const kiln__definition *def, const kiln__variant *v)
 {
+    const bool random = def->shares && v->layout == KILN__LAYOUT_LINEAR;
     int widest = 0;
-    bool loads = false;
+    bool loads = false, gathers = false;
     for (int k = 0; k < w->count; k++) {
         const uint8_t access = k == w->index ? KILN__ACCESS_ONE : v->access[w->param[k]];
         if ((access == KILN__ACCESS_VECTOR || access == KILN__ACCESS_STRIDED) &&
             w->itemsize[k] > widest)
             widest = w->itemsize[k];
         loads = loads || (access == KILN__ACCESS_VECTOR && !w->written[k]);
+        gathers = gathers || (k != w->index && def->params[w->param[k]].by_address && !w->written[k]);
     }
     const int bytes = widest * v->vec;
     const int fit = bytes == 0 ? 1 : kiln__tuned("KILN_TUNE_ACCESS", ACCESS_BYTES) / bytes;
-    const int more = !random ? 1 : loads ? RANDOM_UNROLL_LOADING : RANDOM_UNROLL;
+    const int more = gathers  ? kiln__tuned("KILN_TUNE_GATHER", GATHER_UNROLL)
+                     : !random ? 1
+                     : loads   ? RANDOM_UNROLL_LOADING
+                               : RANDOM_UNROLL;
     const int unroll = (fit < 1 ? 1 : fit) * more;
     return unroll > UNROLL_MAX ? UNROLL_MAX : unroll;
 }
@@ -231,8 +240,7 @@ static void plan_loop(const kiln__plan_request *q, kiln__plan *plan)
     if (v->backend != KILN_BACKEND_CPU && !(def->own[0] != '\0' && def->cuda_only) && !def->large) {
         if (v->layout != KILN__LAYOUT_TRANSPOSE) {
             v->vec = (uint8_t)choose_vec(&w, v, q->operands);
-            v->unroll = (uint8_t)choose_unroll(
-                &w, v, def->shares && v->layout == KILN__LAYOUT_LINEAR);
+            v->unroll = (uint8_t)choose_unroll(&w, def, v);
         }
     }
     kiln__window_choose(&w, def, q->operands, plan);

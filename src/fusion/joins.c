@@ -536,6 +536,47 @@ static uint32_t spread(kiln__build *b, uint32_t node, uint32_t low, const int64_
                               node);
 }
 
+/* An array larger than what caches keep is read once, and stored where it is repeated, as parts of a join; a part's
+ * rows must be long runs of memory. */
+enum { PARTS_OF_TILE = 8, BYTES_OF_TILE = 1 << 22, BYTES_OF_RUN = 512 };
+
+static bool tiles_in_parts(const kiln__low *o, const int64_t *times)
+{
+    const int64_t item = (int64_t)kiln_dtype_size(o->dtype);
+    int64_t parts = 1, run = item;
+    bool inside = true; /* a repeated axis ends the run */
+
+    for (int a = o->rank; a-- > 0;) {
+        if (times[a] < 1 || times[a] > PARTS_OF_TILE || parts * times[a] > PARTS_OF_TILE)
+            return false;
+        parts *= times[a];
+        run *= inside ? o->shape[a] : 1;
+        inside = inside && times[a] == 1;
+    }
+    return parts > 1 && run >= BYTES_OF_RUN && o->size >= BYTES_OF_TILE / item;
+}
+
+static uint32_t tile_in_parts(kiln__build *b, uint32_t node, uint32_t low, const int64_t *times)
+{
+    const kiln__low o = b->lows[low];
+    int64_t shape[KILN_RANK_MAX], parts = 1;
+    pieces p = {0};
+
+    for (int a = 0; a < o.rank; a++) {
+        if (kiln__mul_overflow(o.shape[a], times[a], &shape[a]))
+            kiln__build_fail(b, node, KILN_ERR_OVERFLOW, "the result has too many elements");
+        parts *= times[a];
+    }
+    for (int64_t k = 0; k < parts; k++) {
+        piece *made = add_piece(b, node, &p);
+        int64_t rest = k;
+        for (int a = o.rank; a-- > 0; rest /= times[a])
+            made->start[a] = rest % times[a] * o.shape[a];
+        made->low = low;
+    }
+    return join(b, node, o.dtype, o.rank, shape, &p);
+}
+
 /* Numbers: repetitions along the last axes. */
 static uint32_t tile(kiln__build *b, uint32_t node, const kiln__node *n)
 {
@@ -550,6 +591,8 @@ static uint32_t tile(kiln__build *b, uint32_t node, const kiln__node *n)
     const int rank = b->lows[low].rank;
     for (int a = 0; a < rank; a++)
         times[a] = a < rank - count ? 1 : data[a - (rank - count)];
+    if (tiles_in_parts(&b->lows[low], times))
+        return tile_in_parts(b, node, low, times);
     return spread(b, node, low, times, false);
 }
 

@@ -125,6 +125,46 @@ static kiln_status run_scatter(const operation *op, const kiln_array *const *ope
     return kiln__scatter_into(operands, data, stream, *outs, err);
 }
 
+/* ---- histograms ------------------------------------------------------------------------------------ */
+
+static kiln_status infer_histogram(const operation *op, const kiln_array *const *operands,
+                                   size_t count, const int64_t *data, kiln__linalg_value *results,
+                                   kiln_error *err)
+{
+    (void)op, (void)data;
+    results->dtype = KILN_INT64;
+    results->rank = (int)count / 2;
+    return kiln__histogramdd_infer(operands, count / 2, results->shape, err);
+}
+
+static kiln_status run_histogram(const operation *op, const kiln_array *const *operands,
+                                 size_t count, const int64_t *data, kiln_stream *stream,
+                                 kiln_array **outs, kiln_error *err)
+{
+    (void)op, (void)data;
+    return kiln__histogramdd_run(operands, count / 2, stream, outs, err);
+}
+
+/* ---- sliding sums ---------------------------------------------------------------------------------- */
+
+static kiln_status infer_slide(const operation *op, const kiln_array *const *operands, size_t count,
+                               const int64_t *data, kiln__linalg_value *results, kiln_error *err)
+{
+    (void)count;
+    results->rank = 1;
+    return kiln__slide_infer(op->function != 0, operands[0], operands[1], data[0], &results->dtype,
+                             results->shape, err);
+}
+
+static kiln_status run_slide(const operation *op, const kiln_array *const *operands, size_t count,
+                             const int64_t *data, kiln_stream *stream, kiln_array **outs,
+                             kiln_error *err)
+{
+    (void)count;
+    return kiln__slide_into(op->function != 0, operands[0], operands[1], data[0], stream, outs[0],
+                            err);
+}
+
 /* ---- sorting --------------------------------------------------------------------------------------- */
 
 static kiln_status infer_sorting(const operation *op, const kiln_array *const *operands,
@@ -224,10 +264,30 @@ static const kiln__opaque *finish(kiln_epilogue epilogue, bool bias);
      run_scatter,                                                                                  \
      0,                                                                                            \
      KILN_EPILOGUE_NONE},
+#define SLIDE(function, correlates)                                                                \
+    {{.name = function,                                                                            \
+      .operand_count = 2,                                                                          \
+      .result_count = 1,                                                                           \
+      .data = KILN__OPAQUE_NUMBER,                                                                 \
+      .why = "sums over a window, by a kernel of kiln's own",                                      \
+      .infer = infer},                                                                             \
+     infer_slide,                                                                                  \
+     run_slide,                                                                                    \
+     correlates,                                                                                   \
+     KILN_EPILOGUE_NONE},
 static const operation operations[] = {
-    SCATTER("scatter") KILN__SORTING_FUNCTIONS(SORTING) CHOOSE("compress", 2, MASKED)
-        CHOOSE("flatnonzero", 1, FLAT) CHOOSE("nonzero", 1, ONE_AXIS) CHOOSE("argwhere", 1, ROWS)
-            MATMUL(2, "", finish, KILN_EPILOGUE_NONE),
+    {{.name = "_histogram",
+      .result_count = 1,
+      .data = KILN__OPAQUE_LIST,
+      .why = "elements counted by bins, by kernels of kiln's own",
+      .infer = infer},
+     infer_histogram,
+     run_histogram,
+     0,
+     KILN_EPILOGUE_NONE},
+    SLIDE("_convolve", 0) SLIDE("_correlate", 1) SCATTER("scatter") KILN__SORTING_FUNCTIONS(SORTING)
+        CHOOSE("compress", 2, MASKED) CHOOSE("flatnonzero", 1, FLAT) CHOOSE("nonzero", 1, ONE_AXIS)
+            CHOOSE("argwhere", 1, ROWS) MATMUL(2, "", finish, KILN_EPILOGUE_NONE),
     KILN__TENSOR_FUNCTIONS(TENSOR) KILN__LINALG_FUNCTIONS(LINALG)};
 
 /* What a matmul becomes with what follows it: by epilogue, and whether there is a bias. */

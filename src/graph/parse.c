@@ -59,6 +59,17 @@ static kiln_status parse_list(kiln__parser *p, const char *close, bool tuple, ki
 /* ---- calls and subscripts ---------------------------------------------------------------------- */
 
 /* `axis=...`, the token after the '='. */
+/* A word, with quotes or without, as a text. */
+static kiln_status parse_word(kiln__parser *p, kiln__parsed *out)
+{
+    const bool quoted = p->token.kind == KILN__TOKEN_TEXT;
+
+    out->kind = KILN__PARSED_TEXT;
+    out->at = p->token.at - !quoted; /* a text's place and width count its quotes */
+    out->width = p->token.width + (quoted ? 0 : 2);
+    return kiln__next_token(p);
+}
+
 static kiln_status parse_keyword(kiln__parser *p, kiln__parsed_call *c, size_t at, size_t bytes)
 {
     const char *name = p->text + at;
@@ -67,15 +78,18 @@ static kiln_status parse_keyword(kiln__parser *p, kiln__parsed_call *c, size_t a
                          : kiln__same_word(name, bytes, "keepdims") ? &c->keepdims
                                                                     : NULL;
     const bool quoted = p->token.kind == KILN__TOKEN_TEXT;
-    if (kiln__same_word(name, bytes, "mode") && (quoted || p->token.kind == KILN__TOKEN_NAME)) {
-        c->mode = p->token.at + quoted;
-        c->mode_bytes = p->token.width - 2 * quoted;
-        return kiln__next_token(p);
-    }
+    const bool word = quoted || p->token.kind == KILN__TOKEN_NAME;
+    const bool mode = kiln__same_word(name, bytes, "mode");
     if (into == NULL && c->named_count < KILN__NAMED_MAX && kiln__written_takes(c, name, bytes)) {
         c->named[c->named_count].name = name;
         c->named[c->named_count].bytes = bytes;
         into = &c->named[c->named_count++].value;
+        if (mode && word)
+            return parse_word(p, into);
+    } else if (mode && word) {
+        c->mode = p->token.at + quoted;
+        c->mode_bytes = p->token.width - 2 * quoted;
+        return kiln__next_token(p);
     }
     if (into == NULL)
         return kiln__parse_fail(p, at, bytes, KILN_ERR_NAME,

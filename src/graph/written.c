@@ -5,7 +5,7 @@
  *            > [the row's text, parsed] > nodes, recorded for the place of the call
  *
  * A row's parameters are names with or without a default; `name:value` fits a call that gives this value only, True,
- * False or a word. Of several rows of a name the first that fits is taken. A text sees its parameters and no
+ * False or a word; `name:whole` one that gives a whole number. Of several rows of a name the first that fits is taken. A text sees its parameters and no
  * other names.
  *
  * Rule: names that begin with an underscore are for the texts here alone.
@@ -37,6 +37,16 @@ static const written functions[] = {
     {"searchsorted", "sorted, values, side:right", "_search_right(sorted, values)"},
     {"digitize", "x, bins, right:True", "searchsorted(bins, x)"},
     {"digitize", "x, bins, right=False", "_search_right(bins, x)"},
+    /* Evenly spaced, the last one exactly the largest element. */
+    {"_edges", "x, n",
+     "a = float64(min(x)); b = float64(max(x)); i = arange(n + 1);"
+     "low = where(a == b, a - 0.5, a); high = where(a == b, b + 0.5, b);"
+     "where(i == n, high, i * ((high - low) / n) + low)"},
+    {"histogram", "x, bins:whole", "e = _edges(x, bins); _histogram([ravel(x), e]), e"},
+    {"histogram", "x, bins", "_histogram([ravel(x), bins]), bins"},
+    {"histogram2d", "x, y, bins:whole",
+     "e = _edges(x, bins); f = _edges(y, bins); float64(_histogram([x, y, e, f])), e, f"},
+    {"histogram2d", "x, y, xbins, ybins", "float64(_histogram([x, y, xbins, ybins])), xbins, ybins"},
     /* where() makes the last axis one of three elements. */
     {"cross", "x, y",
      "a = where(arange(3) < 3, x, 0); b = where(arange(3) < 3, y, 0);"
@@ -53,6 +63,14 @@ static const written functions[] = {
     {"average", "x, axis=None", "mean(x, axis=axis)"},
     {"average", "x, axis=None, weights",
      "sum(x * weights, axis=axis) / sum(where(x == x, weights, weights), axis=axis)"},
+    {"convolve", "a, v, mode:full", "_convolve(a, v, 0)"},
+    {"convolve", "a, v, mode:same", "_convolve(a, v, 1)"},
+    {"convolve", "a, v, mode:valid", "_convolve(a, v, 2)"},
+    {"convolve", "a, v", "_convolve(a, v, 0)"},
+    {"correlate", "a, v, mode:full", "_correlate(a, v, 0)"},
+    {"correlate", "a, v, mode:same", "_correlate(a, v, 1)"},
+    {"correlate", "a, v, mode:valid", "_correlate(a, v, 2)"},
+    {"correlate", "a, v", "_correlate(a, v, 2)"},
     {"choice", "key, n, size, replace:False", "permutation(key, n)[:size]"},
     {"choice", "key, n, size, replace=True", "integers(key, size, 0, n)"},
     {"multivariate_normal", "key, mean, cov, size",
@@ -118,6 +136,8 @@ static bool is_value(const kiln__parser *p, const kiln__parsed *v, const param *
     if (v->kind == KILN__PARSED_TEXT) /* in quotes */
         return v->width - 2 == q->text_bytes &&
                memcmp(p->text + v->at + 1, q->text, q->text_bytes) == 0;
+    if (kiln__same_word(q->text, q->text_bytes, "whole"))
+        return v->kind == KILN__PARSED_NODE && v->node.kind == KILN_NODE_INT;
     return v->kind == KILN__PARSED_NODE && v->node.kind == KILN_NODE_BOOL &&
            kiln__same_word(q->text, q->text_bytes, v->node.value.b ? "True" : "False");
 }

@@ -8,6 +8,7 @@
  * subscript.c  subscripts by what stands in the brackets
  * report.c     what kernels report indices out of range to
  * unique.c     distinct elements
+ * convolve.c   sums over a window that slides
  * scatter.c    x[i] = v and sums at indices, in place; scatter_run.c: its kernels
  * scattered.c  the same in graphs
  *
@@ -80,5 +81,12 @@ kiln_status kiln__scatter_infer(const kiln_array *const *operands, size_t count,
                                 int *rank, int64_t *shape, kiln_error *err);
 kiln_status kiln__scatter_into(const kiln_array *const *operands, const int64_t *data,
                                kiln_stream *stream, kiln_array *out, kiln_error *err);
+
+/* convolve() and correlate() of vectors as steps of graphs: the result's dtype and size, and the call. `mode` is a
+ * kiln_slide_mode; `out` is an array of these. (convolve.c) */
+kiln_status kiln__slide_infer(bool correlate, const kiln_array *a, const kiln_array *v, int64_t mode,
+                              kiln_dtype *dtype, int64_t *count, kiln_error *err);
+kiln_status kiln__slide_into(bool correlate, const kiln_array *a, const kiln_array *v, int64_t mode,
+                             kiln_stream *stream, kiln_array *out, kiln_error *err);
 
 #endif

@@ -2,6 +2,7 @@
  * unique.c - the distinct elements of an array, where each stands first, and how often it occurs.
  *
  *     array > [stable argsort] > order > [a filter] > elements that differ from the one before
+ *           > [sort, where no places are asked for] > [a filter] > the same
  *                                      > [a search in their places] > the number of each element's
  */
 #include "indexing/indexing.h"
@@ -21,6 +22,21 @@ static kiln_status define_distinct(kiln_context *ctx, const void *user, kiln__ke
                     [KILN__SNIPPET_OP] = "y = x[at]; first = at; place = i"},
     };
     (void)user;
+    return kiln__kernel_new(ctx, false, &kiln__filter_calls, &request, out, err);
+}
+
+/* The same of a sorted vector, where nobody asks where its elements stood. `user` not NULL: places are wanted. */
+static kiln_status define_sorted(kiln_context *ctx, const void *user, kiln__kernel **out,
+                                 kiln_error *err)
+{
+    const kiln__definition_request request = {
+        .name = "kiln_unique_sorted",
+        .in = "raw T s, T v",
+        .out = user != NULL ? "T y, int64 place, int64 count" : "T y, int64 count",
+        .snippet = {[KILN__SNIPPET_WHERE] =
+                        "i == 0 || (v != s[i - 1] && (v == v || s[i - 1] == s[i - 1]))",
+                    [KILN__SNIPPET_OP] = user != NULL ? "y = v; place = i" : "y = v"},
+    };
     return kiln__kernel_new(ctx, false, &kiln__filter_calls, &request, out, err);
 }
 
@@ -60,16 +76,22 @@ static kiln_status define_inverse(kiln_context *ctx, const void *user, kiln__ker
     return kiln__kernel_new(ctx, false, &kiln__loop_calls, &request, out, err);
 }
 
-static kiln_status run(kiln_context *ctx, kiln__kept_fn define, const kiln_arg *args,
-                       size_t arg_count, kiln_error *err)
+static kiln_status run_of(kiln_context *ctx, kiln__kept_fn define, const void *user,
+                          const kiln_arg *args, size_t arg_count, kiln_error *err)
 {
     const kiln__call call = {.args = args,
                              .arg_count = arg_count,
                              .stream = kiln__device_stream(kiln__context_device(ctx))};
     kiln__kernel *op = NULL;
 
-    KILN_CHECK(kiln__kept_kernel(ctx, define, NULL, 0, &op, err));
+    KILN_CHECK(kiln__kept_kernel(ctx, define, user, user != NULL, &op, err));
     return kiln__kernel_run(op, &call, err);
+}
+
+static kiln_status run(kiln_context *ctx, kiln__kept_fn define, const kiln_arg *args,
+                       size_t arg_count, kiln_error *err)
+{
+    return run_of(ctx, define, NULL, args, arg_count, err);
 }
 
 /* What is wanted of one array; those that are not are NULL. */
@@ -95,6 +117,34 @@ static kiln_status find_distinct(const kiln_array *x, const kiln_array *order, r
 done:
     kiln_array_release(values);
     kiln_array_release(first);
+    kiln_array_release(place);
+    kiln_array_release(count);
+    return status;
+}
+
+/* Values, and with `places` where each stands first in the sorted vector: its elements are sorted without their order. */
+static kiln_status find_sorted(const kiln_array *x, results *r, kiln_array **places, kiln_error *err)
+{
+    kiln_array *sorted = NULL, *values = NULL, *place = NULL, *count = NULL;
+    kiln_arg args[5];
+    size_t used = 0;
+    kiln_status status = KILN_OK;
+
+    KILN_TRY(kiln_array_sort(x, NULL, &sorted, err));
+    args[used++] = kiln_arg_array(sorted);
+    args[used++] = kiln_arg_array(sorted);
+    args[used++] = kiln_arg_out(&values);
+    if (places != NULL)
+        args[used++] = kiln_arg_out(&place);
+    args[used++] = kiln_arg_out(&count);
+    KILN_TRY(run_of(x->ctx, define_sorted, places, args, used, err));
+    KILN_TRY(kiln_array_first(values, count, &r->values, err));
+    if (places != NULL)
+        KILN_TRY(kiln_array_slice(place, 0, 0, kiln_array_size(r->values), 1, places, err));
+
+done:
+    kiln_array_release(sorted);
+    kiln_array_release(values);
     kiln_array_release(place);
     kiln_array_release(count);
     return status;
@@ -135,8 +185,12 @@ kiln_status kiln_array_unique(const kiln_array *array, kiln_array **out, kiln_ar
     KILN_CHECK(kiln__array_check(array, NULL, "array", err));
     KILN_TRY(kiln_array_contiguous((kiln_array *)array, &dense, err));
     KILN_TRY(kiln_array_reshape(dense, 1, &array->size, &x, err));
-    KILN_TRY(kiln_array_argsort(x, NULL, &order, err));
-    KILN_TRY(find_distinct(x, order, &r, &places, err));
+    if (first_out == NULL && inverse_out == NULL) {
+        KILN_TRY(find_sorted(x, &r, counts_out != NULL ? &places : NULL, err));
+    } else {
+        KILN_TRY(kiln_array_argsort(x, NULL, &order, err));
+        KILN_TRY(find_distinct(x, order, &r, &places, err));
+    }
     if (counts_out != NULL)
         KILN_TRY(count_each(x, places, &r, err));
     if (inverse_out != NULL)

@@ -163,6 +163,13 @@ done:
     return status;
 }
 
+kiln_status kiln__count_bins(const kiln_array *places, int64_t bins, kiln_stream *stream,
+                             kiln_array **out, kiln_error *err)
+{
+    bins_call c = {.bins = bins};
+    return count(places, &c, stream, out, err);
+}
+
 /* ---- bincount ------------------------------------------------------------------------------------------ */
 
 /* The least or the largest element, as float64 or int64. */
@@ -250,6 +257,15 @@ static kiln_status read_edges(const char *what, const kiln_array *edges, bool fa
 
 done:
     kiln_array_release(wide);
+    kiln__free(e);
+    return status;
+}
+
+kiln_status kiln__check_edges(const char *what, const kiln_array *edges, kiln_error *err)
+{
+    double *e = NULL;
+    const kiln_status status = read_edges(what, edges, false, &e, NULL, err);
+
     kiln__free(e);
     return status;
 }

@@ -13,6 +13,7 @@
  * select.c    topk, partition, median, quantile
  * search.c    searchsorted, isin
  * bins.c      bincount, histogram, digitize
+ * histogramdd.c  histograms over several axes
  * functions.c the same for graphs
  *
  * Uses core, ops, device, context, array, codegen, jit, kernel.
@@ -100,6 +101,20 @@ kiln_dtype kiln__quantile_dtype(kiln_dtype dtype, kiln_quantile_method method);
 /* Whether these can be searched; the dtype that both become. ERR_SHAPE, ERR_DTYPE. (search.c) */
 kiln_status kiln__searchsorted_check(kiln_dtype sorted, int rank, kiln_dtype values,
                                      kiln_dtype *common_out, kiln_error *err);
+
+/* How often each of 0 to `bins` - 1 occurs in a vector of int64, others not counted: a new vector. (bins.c) */
+kiln_status kiln__count_bins(const kiln_array *places, int64_t bins, kiln_stream *stream,
+                             kiln_array **out, kiln_error *err);
+/* ERR_SHAPE, ERR_DTYPE, or ERR_ARGUMENT for edges that do not increase; waits for them. (bins.c) */
+kiln_status kiln__check_edges(const char *what, const kiln_array *edges, kiln_error *err);
+
+/* histogram(), histogram2d() and their kind: `operands` are as many arrays of coordinates as there are axes, then the
+ * edges along each. Nothing waits for the edges, and none are checked. The result is int64. (histogramdd.c) */
+enum { KILN__HISTOGRAM_AXES = 8 };
+kiln_status kiln__histogramdd_infer(const kiln_array *const *operands, size_t axes, int64_t *shape,
+                                    kiln_error *err);
+kiln_status kiln__histogramdd_run(const kiln_array *const *operands, size_t axes,
+                                  kiln_stream *stream, kiln_array **out, kiln_error *err);
 
 /* What is told of the place that a value would have. */
 typedef enum kiln__search_result {
