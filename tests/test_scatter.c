@@ -124,6 +124,46 @@ static void test_scatter__in_any_order_when_asked(void **state)
     check(t, KILN_INT32, KILN_SCATTER_REDUCE, true);
 }
 
+/* Values whose parts are equal: whichever of them stays, it stays as a whole. */
+static void test_scatter__fast_assignments_keep_whole_numbers(void **state)
+{
+    static const kiln_dtype dtypes[] = {KILN_COMPLEX64, KILN_COMPLEX128};
+    enum { MANY = 1 << 15, FEW = 3 };
+    static int32_t index[MANY];
+    static double parts[2 * MANY];
+    test_env *t = *state;
+    const int64_t many = MANY, places = FEW;
+    kiln_scatter_options o = KILN_SCATTER_OPTIONS_INIT;
+
+    o.fast = true;
+    for (int k = 0; k < MANY; k++) {
+        index[k] = k % FEW;
+        parts[2 * k] = parts[2 * k + 1] = k + 1;
+    }
+    for (size_t d = 0; d < COUNT(dtypes); d++) {
+        double got[2 * FEW];
+        kiln_array *x = NULL, *z = NULL, *i = NULL, *wide = NULL, *v = NULL;
+        OK(t, kiln_array_from_host(t->ctx, KILN_INT32, 1, &many, index, NULL, &i, &t->err));
+        OK(t, kiln_array_from_host(t->ctx, KILN_COMPLEX128, 1, &many, parts, NULL, &wide, &t->err));
+        OK(t, kiln_array_cast(wide, dtypes[d], &v, &t->err));
+        OK(t, kiln_array_zeros(t->ctx, dtypes[d], 1, &places, &x, &t->err));
+        const kiln_subscript at[] = {kiln_subscript_array(i)};
+        OK(t, kiln_array_scatter(x, at, 1, kiln_arg_array(v), KILN_SCATTER_SET, &o, &t->err));
+        OK(t, kiln_array_cast(x, KILN_COMPLEX128, &z, &t->err));
+        OK(t, kiln_array_to_host(z, got, sizeof got, NULL, &t->err));
+        for (int k = 0; k < FEW; k++) {
+            CHECK(got[2 * k] == got[2 * k + 1] && got[2 * k] >= 1, "%s: %g%+gj",
+                  kiln_dtype_name(dtypes[d]), got[2 * k], got[2 * k + 1]);
+            assert_int_equal(((int)got[2 * k] - 1) % FEW, k);
+        }
+        kiln_array_release(x);
+        kiln_array_release(z);
+        kiln_array_release(i);
+        kiln_array_release(wide);
+        kiln_array_release(v);
+    }
+}
+
 /* Sums of numbers that are rounded: the same bits every time, and near the exact ones. */
 static void test_scatter__sums_are_reproducible(void **state)
 {
@@ -528,6 +568,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         TEST(test_scatter__each_dtype_combines_all_values),
         TEST(test_scatter__in_any_order_when_asked),
+        TEST(test_scatter__fast_assignments_keep_whole_numbers),
         TEST(test_scatter__sums_are_reproducible),
         TEST(test_scatter__several_axes_and_slices),
         TEST(test_scatter__rows_are_added),

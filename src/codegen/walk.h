@@ -26,7 +26,7 @@ typedef struct kiln__walk {
 } kiln__walk;
 
 /* A planner's number, which a build with -DKILN_TUNING lets the environment replace: how better
- * ones are looked for on a GPU. */
+ * ones are looked for on a GPU. Tests let it, too, so that small arrays meet what is for large ones. */
 int kiln__tuned(const char *name, int value);
 
 int64_t kiln__magnitude(int64_t v);

@@ -173,9 +173,9 @@ static kiln_status run_direct(kiln__scattering *s, kiln_error *err)
     kiln__buf_puts(&t.op, "const long long at = ");
     put_place(s, "x.shape()[%d]", "x.strides()[%d]", &t.op);
     kiln__buf_puts(&t.op, ";\nif (at != kiln_nowhere)\n    ");
-    const bool plain = s->what == KILN_SCATTER_SET || s->index_count == 0;
-    kiln__buf_puts(&t.op, plain                ? "kiln_change(&first, at, v, join)"
-                          : adds_atomically(s) ? "kiln_change_add(&first, at, v)"
+    kiln__buf_puts(&t.op, s->index_count == 0           ? "kiln_change(&first, at, v, join)"
+                          : s->what == KILN_SCATTER_SET ? "kiln_change_whole(&first, at, v)"
+                          : adds_atomically(s)          ? "kiln_change_add(&first, at, v)"
                                                : "kiln_change_atomic(&first, at, v, join)");
     KILN_TRY(index_views(s, s->values->rank - s->rank, views, err));
     KILN_TRY(first_elements(s, &first, err));
@@ -385,7 +385,7 @@ static bool is_direct(const kiln__scattering *s)
     if (s->index_count == 0)
         return true;
     if (s->what == KILN_SCATTER_SET)
-        return s->o.fast;
+        return s->o.fast && size <= 8;
     return size >= 2 && size <= 8 && (s->o.fast || (whole && s->what != KILN_SCATTER_REDUCE));
 }
 

@@ -93,6 +93,32 @@ KILN_FN void kiln_change(const T *first, long long at, T v, F join)
     *p = join(*p, v);
 }
 
+//% section whole needs gather when kiln_change_whole
+// whole: a word of as many bytes, which one instruction stores.
+template <int bytes> struct kiln__whole { typedef unsigned long long type; };
+template <> struct kiln__whole<4> { typedef unsigned int type; };
+template <> struct kiln__whole<2> { typedef unsigned short type; };
+template <> struct kiln__whole<1> { typedef unsigned char type; };
+
+//% section change_whole on cuda needs whole when kiln_change_whole
+// change_whole (CUDA): the element becomes the value. Where several threads store, one of their values stays,
+// and not a part of each.
+template <class T> KILN_FN void kiln_change_whole(const T *first, long long at, T v)
+{
+    typedef typename kiln__whole<sizeof(T)>::type word;
+    *(volatile word *)((char *)first + at) = __builtin_bit_cast(word, v);
+}
+
+//% section change_whole on cpu needs whole when kiln_change_whole
+// change_whole (CPU): the element becomes the value, as a whole.
+template <class T> KILN_FN void kiln_change_whole(const T *first, long long at, T v)
+{
+    typedef typename kiln__whole<sizeof(T)>::type word __attribute__((may_alias));
+    word w;
+    __builtin_memcpy(&w, &v, sizeof w);
+    __atomic_store_n((word *)((char *)first + at), w, __ATOMIC_RELAXED);
+}
+
 //% section change_atomic needs gather atomics when kiln_change_atomic
 template <class T, class F>
 KILN_FN void kiln_change_atomic(const T *first, long long at, T v, F join)

@@ -55,6 +55,7 @@ typedef struct dt_value {
     double error;  /* how far a right answer may be off; 0: exact; INFINITY: anything is right */
     double alone;  /* the same where no sum takes the product into itself: a value that is stored */
     bool open_zero; /* a zero of either sign */
+    bool unwritten; /* nothing is stored here: any bytes are right */
 } dt_value;
 
 /* Digits and exponents of a floating dtype, or of a complex one's parts. */
@@ -265,6 +266,7 @@ typedef enum dt_kind {
     DT_KIND_SORT,
     DT_KIND_REARRANGE,
     DT_KIND_PRODUCT,
+    DT_KIND_RANDOM,
     DT_KIND_COUNT
 } dt_kind;
 

@@ -222,7 +222,7 @@ void dt_draw_operands(dt_random *r, dt_style style, dt_case *c)
 {
     for (int k = 0; k < c->operand_count; k++) {
         dt_operand *o = &c->operand[k];
-        if (o->is_number)
+        if (o->is_number || o->view.buffer >= 0)
             continue;
         if (k > 0 && style != DT_STYLE_PLAIN && dt_once_in(r, 6) &&
             dt_share_view(c, &o->view, &c->operand[k - 1].view, dt_below(r, 4)))
@@ -301,13 +301,43 @@ static void add_old(dt_case *c)
     c->node[c->output[0].node].dtype = dtype;
 }
 
+/* Inputs that are one array, shifted by planes, rows and elements: what a GPU reads through windows. */
+static void draw_stencil(dt_random *r, dt_case *c)
+{
+    const int rank = dt_once_in(r, 3) ? 3 : 2;
+    const int64_t shape[] = {6 + dt_below(r, 2), 32 + dt_below(r, 12), 512 + dt_below(r, 80)};
+    const int64_t size = (int64_t)kiln_dtype_size(c->operand[0].view.dtype);
+    dt_view whole = {.dtype = c->operand[0].view.dtype, .rank = rank};
+    int64_t unit = size;
+
+    for (int axis = rank - 1; axis >= 0; axis--) {
+        whole.shape[axis] = shape[axis + 3 - rank] + 4;
+        whole.stride[axis] = unit;
+        unit *= whole.shape[axis] + (axis == rank - 1 ? dt_below(r, 5) : 0);
+    }
+    dt_place_view(c, &whole, dt_below(r, 5));
+    for (int k = 0; k < c->operand_count; k++) {
+        dt_view *v = &c->operand[k].view;
+        *v = whole;
+        for (int axis = 0; axis < rank; axis++) {
+            v->shape[axis] = shape[axis + 3 - rank];
+            v->start += dt_below(r, axis == rank - 3 ? 3 : 5) * whole.stride[axis];
+        }
+    }
+}
+
 bool dt_draw_elementwise(dt_case *c, dt_random definition, dt_random view)
 {
     dt_random *r = &definition;
     const dt_style style = (dt_style)dt_below(r, DT_STYLE_COUNT);
+    const bool stencil = dt_once_in(r, 20);
     int64_t shape[DT_RANK] = {0};
 
-    add_inputs(r, c, 1 + dt_below(r, 3));
+    add_inputs(r, c, stencil ? 1 : 1 + dt_below(r, 3));
+    for (int k = dt_below(r, 4); stencil && k >= 0; k--)
+        for (int j = 0; j < 2; j++)
+            if (c->operand_count < DT_OPERANDS - 2)
+                dt_add_input(r, c, c->operand[0].view.dtype, DT_FILL_SMALL);
     c->placeholders = dt_once_in(r, 2);
     c->output_count = dt_once_in(r, 5) ? 2 : 1;
     const bool adds_to_old = c->output_count == 1 && dt_once_in(r, 8);
@@ -323,7 +353,12 @@ bool dt_draw_elementwise(dt_case *c, dt_random definition, dt_random view)
     const int rank = dt_draw_rank(r);
     dt_draw_shape(r, rank, dt_draw_budget(r), shape);
     dt_draw_operand_shapes(r, c, rank, shape);
-    return dt_draw_layouts(r, style, c);
+    for (int k = 0; k < c->operand_count; k++)
+        if (stencil && (c->operand[k].is_number || c->operand[k].is_raw))
+            return dt_draw_layouts(r, style, c);
+    if (stencil)
+        draw_stencil(r, c);
+    return dt_draw_layouts(r, stencil ? DT_STYLE_PLAIN : style, c);
 }
 
 /* Now and then prepare the call and launch it twice, which must not change what it reads; or make it

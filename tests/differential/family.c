@@ -14,7 +14,8 @@ static const struct {
               {dt_select_functions, &dt_select_function_count},
               {dt_sort_functions, &dt_sort_function_count},
               {dt_rearrange_functions, &dt_rearrange_function_count},
-              {dt_product_functions, &dt_product_function_count}};
+              {dt_product_functions, &dt_product_function_count},
+              {dt_random_functions, &dt_random_function_count}};
 
 const dt_function *dt_function_at(int function)
 {
@@ -113,7 +114,9 @@ static void draw_outputs(dt_random *r, dt_style style, const dt_function *f, con
 
 static void draw_way(dt_random *r, const dt_function *f, dt_case *c)
 {
-    if ((f->traits & DT_MAY_RECORD) != 0 && f->record != NULL && dt_once_in(r, 3))
+    if (f->call == NULL) /* there is no such function, only expressions */
+        c->way = dt_once_in(r, 2) ? DT_RECORDED : DT_AS_TEXT;
+    else if ((f->traits & DT_MAY_RECORD) != 0 && f->record != NULL && dt_once_in(r, 3))
         c->way = DT_RECORDED;
     else if ((f->traits & DT_MAY_PARSE) != 0 && f->text != NULL && dt_once_in(r, 2))
         c->way = DT_AS_TEXT;

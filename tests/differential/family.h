@@ -37,9 +37,9 @@ typedef struct dt_function {
 } dt_function;
 
 extern const dt_function dt_gather_functions[], dt_select_functions[], dt_sort_functions[];
-extern const dt_function dt_rearrange_functions[], dt_product_functions[];
+extern const dt_function dt_rearrange_functions[], dt_product_functions[], dt_random_functions[];
 extern const int dt_gather_function_count, dt_select_function_count, dt_sort_function_count,
-    dt_rearrange_function_count, dt_product_function_count;
+    dt_rearrange_function_count, dt_product_function_count, dt_random_function_count;
 
 const dt_function *dt_function_at(int function);
 

@@ -244,7 +244,7 @@ static bool evaluate(const dt_case *c, const dt_array *in, dt_array *out)
         return false;
     for (int k = 1; k < s.count; k++)
         dtype = dt_promote(dtype, in[k].dtype);
-    if (dtype == KILN_INT8 && s.count > 1)
+    if (dtype == KILN_INT8)
         dtype = KILN_INT32;
     for (int k = 0; k < s.letters; k++)
         all *= s.extent[(int)s.order[k]];

@@ -28,8 +28,10 @@ static bool make_rows(const dt_case *c, dt_array *out, kiln_dtype dtype, int64_t
         shape[1 + k] = rest[k];
     if (!dt_array_make(out, dtype, 1 + rest_rank, shape))
         return false;
-    for (int64_t at = 0; at < out->size; at++)
+    for (int64_t at = 0; at < out->size; at++) {
         out->at[at] = dt_unknown();
+        out->at[at].unwritten = true;
+    }
     return true;
 }
 
