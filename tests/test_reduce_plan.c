@@ -59,6 +59,10 @@ static const reduce_case cases[] = {
      4096, 33},
     {"rows of odd length lose the vectors", 2, {1 << 16, 1001}, {false, true}, false,
      KILN__LAYOUT_ROWS, 256, 1, false, 1 << 16, 1001},
+    {"unless they are long", 2, {1 << 13, 50257}, {false, true}, false, KILN__LAYOUT_ROWS, 256, 4,
+     false, 1 << 13, 50257},
+    {"also where blocks share them", 2, {5, 1000003}, {false, true}, false, KILN__LAYOUT_ROWS, 256,
+     4, true, 5, 1000003},
 };
 
 static void fill_strides(const reduce_case *k, int64_t *strides)
@@ -107,6 +111,8 @@ static void check(const reduce_case *k, const kiln__definition *def)
     /* Loads of 16 bytes are marked where they are many for a result. */
     assert_int_equal(v->access[0] == KILN__ACCESS_ONCE, k->vec == 4 && k->elements >= 64);
     assert_int_equal(v->reduction.stage, k->group == 1 && k->vec == 1 ? 16 : 0);
+    assert_int_equal(v->reduction.peel,
+                     v->layout == KILN__LAYOUT_ROWS && k->elements % k->vec != 0);
     /* Every access belongs to exactly one split. */
     const int64_t length = plan.word[KILN__WORD_LENGTH], chunk = plan.word[KILN__WORD_CHUNK];
     const int64_t splits = plan.word[KILN__WORD_SPLITS];

@@ -114,7 +114,8 @@ static void rows_on_cuda(kiln__plan *plan, int units, bool tuples, int64_t outpu
 
     if (length <= WARP_THREADS)
         group = kiln__power_up(length);
-    else if (length <= ROW_ACCESSES_OF_WARP && outputs * WARP_THREADS >= full * BLOCK_THREADS / 2)
+    else if (length <= ROW_ACCESSES_OF_WARP && !v->reduction.peel &&
+             outputs * WARP_THREADS >= full * BLOCK_THREADS / 2)
         group = WARP_THREADS;
     else
         group = BLOCK_THREADS;
@@ -405,6 +406,24 @@ static bool without_results(kiln__walk *keep)
     return empty;
 }
 
+/* Long rows that begin anywhere are read by whole accesses, too: the elements beside these have threads of
+ * their own. */
+static void choose_peel(const kiln__plan_request *q, const kiln__walk *keep, const kiln__walk *red,
+                        kiln__variant *v)
+{
+    const int64_t vec = kiln__walk_peel(keep, red, q->operands, v);
+    bool by_address = false;
+
+    for (size_t p = 0; p < q->def->input_count; p++)
+        by_address = by_address || q->operands[p].by_address;
+    if (vec <= v->vec || by_address ||
+        kiln__walk_size(red) / vec <= kiln__tuned("KILN_TUNE_PEEL", ROW_ACCESSES_OF_WARP) ||
+        kiln__walk_size(keep) > INT32_MAX)
+        return;
+    v->vec = (uint8_t)vec;
+    v->reduction.peel = 1;
+}
+
 /* Layouts rows and columns. */
 static void plan_walk(const kiln__plan_request *q, kiln__walk *keep, kiln__walk *red,
                       kiln__plan *plan)
@@ -420,6 +439,8 @@ static void plan_walk(const kiln__plan_request *q, kiln__walk *keep, kiln__walk 
     if (backend != KILN_BACKEND_CPU)
         v->vec = (uint8_t)(rows ? choose_vec(red, keep, q->operands, v, ACCESS_BYTES)
                                 : choose_vec(keep, red, q->operands, v, COLUMNS_OF_THREAD));
+    if (backend != KILN_BACKEND_CPU && rows)
+        choose_peel(q, keep, red, v);
     kiln__walk_join(keep, red, plan);
     if (rows && v->vec > 1) {
         kiln__walk_widen(red, v->rank - 1, plan);
@@ -488,6 +509,7 @@ static const kiln__variant_field fields[] = {
     KILN__FIELD("lanes", reduction.lanes, 1, 128, true),
     KILN__FIELD("batch", reduction.batch, 0, KILN__BATCH_LOGSUM, false),
     KILN__FIELD("stage", reduction.stage, 0, ACCESS_BYTES, true),
+    KILN__FIELD("peel", reduction.peel, 0, 1, false),
     KILN__FIELD("group", reduction.group, 0, 8192, true),
     KILN__FIELD("block", block, 1, 1024, true),
     KILN__FIELD("indexer", indexer_rank, 0, KILN_RANK_MAX, false),
@@ -502,6 +524,10 @@ static const char *refuse(const kiln__definition *def, const kiln__variant *v)
                           v->rank != 2 || v->keep_rank != 1 || r->group != 1 || r->segments != 1 ||
                           r->split != 0))
         return "rows are not copied in";
+    if (r->peel && (v->backend != KILN_BACKEND_CUDA || v->layout != KILN__LAYOUT_ROWS ||
+                    r->group != v->block || r->segments != 1 || r->stage != 0 ||
+                    v->rank != v->keep_rank + 1))
+        return "rows of such threads do not begin anywhere, unlike";
     if (r->batch != KILN__BATCH_NONE && r->batch != kiln__reduce_batch(def, v, true))
         return "this definition takes no such batch, unlike";
     for (size_t p = 0; p < def->param_count; p++) {

@@ -188,48 +188,13 @@ static bool fill_block(kiln__variant *v, int64_t length, int64_t room, int64_t w
     return true;
 }
 
-/* How many neighbours an access has where rows begin anywhere and all operands are aligned alike; 1 where
- * they are not. Inputs that all rows share are loaded one element at a time then. */
-static int peeled_vec(const kiln__walk *keep, const kiln__walk *red, const kiln__operand *operands,
-                      const kiln__variant *v)
-{
-    int64_t widest = 1, phase = -1;
-    bool holds = false;
-
-    for (int k = 0; k < red->count; k++)
-        if (is_element(v, red->param[k]) && red->itemsize[k] > widest)
-            widest = red->itemsize[k];
-    const int64_t vec = ACCESS_BYTES / widest;
-    for (int k = 0; k < red->count; k++) {
-        const int64_t size = red->itemsize[k];
-        if (!is_element(v, red->param[k]))
-            continue;
-        if (red->rank > 1 || red->stride[k][0] != size)
-            return 1;
-        if (v->access[red->param[k]] == KILN__ACCESS_COLUMN)
-            continue;
-        const uint64_t begin = kiln__walk_begin(red, k, operands) + (uint64_t)keep->begin[k];
-        uint64_t low_bits = begin;
-        int64_t here = (int64_t)(begin / (uint64_t)size % (uint64_t)vec);
-        for (int a = 0; a < keep->rank && a < 8; a++) {
-            low_bits |= (uint64_t)keep->stride[k][a];
-            here = here * vec + (keep->stride[k][a] / size % vec + vec) % vec;
-        }
-        if (low_bits % (uint64_t)size != 0 || (phase >= 0 && phase != here) || keep->rank > 8)
-            return 1;
-        phase = here;
-        holds |= !red->output[k];
-    }
-    return holds ? (int)vec : 1;
-}
-
 /* Aligned accesses for rows of a block or a cluster, where vectors along whole rows are narrower. */
 static void choose_peel(const kiln__plan_request *q, const kiln__walk *keep, const kiln__walk *red,
                         kiln__variant *v)
 {
     kiln__variant wide = *v;
 
-    wide.vec = (uint8_t)peeled_vec(keep, red, q->operands, v);
+    wide.vec = (uint8_t)kiln__walk_peel(keep, red, q->operands, v);
     const int64_t length = kiln__walk_size(red) / wide.vec;
     const int64_t words = kiln__row_access_words(q->def, &wide);
     if (wide.vec > v->vec && length > WARP_THREADS * most_accesses(words) &&

@@ -7,6 +7,8 @@
 
 #include <stdlib.h>
 
+enum { ACCESS_BYTES = 16 }; /* of a peeled row */
+
 int kiln__tuned(const char *name, int value)
 {
 #if defined KILN_TUNING || defined KILN_TEST_HOOKS
@@ -246,6 +248,39 @@ int kiln__walk_vec(const kiln__walk *inner, const kiln__walk *outer, const kiln_
             vec /= 2;
     }
     return vec;
+}
+
+int kiln__walk_peel(const kiln__walk *keep, const kiln__walk *red, const kiln__operand *operands,
+                    const kiln__variant *v)
+{
+    int64_t widest = 1, phase = -1;
+    bool holds = false;
+
+    for (int k = 0; k < red->count; k++)
+        if (!kiln__walk_is_number(red, k) && !kiln__walk_constant(red, k) && red->itemsize[k] > widest)
+            widest = red->itemsize[k];
+    const int64_t vec = ACCESS_BYTES / widest;
+    for (int k = 0; k < red->count; k++) {
+        const int64_t size = red->itemsize[k];
+        if (kiln__walk_is_number(red, k) || kiln__walk_constant(red, k))
+            continue;
+        if (red->rank > 1 || keep->rank > 8 || red->stride[k][0] != size)
+            return 1;
+        if (v->access[red->param[k]] == KILN__ACCESS_COLUMN)
+            continue;
+        const uint64_t begin = kiln__walk_begin(red, k, operands) + (uint64_t)keep->begin[k];
+        uint64_t low_bits = begin;
+        int64_t here = (int64_t)(begin / (uint64_t)size % (uint64_t)vec);
+        for (int a = 0; a < keep->rank; a++) {
+            low_bits |= (uint64_t)keep->stride[k][a];
+            here = here * vec + (keep->stride[k][a] / size % vec + vec) % vec;
+        }
+        if (low_bits % (uint64_t)size != 0 || (phase >= 0 && phase != here))
+            return 1;
+        phase = here;
+        holds |= !red->output[k];
+    }
+    return holds ? (int)vec : 1;
 }
 
 int kiln__walk_bits(const kiln__variant *v, const kiln__walk *keep, const kiln__walk *along,

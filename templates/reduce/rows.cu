@@ -50,8 +50,13 @@ ${entry}(const __grid_constant__ args a)
     const ${index} output = (${index})blockIdx.x * (S * (${block} / G)) + (${index})threadIdx.x / G;
 //% end
 //% end
+//% if peel
+//% insert :begin
+//% insert :peel
+//% else
     const ${index} end = (${index})a.length;
 //% insert :begin
+//% end
 
 //% if batch_whole
 //% insert :whole_rows
@@ -69,6 +74,9 @@ ${entry}(const __grid_constant__ args a)
     }
 //% end
 
+//% if peel
+//% insert :edge
+//% end
 //% if whole_block
 //% insert :block
 //% else
@@ -116,6 +124,72 @@ ${entry}(const __grid_constant__ args a)
 //% end
         );
     }, [](const int k) { return k; }, (int)a.count);
+
+//% part peel
+//# Rows that begin anywhere: every row is read from its first aligned access on, kiln__end of them. Threads
+//# for which `outside` holds have one element each of those before and behind, number `edge` from there.
+//% own edge head outside tail
+    ${index} head = 0;
+//% for p in inputs
+//% if p.along
+    head = (${index})((${vec} - (size_t)row_${p.name}[0] / sizeof(${p.type}) % ${vec}) % ${vec});
+//% end
+//% end
+//% for p in inputs
+//% if p.along
+    row_${p.name}[0] += head * (int)sizeof(${p.type});
+//% end
+//% end
+//% for x in numbers
+    base_${x.name}[0] += head * (a.step_${x.name}_${last} / ${vec});
+//% end
+    const ${index} end = ((${index})a.count - head) / ${vec}, tail = (${index})a.count - head - end * ${vec};
+    const bool outside = lane < head + tail
+//% if split
+        && split == 0
+//% end
+        ;
+    const ${index} edge = lane < head ? lane - head : end * ${vec} + (lane - head);
+
+//% part edge
+//# Behind all accesses, and combined like a part of another thread, whatever the places are.
+//% own edge only outside
+    if (outside) {
+//% if batched
+        part only = empty();
+        ${batch}<1>(only, [&](int) {
+            return item(0
+//% for p in inputs
+//% if p.along
+                , ((const ${p.type} *)row_${p.name}[0])[edge]
+//% else
+                , *(const ${p.type} *)row_${p.name}[0]
+//% end
+//% end
+            );
+        }, [&](int) -> index {
+//% if position
+            return (index)(base_J[0] + edge * (a.step_J_${last} / ${vec}));
+//% else
+            return 0;
+//% end
+        });
+        acc[0][0] = merge(acc[0][0], only);
+//% else
+        take(acc[0][0]
+//% for x in numbers
+            , base_${x.name}[0] + edge * (a.step_${x.name}_${last} / ${vec})
+//% end
+//% for p in inputs
+//% if p.along
+            , ((${p.const}${p.type} *)row_${p.name}[0])[edge]
+//% else
+            , *(${p.const}${p.type} *)row_${p.name}[0]
+//% end
+//% end
+        );
+//% end
+    }
 
 //% part begin
 //# The addresses and numbers with which each of the group's segments begins (row_* and base_*), and
