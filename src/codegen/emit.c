@@ -143,6 +143,15 @@ static bool has_index_natural(const emitter *e)
     return has_index(e) && !has_index_strides(e);
 }
 
+/* How many results are reached in this way. */
+static int results_of(const emitter *e, uint8_t access)
+{
+    int count = 0;
+    for (size_t p = e->def->input_count; p < e->def->param_count; p++)
+        count += access_of(e, p) == access;
+    return count;
+}
+
 static bool any_param(const emitter *e, param_is is)
 {
     for (size_t p = 0; p < e->def->param_count; p++)
@@ -336,6 +345,7 @@ static int test(void *state, const char *name, size_t bytes)
         {"p.stored", is_stored(e, e->p)},
         {"p.tile", is_tile(e, e->p)},
         {"p.run", access_of(e, e->p) == (few_last ? KILN__ACCESS_VECTOR : KILN__ACCESS_TILE)},
+        {"p.sent", e->v->loop.tile >= KILN__SENT_MIN && results_of(e, access_of(e, e->p)) == 1},
         {"p.line", access_of(e, e->p) == (few_last ? KILN__ACCESS_TILE : KILN__ACCESS_VECTOR)},
         {"p.down", is_staged(e, e->p, KILN__SIDE_DOWN)},
         {"p.across", is_staged(e, e->p, KILN__SIDE_ACROSS)},

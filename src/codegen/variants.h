@@ -10,6 +10,8 @@
 
 /* Which axis of a transpose is short: a GPU's thread then holds all of its elements. */
 enum { KILN__NARROW_NONE, KILN__NARROW_BEFORE, KILN__NARROW_LAST }; /* none; rank - 2; rank - 1 */
+/* From so many elements on the results of a warp pass through shared memory. */
+enum { KILN__SENT_MIN = 5 };
 
 typedef struct kiln__loop_variant {
     uint16_t tile; /* a transpose's tile along axis rank - 2, in elements; rows of a window's tile */

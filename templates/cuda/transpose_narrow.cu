@@ -8,7 +8,9 @@
 //# grid:  one block per ${block} * ${vec} elements of the long axis and per index of the outer axes
 //# owner: a thread owns ${vec} neighbours on the long axis, which divide it; runs are moved by accesses of
 //#        ${unroll} elements, lines by accesses of ${vec}
-//% own C V W a args at_ at_0 base_ base_i c k load op part quot_ reg_ rest store v
+//# warps: where the short axis is not very short, the runs of one result pass through shared memory, so
+//#        that a warp writes neighbouring memory at once
+//% own C V W a args at_ at_0 base_ base_i c k lane load mine op part quot_ reg_ rest sent store v
 extern "C" __global__ void __launch_bounds__(${block})
 ${entry}(const __grid_constant__ args a)
 {
@@ -103,6 +105,27 @@ ${after_loop}
 //% part send
 //# The same of a result.
 //% if p.run
+//% if p.sent
+        // Whether the runs of the warp's threads are there, and lie one behind the other.
+        __shared__ alignas(16) unsigned char sent[${block} * V * C * sizeof(${p.type})];
+        const int lane = threadIdx.x % 32;
+        if (a.stride_${p.name}_${long_axis} == C * (int)sizeof(${p.type}) && at_${long_axis} + (31 - lane) * V < (${index})a.extent_${long_axis}) {
+            ${p.type} *const mine = (${p.type} *)sent + (threadIdx.x - lane) * (V * C);
+            #pragma unroll
+            for (int k = 0; k < V * C; k += W) {
+                ${p.type} part[W];
+                memcpy(part, reg_${p.name} + k, sizeof part);
+                store(mine + lane * (V * C) + k, part);
+            }
+            __syncwarp();
+            #pragma unroll
+            for (int k = lane * W; k < 32 * V * C; k += 32 * W) {
+                ${p.type} part[W];
+                load(part, mine + k);
+                store(base_${p.name} + (k - lane * (V * C)) * (int)sizeof(${p.type}), part);
+            }
+        } else
+//% end
         #pragma unroll
         for (int k = 0; k < V * C; k += W) {
             ${p.type} part[W];
