@@ -195,6 +195,7 @@
     A(kiln_linalg_eig, (o.x, NULL, &t.array, &t.second, &err))                                     \
     A(kiln_linalg_eigvals, (o.x, NULL, &t.array, &err))                                            \
     A(kiln_linalg_lu, (o.x, NULL, &t.third, &t.array, &t.second, &err))                            \
+    A(kiln_linalg_ldl, (o.x, NULL, &t.array, &t.second, &t.third, &err))                           \
     A(kiln_linalg_lu_factor, (o.x, NULL, &t.array, &t.second, &err))                               \
     A(kiln_linalg_lu_solve, (o.x, o.x, o.x, NULL, &t.array, &err))                                 \
     A(kiln_linalg_cho_solve, (o.x, o.x, NULL, &t.array, &err))                                     \

@@ -123,6 +123,8 @@ static void test_graph_linalg__text(void **state)
         "max(abs(l @ transpose(l, (0, 2, 1)) - a @ transpose(a, (0, 2, 1))))",
         "sign, log = slogdet(a); max(abs(sign * exp(log) / det(a) - 1))",
         "p, l, u = lu(b); max(abs(p @ (l @ u) - b))",
+        "s = a - 3 * eye; s = s + transpose(s, (0, 2, 1)); l, d, order = ldl(s); "
+        "max(abs(l @ d @ transpose(l, (0, 2, 1)) - s))",
         "f, places = lu_factor(a); p, l, u = lu(a); max(abs(triu(f) - u)) + sum(places < 0)",
         "max(abs(pinv(b) @ b - eye[:2, :2]))",
         "max(abs(lstsq(a, b) - solve(a, b)))",

@@ -88,7 +88,7 @@ typedef struct kiln_linalg_options {
                               the stack, instead of ERR_SINGULAR for all. */
     bool upper;          /**< Cholesky: factors R with a = R^H R, from the upper triangle.
                               solve_triangular: `a` is upper triangular. eigh, eigvalsh: the
-                              upper triangle is read. */
+                              upper triangle is read, as by ldl. */
     bool full;           /**< qr: Q is square, as in NumPy's mode "complete". svd: U and V^H are
                               square, as with NumPy's full_matrices=True. */
 } kiln_linalg_options;
@@ -354,6 +354,22 @@ KILN_API KILN_NODISCARD kiln_status kiln_linalg_lu(const kiln_array *a,
                                                    const kiln_linalg_options *opts,
                                                    kiln_array **p_out, kiln_array **l_out,
                                                    kiln_array **u_out, kiln_error *err);
+
+/**
+ * SciPy's `linalg.ldl` of Hermitian matrices, which need not be positive definite: a = L D L^H, where D is
+ * Hermitian with blocks of 1 x 1 and 2 x 2 in its diagonal. The rows of L are mixed: those that `*order_out`
+ * names, in its order, are a lower triangle with ones in its diagonal.
+ *
+ * The lower triangle of `a` is read, or the upper one by option, and L is lower in both cases (SciPy's
+ * `lower=False` makes it upper). Singular matrices are no failure. The host computes it on CUDA devices, too:
+ * cuSOLVER has no such routine for Hermitian complex matrices, nor for stacks.
+ *
+ * @param order_out  int64, (..., n).
+ */
+KILN_API KILN_NODISCARD kiln_status kiln_linalg_ldl(const kiln_array *a,
+                                                    const kiln_linalg_options *opts,
+                                                    kiln_array **l_out, kiln_array **d_out,
+                                                    kiln_array **order_out, kiln_error *err);
 
 /* ---- factors for later -------------------------------------------------------------------- */
 

@@ -200,7 +200,7 @@ KILN_API kiln_node kiln_node_matmul(kiln_node a, kiln_node b, const char *file, 
  * errors it has; matrices that are singular are ERR_SINGULAR of the call.
  *
  * `function` is the NAME: of one array "inv", "pinv", "det", "slogdet", "cholesky", "qr", "svd", "svdvals",
- * "eigh", "eigvalsh", "eig", "eigvals", "lu", "lu_factor", "expm", "matrix_rank"; of two "solve", "solve_triangular", "cho_solve",
+ * "eigh", "eigvalsh", "eig", "eigvals", "lu", "lu_factor", "ldl", "expm", "matrix_rank"; of two "solve", "solve_triangular", "cho_solve",
  * "lstsq" (ERR_NAME for others). Options have their defaults: lower triangles are read. Several results of one
  * function over the same arrays come from one call. As a product, it is a step of its own between stored arrays.
  */

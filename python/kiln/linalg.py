@@ -114,6 +114,12 @@ def lu(a, /, *, permute_l=False):
     return _call("permuted_lu" if permute_l else "lu", _floating(a))
 
 
+def ldl(a, /, *, upper=False):
+    """SciPy's ldl of Hermitian matrices: L, D and the order of rows in which L is a triangle. `upper`: the upper
+    triangle of `a` is read."""
+    return _call("ldl", _floating(a), upper=upper)
+
+
 def lu_factor(a, /):
     """SciPy's lu_factor: L and U in one array, and the row that each row was exchanged with."""
     return _call("lu_factor", _floating(a))

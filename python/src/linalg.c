@@ -54,6 +54,7 @@ typedef kiln_status compute(const inputs *in, kiln_array **out, kiln_error *err)
     NAME(eigvalsh, kiln_linalg_eigvalsh, 1, 1, (A, &in->solver, out, err))                         \
     NAME(lu, kiln_linalg_lu, 1, 3, (A, &in->solver, &out[0], &out[1], &out[2], err))               \
     NAME(permuted_lu, kiln_linalg_lu, 1, 2, (A, &in->solver, NULL, &out[0], &out[1], err))         \
+    NAME(ldl, kiln_linalg_ldl, 1, 3, (A, &in->solver, &out[0], &out[1], &out[2], err))             \
     NAME(lu_factor, kiln_linalg_lu_factor, 1, 2, (A, &in->solver, &out[0], &out[1], err))          \
     NAME(lu_solve, kiln_linalg_lu_solve, 3, 1, (A, B, in->array[2], &in->solver, out, err))        \
     NAME(svd, kiln_linalg_svd, 1, 3, (A, &in->solver, &out[0], &out[1], &out[2], err))             \

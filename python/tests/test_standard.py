@@ -161,6 +161,11 @@ class Cases(unittest.TestCase):
             np.testing.assert_allclose(q @ r, a, atol=1e-12)
             w, v = map(np.asarray, kiln.linalg.eigh(ours(hermitian)))
             np.testing.assert_allclose(hermitian @ v, v * w[..., None, :], atol=1e-9)
+            for symmetric in (hermitian, hermitian - 40 * np.eye(hermitian.shape[-1])):
+                l, d, order = map(np.asarray, kiln.linalg.ldl(ours(symmetric)))
+                np.testing.assert_allclose(l @ d @ np.conj(np.swapaxes(l, -1, -2)), symmetric, atol=1e-10)
+                triangle = np.take_along_axis(l, order[..., None], -2)
+                self.assertTrue((triangle == np.tril(triangle)).all())
             right = a[..., :2]
             np.testing.assert_allclose(
                 a @ np.asarray(kiln.linalg.lu_solve(kiln.linalg.lu_factor(ours(a)), ours(right))), right, atol=1e-12)

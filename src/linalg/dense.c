@@ -20,6 +20,9 @@ typedef struct routines {
                    void *det);
     int64_t (*cholesky)(int64_t n, void *a);
     void (*zero_above)(int64_t n, void *a);
+    void (*ldl)(int64_t n, void *a, int32_t *pivots);
+    void (*ldl_form)(int64_t n, const void *a, const int32_t *pivots, void *l, void *d,
+                     int64_t *places);
     int64_t (*triangular)(bool upper, int64_t n, int64_t columns, const void *a, void *b);
     void (*identity)(int64_t n, void *a);
     void (*nan)(int64_t count, void *values);
@@ -244,6 +247,30 @@ void kiln__dense_qr(kiln_dtype dtype, int64_t m, int64_t n, int64_t columns, voi
         own_of(dtype)->qr_form(m, n, columns, a, scales, q);
     }
     own_of(dtype)->triangle(m, n, columns, a, r);
+}
+
+void kiln__dense_ldl(kiln_dtype dtype, int64_t n, void *a, int32_t *pivots, void *l, void *d,
+                     int64_t *places)
+{
+    const kiln__lapack *lapack = lapack_for(n, 1);
+    const int which = kiln__blas_dtype(dtype);
+    const int32_t size = (int32_t)n, ask = -1;
+    int32_t info = 0, room = 0, *none = NULL;
+    double query[2] = {0};
+    void *reals = NULL;
+    char *work = NULL;
+
+    if (lapack != NULL) {
+        lapack->hetrf[which]("L", &size, a, &size, pivots, query, &ask, &info, 1);
+        room = read_query(dtype, query);
+        work = make_work(dtype, room, 0, 0, &reals, &none);
+    }
+    if (work != NULL)
+        lapack->hetrf[which]("L", &size, a, &size, pivots, work, &room, &info, 1);
+    else
+        own_of(dtype)->ldl(n, a, pivots);
+    kiln__free(work);
+    own_of(dtype)->ldl_form(n, a, pivots, l, d, places);
 }
 
 /* -1: the LAPACK had no memory. */

@@ -33,6 +33,12 @@ void kiln__dense_lu_det(kiln_dtype dtype, int64_t n, const void *lu, const int32
  * positive; 0 where all is well. */
 int64_t kiln__dense_cholesky(kiln_dtype dtype, int64_t n, void *a);
 
+/* a = L D L^H of a Hermitian matrix, whose lower triangle is read; `a` is used up. `d` has blocks of 1 x 1 and 2 x 2 in
+ * its diagonal. L is a lower triangle, with ones in its diagonal, whose rows are mixed: row k of it would be row
+ * places[k] of the triangle, counted from 0. */
+void kiln__dense_ldl(kiln_dtype dtype, int64_t n, void *a, int32_t *pivots, void *l, void *d,
+                     int64_t *places);
+
 /* b = inverse(triangle of a) b. The first diagonal element (from 1) that is 0; 0 where all is well. */
 int64_t kiln__dense_triangular(kiln_dtype dtype, bool upper, int64_t n, int64_t columns,
                                const void *a, void *b);

@@ -146,6 +146,146 @@ static void NAME(nan)(int64_t count, void *values)
         ((T *)values)[k] = (R)NAN;
 }
 
+/* ---- Hermitian matrices that need not be positive -------------------------------------------- */
+
+/* Exchange rows and columns `low` < `high` of the lower triangle of a Hermitian matrix, from column `low` on. */
+static void NAME(exchange)(int64_t n, T *a, int64_t low, int64_t high)
+{
+    const T diagonal = a[low * n + low];
+
+    a[low * n + low] = a[high * n + high];
+    a[high * n + high] = diagonal;
+    for (int64_t i = high + 1; i < n; i++) {
+        const T v = a[low * n + i];
+        a[low * n + i] = a[high * n + i];
+        a[high * n + i] = v;
+    }
+    for (int64_t j = low + 1; j < high; j++) {
+        const T v = CONJ(a[low * n + j]);
+        a[low * n + j] = CONJ(a[j * n + high]);
+        a[j * n + high] = v;
+    }
+    a[low * n + high] = CONJ(a[low * n + high]);
+}
+
+/* Which row step k exchanges, and whether it takes two columns (Bunch and Kaufman): an element of the diagonal is taken
+ * where it is not much smaller than the others of its column, else a block of four. */
+static int64_t NAME(choose)(int64_t n, const T *a, int64_t k, bool *two)
+{
+    const R share = (1 + SQRT((R)17)) / 8, diagonal = RABS(RE(a[k * n + k]));
+    int64_t best = k;
+    R most = 0, row = 0;
+
+    *two = false;
+    for (int64_t i = k + 1; i < n; i++)
+        if (SIZE(a[k * n + i]) > most) {
+            most = SIZE(a[k * n + i]);
+            best = i;
+        }
+    if (best == k || diagonal >= share * most)
+        return k;
+    for (int64_t j = k; j < best; j++)
+        row = SIZE(a[j * n + best]) > row ? SIZE(a[j * n + best]) : row;
+    for (int64_t i = best + 1; i < n; i++)
+        row = SIZE(a[best * n + i]) > row ? SIZE(a[best * n + i]) : row;
+    if (diagonal >= share * most * (most / row))
+        return k;
+    *two = !(RABS(RE(a[best * n + best])) >= share * row);
+    return best;
+}
+
+/* The columns behind a block of four: they lose what it explains, and it gets its factors. */
+static void NAME(eliminate_two)(int64_t n, T *a, int64_t k)
+{
+    T *left = a + k * n, *right = left + n;
+    const R size = ABS(left[k + 1]);
+    const R low = RE(right[k + 1]) / size, high = RE(left[k]) / size;
+    const R by = 1 / (low * high - 1) / size;
+    const T off = left[k + 1] / size;
+
+    for (int64_t j = k + 2; j < n; j++) {
+        const T first = by * (low * left[j] - off * right[j]);
+        const T second = by * (high * right[j] - CONJ(off) * left[j]);
+        for (int64_t i = j; i < n; i++)
+            a[j * n + i] -= left[i] * CONJ(first) + right[i] * CONJ(second);
+        left[j] = first;
+        right[j] = second;
+        a[j * n + j] = RE(a[j * n + j]);
+    }
+}
+
+/* a = L D L^H as LAPACK's hetrf: factors and blocks in the lower triangle; pivots[k] is the row, from 1, that row k was
+ * exchanged with, or, in both places of a block of four, its negative, with the second row of the block. */
+static void NAME(ldl)(int64_t n, void *matrix, int32_t *pivots)
+{
+    T *a = matrix;
+    bool two = false;
+
+    for (int64_t k = 0; k < n; k += two ? 2 : 1) {
+        const int64_t row = NAME(choose)(n, a, k, &two), last = two ? k + 1 : k;
+        T *column = a + k * n;
+        column[k] = RE(column[k]);
+        if (row != last)
+            NAME(exchange)(n, a, last, row);
+        if (two) {
+            const T v = column[k + 1];
+            column[k + 1] = column[row];
+            column[row] = v;
+            a[last * n + last] = RE(a[last * n + last]);
+            NAME(eliminate_two)(n, a, k);
+            pivots[k] = pivots[k + 1] = -(int32_t)(row + 1);
+            continue;
+        }
+        pivots[k] = (int32_t)(row + 1);
+        column[k] = RE(column[k]);
+        for (int64_t j = k + 1; j < n && column[k] != 0; j++) {
+            const T factor = CONJ(column[j]) / RE(column[k]);
+            for (int64_t i = j; i < n; i++)
+                a[j * n + i] -= factor * column[i];
+            a[j * n + j] = RE(a[j * n + j]);
+        }
+        for (int64_t i = k + 1; i < n && column[k] != 0; i++)
+            column[i] /= RE(column[k]);
+    }
+}
+
+/* L and D by themselves. Exchanges were not made in the columns of earlier steps: L gets them from the last to the first,
+ * and `places` follows its rows. */
+static void NAME(ldl_form)(int64_t n, const void *matrix, const int32_t *pivots, void *l_matrix,
+                           void *d_matrix, int64_t *places)
+{
+    const T *a = matrix;
+    T *l = l_matrix, *d = d_matrix;
+
+    for (int64_t k = 0; k < n * n; k++)
+        d[k] = 0;
+    NAME(identity)(n, l);
+    for (int64_t k = 0, step; k < n; k += step) {
+        step = pivots[k] < 0 ? 2 : 1;
+        if (step == 2) {
+            d[k * n + k + 1] = a[k * n + k + 1];
+            d[(k + 1) * n + k] = CONJ(a[k * n + k + 1]);
+        }
+        for (int64_t j = k; j < k + step; j++) {
+            d[j * n + j] = a[j * n + j];
+            places[j] = j;
+            for (int64_t i = k + step; i < n; i++)
+                l[j * n + i] = a[j * n + i];
+        }
+    }
+    for (int64_t k = n - 1, step; k >= 0; k -= step) {
+        step = pivots[k] < 0 ? 2 : 1;
+        const int64_t other = (pivots[k] < 0 ? -pivots[k] : pivots[k]) - 1, place = places[k];
+        places[k] = places[other];
+        places[other] = place;
+        for (int64_t j = k + 1 - step; j < n; j++) {
+            const T v = l[j * n + k];
+            l[j * n + k] = l[j * n + other];
+            l[j * n + other] = v;
+        }
+    }
+}
+
 /* ---- orthogonal factors ---------------------------------------------------------------------- */
 
 /* b -= scale * v (v^H b) for one column; v begins with 1, which is not stored. */
@@ -411,6 +551,8 @@ static const routines NAME(routines) = {
     .lu_det = NAME(lu_det),
     .cholesky = NAME(cholesky),
     .zero_above = NAME(zero_above),
+    .ldl = NAME(ldl),
+    .ldl_form = NAME(ldl_form),
     .triangular = NAME(triangular),
     .identity = NAME(identity),
     .nan = NAME(nan),

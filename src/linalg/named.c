@@ -122,6 +122,7 @@ static const struct {
     [KILN__LINALG_qr] = {&kiln__qr_task, NULL},
     [KILN__LINALG_lu] = {&lu_task, run_lu},
     [KILN__LINALG_lu_factor] = {&kiln__lu_factor_task, NULL},
+    [KILN__LINALG_ldl] = {&kiln__ldl_task, NULL},
     [KILN__LINALG_svd] = {&kiln__svd_task, NULL},
     [KILN__LINALG_svdvals] = {&kiln__svdvals_task, NULL},
     [KILN__LINALG_eigh] = {&kiln__eigh_task, NULL},

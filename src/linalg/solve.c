@@ -131,6 +131,30 @@ static int64_t run_lu_solve(const kiln__solver *s, int64_t nth, const kiln__solv
     return 0;
 }
 
+static void shape_ldl(kiln__solver *s)
+{
+    kiln__solver_shape(s, 0, s->n, s->n, KILN__SOLVER_SAME);
+    kiln__solver_shape(s, 1, s->n, s->n, KILN__SOLVER_SAME);
+    kiln__solver_shape(s, 2, s->n, -1, KILN__SOLVER_PLACES);
+}
+
+static int64_t run_ldl(const kiln__solver *s, int64_t nth, const kiln__solver_work *w)
+{
+    int64_t *order = (int64_t *)(void *)s->result[2].to + nth * s->n;
+
+    kiln__solver_gather(s, &s->layout.a, nth, s->n, s->n, w->buffer[0]);
+    kiln__dense_mirror(s->dtype, s->o.upper, s->n, w->buffer[0]);
+    kiln__dense_ldl(s->dtype, s->n, w->buffer[0], w->pivots, w->buffer[1], w->buffer[2], order);
+    kiln__solver_scatter(s, 0, nth, s->n, w->buffer[1]);
+    kiln__solver_scatter(s, 1, nth, s->n, w->buffer[2]);
+    for (int64_t k = 0; k < s->n;
+         k++) /* from where a row would stand in a triangle to which row stands there */
+        w->pivots[order[k]] = (int32_t)k;
+    for (int64_t k = 0; k < s->n; k++)
+        order[k] = w->pivots[k];
+    return 0;
+}
+
 #define SINGULAR "is singular: pivot %lld of its LU factorisation is 0"
 
 const kiln__solver_task kiln__solve_task = {.name = "solve",
@@ -186,6 +210,12 @@ const kiln__solver_task kiln__lu_factor_task = {.name = "lu_factor",
                                                 .run = run_lu,
                                                 .why = "",
                                                 .cuda = kiln__cuda_lu};
+const kiln__solver_task kiln__ldl_task = {.name = "ldl",
+                                          .square = true,
+                                          .result_count = 3,
+                                          .shape = shape_ldl,
+                                          .run = run_ldl,
+                                          .why = ""};
 static const kiln__solver_task lu_solve = {.name = "lu_solve",
                                            .square = true,
                                            .has_right_side = true,
@@ -243,6 +273,15 @@ kiln_status kiln_linalg_slogdet(const kiln_array *a, const kiln_linalg_options *
 {
     kiln_array **const outs[] = {sign_out, log_out};
     kiln__solver s = {.task = &kiln__slogdet_task, .a = a};
+    return kiln__solver_call(&s, opts, outs, err);
+}
+
+kiln_status kiln_linalg_ldl(const kiln_array *a, const kiln_linalg_options *opts,
+                            kiln_array **l_out, kiln_array **d_out, kiln_array **order_out,
+                            kiln_error *err)
+{
+    kiln_array **const outs[] = {l_out, d_out, order_out};
+    kiln__solver s = {.task = &kiln__ldl_task, .a = a};
     return kiln__solver_call(&s, opts, outs, err);
 }
 

@@ -60,17 +60,8 @@ extern "C" __global__ void __launch_bounds__(128) kiln_small(const small_call ca
     KILN__UNROLL for (int i = 0; i < M; i++) size += a[i] * a[i];
     const T length = sqrt(size);
     T value = length * back;
-    if (symmetric) { // A V once more, from memory
-        value = T(0);
-        KILN__UNROLL for (int i = 0; i < M; i++) a[i] /= length;
-        for (int i = 0; i < N; i++) {
-            T sum = T(0), mine = T(0);
-            KILN__UNROLL for (int k = 0; k < N; k++) {
-                sum += from[(i < k) == UPPER ? i * N + k : k * N + i] * a[k];
-                mine = k == i ? a[k] : mine;
-            }
-            value += mine * sum;
-        }
+    if (symmetric) {
+//% insert :quotients
     }
     int rank = 0; // among the values, in their order
     KILN__UNROLL for (int k = 0; k < N; k++) {
@@ -117,6 +108,19 @@ extern "C" __global__ void __launch_bounds__(128) kiln_small(const small_call ca
             if (!symmetric && vectors)
                 KILN__UNROLL for (int i = 0; i < N; i++)
                     v[i] = c * v[i] + turn * __shfl_xor_sync(0xffffffffu, v[i], s, LANES);
+        }
+
+//% part quotients
+//# Rayleigh's quotients, by A V once more, from memory.
+        value = T(0);
+        KILN__UNROLL for (int i = 0; i < M; i++) a[i] /= length;
+        for (int i = 0; i < N; i++) {
+            T sum = T(0), mine = T(0);
+            KILN__UNROLL for (int k = 0; k < N; k++) {
+                sum += from[(i < k) == UPPER ? i * N + k : k * N + i] * a[k];
+                mine = k == i ? a[k] : mine;
+            }
+            value += mine * sum;
         }
 
 //% part completion
