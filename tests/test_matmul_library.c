@@ -77,13 +77,14 @@ static void test_matmul_library__multiplies_int8_on_tensor_cores(void **state)
 
 /* Of float8_e4m3fn it takes sums and columns that are multiples of 16, for each dtype of the result; other
  * sides, rows, and float8_e5m2 are multiplied in a wider dtype. All of the values are exact. */
-static void check_float8(test_env *t, kiln_dtype dtype, kiln_dtype out, int way, const int64_t *sides)
+static void check_float8(test_env *t, kiln_dtype dtype, kiln_dtype out, int way,
+                         const int64_t *sides)
 {
     enum { E4M3 = 28 };
     void *library = dlopen("libcublasLt.so.13", RTLD_NOW | RTLD_NOLOAD);
     const stand_in_call *last = library != NULL ? dlsym(library, "stand_in_last") : NULL;
-    const bool taken = dtype == KILN_FLOAT8_E4M3FN && sides[0] > 1 && sides[1] % 16 == 0 &&
-                       sides[2] % 16 == 0;
+    const bool taken =
+        dtype == KILN_FLOAT8_E4M3FN && sides[0] > 1 && sides[1] % 16 == 0 && sides[2] % 16 == 0;
     kiln_matmul_options options = KILN_MATMUL_OPTIONS_INIT;
 
     options.dtype = out;
@@ -99,8 +100,7 @@ static void check_float8(test_env *t, kiln_dtype dtype, kiln_dtype out, int way,
     options.epilogue = KILN_EPILOGUE_RELU;
     OK(t, kiln_matmul(a, b, &options, &y, &t->err));
     assert_int_equal(kiln_array_dtype(y), result);
-    check_product(t, a, b, y,
-                  &(oracle){.alpha = 1, .bias = added, .epilogue = KILN_EPILOGUE_RELU});
+    check_product(t, a, b, y, &(oracle){.alpha = 1, .bias = added, .epilogue = KILN_EPILOGUE_RELU});
     free(added);
     kiln_array *const all[] = {a, b, bias, y};
     for (size_t k = 0; k < COUNT(all); k++)
@@ -109,7 +109,8 @@ static void check_float8(test_env *t, kiln_dtype dtype, kiln_dtype out, int way,
 
 static void test_matmul_library__multiplies_float8_on_tensor_cores(void **state)
 {
-    static const int64_t sides[][3] = {{8, 32, 16}, {5, 16, 32}, {1, 16, 16}, {8, 24, 16}, {8, 16, 8}};
+    static const int64_t sides[][3] = {
+        {8, 32, 16}, {5, 16, 32}, {1, 16, 16}, {8, 24, 16}, {8, 16, 8}};
     static const kiln_dtype dtypes[] = {KILN_FLOAT8_E4M3FN, KILN_FLOAT8_E5M2};
     static const kiln_dtype outs[] = {KILN_DTYPE_NONE, KILN_FLOAT16, KILN_BFLOAT16};
     test_env *t = *state;
@@ -214,6 +215,32 @@ static void multiply_tuned(test_env *t, const char *folder)
     t->ctx = own;
 }
 
+/* Change one byte of each small file in a folder and in those below; how many there are. */
+static int damage_files(test_env *t, const char *folder)
+{
+    char command[320], path[256];
+    int count = 0;
+
+    snprintf(command, sizeof command, "find %s -type f -size +0c -size -4k", folder);
+    FILE *names = popen(command, "r");
+    assert_non_null(names);
+    while (fgets(path, sizeof path, names) != NULL) {
+        path[strcspn(path, "\n")] = '\0';
+        FILE *file = fopen(path, "r+b");
+        assert_non_null(file);
+        assert_int_equal(fseek(file, 0, SEEK_END), 0);
+        const long at = (long)(test_random(t) % (uint64_t)ftell(file));
+        assert_int_equal(fseek(file, at, SEEK_SET), 0);
+        const int byte = fgetc(file);
+        assert_int_equal(fseek(file, at, SEEK_SET), 0);
+        assert_true(fputc(byte ^ 1 << test_random(t) % 8, file) != byte);
+        assert_int_equal(fclose(file), 0);
+        count++;
+    }
+    pclose(names);
+    return count;
+}
+
 /* The fastest algorithm is taken, and found on disk by the next context, where nothing is measured. */
 static void test_matmul_library__measures_algorithms_once(void **state)
 {
@@ -237,6 +264,21 @@ static void test_matmul_library__measures_algorithms_once(void **state)
     multiply_tuned(t, folder);
     assert_int_equal(*count - measured, 1);
     assert_int_equal(last->algorithm, 1);
+    /* What the library does not know any more, or is damaged on disk, is measured again. */
+    unsigned *refuses = dlsym(library, "stand_in_refuses");
+    int measured_again = 0;
+    assert_non_null(refuses);
+    for (int turn = 0; turn < 6; turn++) {
+        const unsigned earlier = *count;
+        *refuses = turn == 0;
+        if (turn > 0)
+            assert_true(damage_files(t, folder) > 0);
+        multiply_tuned(t, folder);
+        assert_true(turn > 0 || *count - earlier > 4);
+        measured_again += *count - earlier > 4;
+    }
+    assert_true(measured_again > 3); /* a byte that nobody reads may have been changed */
+    *refuses = 0;
     snprintf(command, sizeof command, "rm -r %s", folder);
     assert_int_equal(system(command), 0);
 }

@@ -305,6 +305,97 @@ static unsigned calls_of(const char *library, const char *name)
 #define SOLVER "libcusolver.so.12"
 #define CUBLAS "libcublas.so.13"
 
+/* ---- failures that are told later -------------------------------------------------------------- */
+
+enum { FUNCTIONS = 4 };
+
+static kiln_status call_function(int function, const kiln_array *a, const kiln_array *b,
+                                 const kiln_linalg_options *options, kiln_array **y,
+                                 kiln_error *err)
+{
+    switch (function) {
+    case 0:
+        return kiln_linalg_inv(a, options, y, err);
+    case 1:
+        return kiln_linalg_solve(a, b, options, y, err);
+    case 2:
+        return kiln_linalg_solve_triangular(a, b, options, y, err);
+    default:
+        return kiln_linalg_cholesky(a, options, y, err);
+    }
+}
+
+/* The matrix that failed is NaN, where anything of it is defined; the others are `by` in their diagonals. */
+static void check_others(test_env *t, const kiln_array *y, int64_t n, double by)
+{
+    void *data = elements(t, y);
+
+    for (int64_t k = 0; k < 6 * n * n; k++) {
+        const double v = creal(value_at(kiln_array_dtype(y), data, k));
+        if (k / (n * n) == 3)
+            assert_true(isnan(v) || (by > 1 && k % n > k / n % n)); /* above a Cholesky factor */
+        else
+            assert_true(fabs(v - (k / n % n == k % n ? by : 0)) < 1e-6);
+    }
+    free(data);
+}
+
+/* Six matrices, of which the fourth has nothing but zeros and the others 2 in their diagonals. */
+static void check_deferred(test_env *t, kiln_dtype dtype, int64_t n)
+{
+    static const char *const names[FUNCTIONS] = {"inv", "solve", "solve_triangular", "cholesky"};
+    const int64_t shape[] = {2, 3, n, n};
+    double complex *data = calloc((size_t)(6 * n * n), sizeof *data);
+    kiln_linalg_options options = KILN_LINALG_OPTIONS_INIT;
+    kiln_array *eye = NULL, *a = NULL, *y = NULL;
+
+    options.deferred = true;
+    for (int64_t k = 0; k < 6 * n * n; k++)
+        data[k] = k / n % n == k % n;
+    eye = array_of(t, dtype, 4, shape, data);
+    for (int64_t k = 0; k < 6 * n * n; k++)
+        data[k] *= k / (n * n) == 3 ? 0 : 2;
+    a = array_of(t, dtype, 4, shape, data);
+    OK(t, kiln_context_synchronize(t->ctx, &t->err));
+    for (int f = 0; f < FUNCTIONS; f++) {
+        options.nan_on_failure = false;
+        if (!t->cuda) { /* it is done at once, and told */
+            FAILS(t, KILN_ERR_SINGULAR, call_function(f, a, eye, &options, &y, &t->err), names[f],
+                  "matrix [1, 0] of the stack");
+            assert_null(y);
+        } else {
+            OK(t, call_function(f, a, eye, &options, &y, &t->err));
+            FAILS(t, KILN_ERR_SINGULAR, kiln_context_synchronize(t->ctx, &t->err), names[f],
+                  "matrix [1, 0] of the stack", f < 3 ? " 1 of its " : "order 1 is not positive");
+            OK(t, kiln_context_synchronize(t->ctx, &t->err));
+            check_others(t, y, n, f < 3 ? 0.5 : sqrt(2));
+            kiln_array_release(y);
+            y = NULL;
+        }
+        options.nan_on_failure = true;
+        OK(t, call_function(f, a, eye, &options, &y, &t->err));
+        OK(t, kiln_context_synchronize(t->ctx, &t->err));
+        check_others(t, y, n, f < 3 ? 0.5 : sqrt(2));
+        kiln_array_release(y);
+        y = NULL;
+    }
+    /* Nothing failed, nothing is said. */
+    options.nan_on_failure = false;
+    OK(t, kiln_linalg_solve(eye, a, &options, &y, &t->err));
+    OK(t, kiln_context_synchronize(t->ctx, &t->err));
+    free(data);
+    kiln_array *const all[] = {eye, a, y};
+    for (size_t k = 0; k < COUNT(all); k++)
+        kiln_array_release(all[k]);
+}
+
+static void test_solver__tells_of_failures_at_the_next_wait(void **state)
+{
+    check_deferred(*state, KILN_FLOAT32, 4);
+    check_deferred(*state, KILN_FLOAT64, 34);
+    check_deferred(*state, KILN_COMPLEX128, 5);
+}
+
 /* A few large matrices are factorised one by one, many by one call; what is broadcast, once. */
 static void test_solver__asks_the_library_for_stacks(void **state)
 {
@@ -597,6 +688,7 @@ int main(int argc, char **argv)
         TEST(test_solver__solves_large_systems),
         TEST(test_solver__broadcasts_stacks_of_matrices),
         TEST(test_solver__factorises_large_matrices),
+        TEST(test_solver__tells_of_failures_at_the_next_wait),
         TEST(test_solver__asks_the_library_for_stacks),
         TEST(test_solver__takes_views_and_integers),
         TEST(test_solver__powers_of_other_dtypes),

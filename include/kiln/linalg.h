@@ -21,7 +21,7 @@
  * Threads: every function may be called from any thread.
  * Owner:   results are arrays, which whoever receives them releases.
  * Order:   products enqueue on the stream of their options and return, as calls of kiln/elementwise.h do.
- *          Equations and factors wait until it is known whether a matrix failed.
+ *          Equations and factors wait until it is known whether a matrix failed, unless `deferred` is set.
  */
 #ifndef KILN_LINALG_H
 #define KILN_LINALG_H
@@ -91,11 +91,16 @@ typedef struct kiln_linalg_options {
                               upper triangle is read, as by ldl. */
     bool full;           /**< qr: Q is square, as in NumPy's mode "complete". svd: U and V^H are
                               square, as with NumPy's full_matrices=True. */
+    bool deferred; /**< On a CUDA device the call does not wait: a matrix that failed gives NaN,
+                              and the next call that waits for the device returns ERR_SINGULAR (of
+                              several such matrices one is named), or nothing does where
+                              `nan_on_failure` is set. Eigenvalues and singular values by a library
+                              wait nevertheless. The cpu device has no use for it. */
 } kiln_linalg_options;
 
 #define KILN_LINALG_OPTIONS_INIT                                                                   \
     {                                                                                              \
-        sizeof(kiln_linalg_options), NULL, false, false, false                                     \
+        sizeof(kiln_linalg_options), NULL, false, false, false, false                              \
     }
 
 /** A library that linear algebra can use; filled by kiln_linalg_list(). */

@@ -52,6 +52,13 @@ kiln_status kiln__device_synchronize(kiln__device *device, kiln_error *err);
  * device and of the host, the same for all streams, until the device is closed. */
 enum { KILN__REPORT_WORDS = 26 };
 kiln_status kiln__device_report(kiln__device *device, int64_t **out, kiln_error *err);
+/* What is said of a matrix of a stack that failed: the function's name, `why` with "%lld" for `number`, and the stack's
+ * shape. A kernel that reports it writes these words, which begin with KILN__REPORT_MATRIX in the place of an axis. */
+enum { KILN__REPORT_MATRIX = -1, KILN__REPORT_MATRIX_WORDS = 20, KILN__REPORT_MATRIX_RANK = 6 };
+void kiln__report_matrix_words(const char *function, const char *why, int rank,
+                               const int64_t *stack, int64_t words[KILN__REPORT_MATRIX_WORDS]);
+kiln_status kiln__fail_matrix(const char *function, const char *why, int64_t number, int64_t nth,
+                              int rank, const int64_t *stack, kiln_error *err);
 
 /* For libraries that are called directly: make the device's context current in this thread until
  * kiln__device_leave(), which puts back the one before. Nothing on cpu. (calls.c) */

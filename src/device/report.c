@@ -1,13 +1,13 @@
 /*
  * report.c - what kernels found wrong with the values in arrays, told at the next synchronise.
  *
- *     kernel > [the first finding, in page-locked memory] > synchronise > ERR_INDEX
+ *     kernel > [the first finding, in page-locked memory] > synchronise > ERR_INDEX, ERR_SINGULAR
  *
  * A kernel that meets an index out of range leaves the element out, claims the report if nobody has yet,
- * and goes on. Whoever waits for the device next is told, and the report is free again. While
+ * and goes on; so does one that finds a matrix which could not be factorised. Whoever waits for the device next is told, and the report is free again. While
  * nothing is wrong a synchronise costs one load.
  *
- * Rule 1: the words are those that templates/prelude/gather.h writes.
+ * Rule 1: the words are those that templates/prelude/gather.h and templates/linalg/report.cu write.
  * Rule 2: all streams and threads share the report. It is read only once the kernel that claimed it says that it
  *         is whole, and by one thread, which frees it when it has read and cleared everything else.
  */
@@ -50,6 +50,61 @@ static bool take_report(int64_t *shared, int64_t *out)
     return true;
 }
 
+/* ---- matrices ---- */
+
+/* Of a matrix the names are: the function's in 3 words, the stack's rank and shape, and why it failed. */
+enum { MATRIX_RANK = 3, MATRIX_SHAPE = 4, MATRIX_WHY = 10, FUNCTION_BYTES = 24, WHY_BYTES = 80 };
+
+void kiln__report_matrix_words(const char *function, const char *why, int rank,
+                               const int64_t *stack, int64_t words[KILN__REPORT_MATRIX_WORDS])
+{
+    const bool fits = rank <= KILN__REPORT_MATRIX_RANK;
+
+    memset(words, 0, KILN__REPORT_MATRIX_WORDS * sizeof *words);
+    snprintf((char *)words, FUNCTION_BYTES, "%s", function);
+    words[MATRIX_RANK] = fits ? rank : -1; /* the number of the matrix must do */
+    if (fits)
+        memcpy(words + MATRIX_SHAPE, stack, (size_t)rank * sizeof *stack);
+    snprintf((char *)(words + MATRIX_WHY), WHY_BYTES, "%s", why);
+}
+
+/* "matrix [1, 2] of the stack", "the matrix". */
+static void name_matrix(int64_t nth, int rank, const int64_t *stack, char *text, size_t bytes)
+{
+    int64_t index[KILN_RANK_MAX] = {nth};
+    size_t length = 0;
+
+    if (rank == 0) {
+        snprintf(text, bytes, "the matrix");
+        return;
+    }
+    for (int axis = rank - 1; axis >= 0; axis--) {
+        index[axis] = nth % stack[axis];
+        nth /= stack[axis];
+    }
+    length = (size_t)snprintf(text, bytes, "matrix [");
+    for (int axis = 0; axis < (rank > 0 ? rank : 1) && length < bytes; axis++)
+        length += (size_t)snprintf(text + length, bytes - length, "%s%lld", axis > 0 ? ", " : "",
+                                   (long long)index[axis]);
+    if (length < bytes)
+        snprintf(text + length, bytes - length, "] of the stack");
+}
+
+kiln_status kiln__fail_matrix(const char *function, const char *why, int64_t number, int64_t nth,
+                              int rank, const int64_t *stack, kiln_error *err)
+{
+    const char *gap = strstr(why, "%lld");
+    const int before = gap != NULL ? (int)(gap - why) : (int)strlen(why);
+    char name[128], text[24];
+
+    name_matrix(nth, rank, stack, name, sizeof name);
+    snprintf(text, sizeof text, "%lld", (long long)number);
+    return kiln__fail(err, KILN_ERR_SINGULAR, "%s: %s %.*s%s%s", function, name, before, why,
+                      gap != NULL ? text : "", gap != NULL ? gap + 4 : "");
+}
+
+/* ---- what a wait says ---- */
+
 kiln_status kiln__report_check(kiln__device *device, kiln_status status, kiln_error *err)
 {
     int64_t *shared = atomic_load_explicit(&device->report, memory_order_acquire);
@@ -58,6 +113,12 @@ kiln_status kiln__report_check(kiln__device *device, kiln_status status, kiln_er
 
     if (status != KILN_OK || shared == NULL || !take_report(shared, report))
         return status;
+    if (report[WORD_AXIS] == KILN__REPORT_MATRIX) {
+        const int64_t *words = report + WORD_NAMES;
+        return kiln__fail_matrix((const char *)words, (const char *)(words + MATRIX_WHY),
+                                 report[WORD_VALUE], report[WORD_ELEMENT], (int)words[MATRIX_RANK],
+                                 words + MATRIX_SHAPE, err);
+    }
     memcpy(names[0], &report[WORD_NAMES], NAME_BYTES);
     memcpy(names[1], &report[WORD_NAMES + NAME_WORDS], NAME_BYTES);
     put_place(report, place, sizeof place);

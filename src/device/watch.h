@@ -65,8 +65,8 @@ static inline void kiln__work_begin_copy(kiln__work *work, kiln_direction direct
     work->what.bytes = bytes;
 }
 
-/* What a wait says: `status`, or ERR_INDEX when that is KILN_OK and a kernel has reported an index out of
- * range since the last wait. (report.c) */
+/* What a wait says: `status`, or, when that is KILN_OK, ERR_INDEX or ERR_SINGULAR where a kernel has reported an index
+ * out of range or a matrix that failed since the last wait. (report.c) */
 kiln_status kiln__report_check(kiln__device *device, kiln_status status, kiln_error *err);
 
 /* The launch of kiln__launch(), observed. */

@@ -322,40 +322,34 @@ done:
 
 /* ---- triangular systems ---------------------------------------------------------------------- */
 
-/* The first element of each diagonal that is 0, counted from 1, into s->info. */
+/* The first element of each diagonal that is 0, counted from 1, into g->info. */
 static kiln_status check_diagonals(kiln__solver_gpu *g, kiln_error *err)
 {
     const int64_t n = g->s->n, item = kiln__gpu_item(g);
     const int64_t shape[] = {g->matrices, n}, strides[] = {g->a_bytes, (n + 1) * item};
     kiln_reduction_call_options options = KILN_REDUCTION_CALL_OPTIONS_INIT;
     kiln_elementwise_call_options plain = KILN_ELEMENTWISE_CALL_OPTIONS_INIT;
-    const size_t bytes = (size_t)g->matrices * sizeof(int64_t);
-    int64_t *first = kiln__alloc(2 * bytes + 1);
-    kiln_array *diagonals = NULL, *zeros = NULL, *places = NULL, *counts = NULL;
+    kiln_array *diagonals = NULL, *zeros = NULL, *any = NULL, *places = NULL, *from_1 = NULL;
+    kiln_array *told = NULL;
     kiln_status status = KILN_OK;
 
-    if (first == NULL)
-        return kiln__fail_memory(err, 2 * bytes);
     options.stream = plain.stream = g->s->stream;
     options.axes = KILN_AXES(-1);
     KILN_TRY(kiln__array_view(g->a, 2, shape, strides, g->a->data, &diagonals, err));
     KILN_TRY(kiln_array_op(KILN_OP_EQUAL, KILN_ARGS(diagonals, 0), &plain, &zeros, err));
     KILN_TRY(kiln_array_reduce_with(KILN_REDUCE_ARGMAX, zeros, &options, &places, err));
-    KILN_TRY(kiln_array_reduce_with(KILN_REDUCE_COUNT_NONZERO, zeros, &options, &counts, err));
-    KILN_TRY(kiln_array_download(places, first, bytes, NULL, g->s->stream, err));
-    KILN_TRY(kiln_array_download(counts, first + g->matrices, bytes, NULL, g->s->stream, err));
-    for (int64_t nth = 0; nth < g->s->layout.count; nth++) {
-        const int64_t at = kiln__gpu_matrix(g, nth);
-        g->s->info[nth] = first[g->matrices + at] > 0 ? first[at] + 1 : 0;
-        g->s->failed = g->s->failed || g->s->info[nth] != 0;
-    }
+    KILN_TRY(kiln_array_reduce_with(KILN_REDUCE_ANY, zeros, &options, &any, err));
+    KILN_TRY(kiln_array_op(KILN_OP_ADD, KILN_ARGS(places, 1), &plain, &from_1, err));
+    KILN_TRY(kiln_array_op(KILN_OP_MULTIPLY, KILN_ARGS(any, from_1), &plain, &told, err));
+    KILN_TRY(kiln__array_copy_as(told, KILN_INT32, NULL, g->s->stream, &g->info, err));
 
 done:
     kiln_array_release(diagonals);
     kiln_array_release(zeros);
+    kiln_array_release(any);
     kiln_array_release(places);
-    kiln_array_release(counts);
-    kiln__free(first);
+    kiln_array_release(from_1);
+    kiln_array_release(told);
     return status;
 }
 

@@ -254,7 +254,8 @@ static uint32_t epilogue_of(const kiln__product *p, const operands *o)
     const bool narrow = sixteen || (p->out == KILN_FLOAT32 && p->epilogue != KILN_EPILOGUE_GELU);
     uint32_t bits = 0;
 
-    if (!narrow || (kiln__is_float8(p->in) && !sixteen) || (p->bias != NULL && o->side[SIDE_A] != &p->b))
+    if (!narrow || (kiln__is_float8(p->in) && !sixteen) ||
+        (p->bias != NULL && o->side[SIDE_A] != &p->b))
         return KILN__LT_EPILOGUE_DEFAULT;
     if (p->epilogue == KILN_EPILOGUE_RELU)
         bits = KILN__LT_EPILOGUE_RELU;
@@ -384,22 +385,40 @@ static kiln_status fastest(const kept *state, const wanted_plan *w, const plan *
                             count, best, err);
 }
 
+/* The choice on disk, if the library says that it still computes the problem. Its checksum is the cache's business. */
+static bool load_choice(const kept *state, const tuned_key *key, plan *made)
+{
+    kiln__blob blob = KILN__BLOB_INIT;
+    kiln__lt_heuristic stored, checked = {.state = KILN__LT_NOT_SUPPORTED};
+    const kiln__lt_layout *layout = made->layout;
+    bool fits =
+        kiln__cache_load(state->cache, key, sizeof *key, &blob) && blob.bytes == sizeof stored;
+
+    if (fits) {
+        memcpy(&stored, blob.data, sizeof stored);
+        fits = made->lt->check(state->handle, made->desc, layout[SIDE_A], layout[SIDE_B],
+                               layout[SIDE_D], layout[SIDE_D], &stored.algo,
+                               &checked) == KILN__LT_SUCCESS &&
+               checked.state == KILN__LT_SUCCESS &&
+               checked.workspace_bytes <= stored.workspace_bytes &&
+               stored.workspace_bytes <= WORKSPACE_BYTES;
+    }
+    if (fits)
+        made->choice = stored;
+    kiln__blob_clear(&blob);
+    return fits;
+}
+
 /* Settle a plan on the fastest algorithm: the one on disk, or measured now. */
 static kiln_status tune(const kept *state, const wanted_plan *w, plan *made,
                         const kiln__lt_heuristic *found, int count, kiln_error *err)
 {
-    kiln__blob blob = KILN__BLOB_INIT;
     kiln_error why = KILN_ERROR_INIT;
     tuned_key key;
     int best = 0;
 
     make_key(state, w->q, &key);
-    if (kiln__cache_load(state->cache, &key, sizeof key, &blob) &&
-        blob.bytes == sizeof made->choice) {
-        memcpy(&made->choice, blob.data, sizeof made->choice);
-        made->settled = true;
-    }
-    kiln__blob_clear(&blob);
+    made->settled = load_choice(state, &key, made);
     if (made->settled || w->stream == NULL)
         return KILN_OK;
     kiln_status status = fastest(state, w, made, found, count, &best, &why);

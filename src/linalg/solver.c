@@ -291,48 +291,16 @@ static kiln_status fetch_pivots(kiln__solver *s, kiln_error *err)
 
 /* ---- a call ---------------------------------------------------------------------------------- */
 
-/* "matrix [1, 2] of the stack", "the matrix". */
-static const char *name_matrix(const kiln__solver *s, int64_t nth, char *text, size_t bytes)
-{
-    const kiln__product *p = &s->layout;
-    int64_t index[KILN_RANK_MAX];
-    size_t length = 0;
-
-    if (p->stack_rank == 0) {
-        snprintf(text, bytes, "the matrix");
-        return text;
-    }
-    for (int axis = p->stack_rank - 1; axis >= 0; axis--) {
-        index[axis] = nth % p->stack[axis];
-        nth /= p->stack[axis];
-    }
-    length = (size_t)snprintf(text, bytes, "matrix [");
-    for (int axis = 0; axis < p->stack_rank && length < bytes; axis++)
-        length += (size_t)snprintf(text + length, bytes - length, "%s%lld", axis > 0 ? ", " : "",
-                                   (long long)index[axis]);
-    if (length < bytes)
-        snprintf(text + length, bytes - length, "] of the stack");
-    return text;
-}
-
 /* Where a matrix failed: ERR_SINGULAR in the name of the first, unless NaN are asked for. */
 static kiln_status examine(const kiln__solver *s, kiln_error *err)
 {
-    char name[128], number[24];
-
     if (atomic_load(&s->no_memory))
         return kiln__fail(err, KILN_ERR_NO_MEMORY, "%s: no memory for a matrix of %lld rows",
                           s->task->name, (long long)s->m);
-    for (int64_t nth = 0; nth < s->layout.count && !s->o.nan_on_failure; nth++) {
-        if (s->info[nth] == 0)
-            continue;
-        const char *gap = strstr(s->task->why, "%lld");
-        const int before = gap != NULL ? (int)(gap - s->task->why) : (int)strlen(s->task->why);
-        snprintf(number, sizeof number, "%lld", (long long)s->info[nth]);
-        return kiln__fail(err, KILN_ERR_SINGULAR, "%s: %s %.*s%s%s", s->task->name,
-                          name_matrix(s, nth, name, sizeof name), before, s->task->why,
-                          gap != NULL ? number : "", gap != NULL ? gap + 4 : "");
-    }
+    for (int64_t nth = 0; nth < s->layout.count && !s->o.nan_on_failure; nth++)
+        if (s->info[nth] != 0)
+            return kiln__fail_matrix(s->task->name, s->task->why, s->info[nth], nth,
+                                     s->layout.stack_rank, s->layout.stack, err);
     return KILN_OK;
 }
 

@@ -1,7 +1,7 @@
 /*
  * solver_cuda.c - one call on a stack of matrices on a CUDA device, whatever is done with it.
  *
- *     arrays > [copies in columns] > the task's `cuda`: libraries > [what failed, looked at once] > arrays
+ *     arrays > [copies in columns] > the task's `cuda`: libraries > [what failed, looked at once or later] > arrays
  *
  * Rule 1: nothing but what failed, a number for each matrix, comes to the host.
  * Rule 2: a handle of a library belongs to a context, and to one call at a time: its stream is set for the call.
@@ -323,6 +323,58 @@ done:
     return status;
 }
 
+/* As templates/linalg/report.cu has it. */
+typedef struct report_arguments {
+    const void *info;
+    int64_t count;
+    int64_t *report;
+    int64_t words[KILN__REPORT_MATRIX_WORDS];
+} report_arguments;
+
+/* A kernel looks at what each matrix came to, and the next wait tells. */
+static kiln_status report_later(kiln__solver_gpu *g, kiln_error *err)
+{
+    enum { THREADS = 1024 };
+    static const kiln__own_request request = {.file = "linalg/report.cu",
+                                              .entry = "kiln_linalg_report"};
+    const kiln__launch_config config = {.grid_x = 1, .block = THREADS};
+    const kiln__solver *s = g->s;
+    kiln__device *device = kiln__context_device(s->ctx);
+    report_arguments call = {.info = g->info->data, .count = s->layout.count};
+    void *entry = NULL;
+
+    KILN_CHECK(kiln__device_report(device, &call.report, err));
+    KILN_CHECK(kiln__own_kernel(s->ctx, &request, &entry, err));
+    kiln__report_matrix_words(s->task->name, s->task->why, s->layout.stack_rank, s->layout.stack,
+                              call.words);
+    return kiln__launch(device, entry, &config, &call, sizeof call, s->stream, err);
+}
+
+/* NaN where a matrix failed, and no wait. Kernels of kiln's own have written NaN. */
+static kiln_status defer_info(kiln__solver_gpu *g, kiln_error *err)
+{
+    const kiln__solver *s = g->s;
+
+    if (g->info == NULL || s->task->why[0] == '\0' || s->layout.count == 0)
+        return KILN_OK;
+    if (!s->o.nan_on_failure)
+        KILN_CHECK(report_later(g, err));
+    for (int k = 0; k < s->task->result_count && !g->info_of_stack; k++) {
+        kiln_array *y = s->result[k].array;
+        const kiln__piece_arguments given = {
+            .x = y, .places = g->info, .m = y->size / s->layout.count, .p = (double)NAN};
+        KILN_CHECK(kiln__piece_run(KILN__PIECE_NAN, &given, y, s->stream, err));
+    }
+    return KILN_OK;
+}
+
+/* Whether the call need not wait: nothing has failed so far, and there is a number for each matrix of the stack. */
+static bool may_defer(const kiln__solver_gpu *g)
+{
+    return g->s->o.deferred && !g->s->failed &&
+           (g->info_of_stack || g->matrices == g->s->layout.count);
+}
+
 /* NaN for the results of a matrix that failed. */
 static kiln_status fill_failed(const kiln__solver *s, int64_t nth, const kiln_array *y,
                                kiln_error *err)
@@ -396,7 +448,7 @@ kiln_status kiln__solver_cuda(kiln__solver *s, kiln_error *err)
     if (status == KILN_OK)
         status = s->task->cuda(&g, err);
     if (status == KILN_OK)
-        status = kiln__gpu_read_info(&g, err);
+        status = may_defer(&g) ? defer_info(&g, err) : kiln__gpu_read_info(&g, err);
     pthread_mutex_unlock(&state->lock);
 
 done:

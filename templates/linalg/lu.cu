@@ -3,7 +3,7 @@
 //% plain WORD
 //% plain __device__ __forceinline__ a a_step after at b b_step both c call done e factor first flip
 //% plain from group_in_block info inverse j k key key_of kiln_small lane lane_of lives load_row
-//% plain not_a_number nth other own own_pivot p part piece pivot pivots place q row rows scale
+//% plain not_a_number nth on_diagonal other own own_pivot p part piece pivot pivots place q row rows scale
 //% plain share small_call step store_row subtract tell to top turn v x y
 // LU with exchanges of rows, and what follows of it: lane i has row i, and keeps it: what is exchanged is only
 // known (`place`). The row of the pivot goes to the other lanes through shared memory, 16 bytes at a time: a
@@ -89,7 +89,8 @@ extern "C" __global__ void __launch_bounds__(128) kiln_small(const small_call ca
             turn[k] = k;
             if (lane == k)
                 own_pivot = a[k];
-            if (info == 0 && lane_of(a[k], k) == T(0))
+            const T on_diagonal = lane_of(a[k], k); // of all lanes, whatever became of their matrices
+            if (info == 0 && on_diagonal == T(0))
                 info = k + 1;
             continue;
         }

@@ -72,6 +72,7 @@ typedef struct heuristic {
 
 EMU_EXPORT stand_in_call stand_in_last;
 EMU_EXPORT unsigned stand_in_count, stand_in_asked; /* products, and questions for algorithms */
+EMU_EXPORT unsigned stand_in_refuses; /* whether algorithms that were chosen earlier are unknown */
 
 /* ---- elements -------------------------------------------------------------------------------- */
 
@@ -329,6 +330,19 @@ EMU_EXPORT int cublasLtMatmulAlgoGetHeuristic(void *handle, const desc *d, const
         one->workspace_bytes = p->workspace >= WORKSPACE_BYTES ? WORKSPACE_BYTES : 0;
     }
     stand_in_asked++;
+    return SUCCESS;
+}
+
+EMU_EXPORT int cublasLtMatmulAlgoCheck(void *handle, const desc *d, const layout *a,
+                                       const layout *b, const layout *c, const layout *out,
+                                       const uint64_t *algo, heuristic *result)
+{
+    if (handle == NULL || c != out || !agree(d, a, b, out) || algo[4] > 2 || stand_in_refuses != 0)
+        return INVALID_VALUE;
+    memset(result, 0, sizeof *result);
+    memcpy(result->algo, algo, sizeof result->algo);
+    result->state = algo[4] == 2 ? NOT_SUPPORTED : SUCCESS;
+    result->workspace_bytes = WORKSPACE_BYTES;
     return SUCCESS;
 }
 
