@@ -4,6 +4,7 @@
  * Expected values are computed by plain loops. What only a GPU has is skipped on the cpu device, which
  * must refuse it by name.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -307,6 +308,70 @@ static void test_module__variables_are_arrays_of_one_module(void **state)
     kiln_array_release(deep);
     kiln_array_release(bytes);
     kiln_module_destroy(two);
+}
+
+/* A variable of four elements for each dtype: what is assigned to it is what a kernel finds in it. */
+static void test_module__constants_of_every_dtype(void **state)
+{
+    enum { ELEMENTS = 4, BYTES_MAX = ELEMENTS * 16 };
+    static const char *const types[KILN_DTYPE_COUNT] = {[KILN_BOOL] = "bool",
+                                                        [KILN_INT8] = "signed char",
+                                                        [KILN_INT16] = "short",
+                                                        [KILN_INT32] = "int",
+                                                        [KILN_INT64] = "long long",
+                                                        [KILN_UINT8] = "unsigned char",
+                                                        [KILN_UINT16] = "unsigned short",
+                                                        [KILN_UINT32] = "unsigned",
+                                                        [KILN_UINT64] = "unsigned long long",
+                                                        [KILN_FLOAT16] = "unsigned short",
+                                                        [KILN_BFLOAT16] = "unsigned short",
+                                                        [KILN_FLOAT32] = "float",
+                                                        [KILN_FLOAT64] = "double",
+                                                        [KILN_FLOAT8_E4M3FN] = "unsigned char", [KILN_FLOAT8_E5M2] = "unsigned char",
+        [KILN_COMPLEX64] = "pair<float>",
+                                                        [KILN_COMPLEX128] = "pair<double>"};
+    test_env *t = *state;
+    char text[8192], name[16];
+    unsigned char given[KILN_DTYPE_COUNT][BYTES_MAX], got[KILN_DTYPE_COUNT * BYTES_MAX];
+    kiln_module *m = NULL;
+    kiln_array *all = NULL;
+    int at = snprintf(text, sizeof text, "template <class T> struct pair { T re, im; };\n");
+
+    for (int d = 1; d < KILN_DTYPE_COUNT; d++)
+        at +=
+            snprintf(text + at, sizeof text - (size_t)at, "__constant__ %s v%d[4];\n", types[d], d);
+    at += snprintf(text + at, sizeof text - (size_t)at,
+                   "extern \"C\" __global__ void dump(unsigned char *out) {\n");
+    for (int d = 1; d < KILN_DTYPE_COUNT; d++)
+        at += snprintf(text + at, sizeof text - (size_t)at,
+                       "  for (int i = 0; i < (int)sizeof v%d; i++)"
+                       " out[%d + i] = ((const unsigned char *)v%d)[i];\n",
+                       d, d * BYTES_MAX, d);
+    snprintf(text + at, sizeof text - (size_t)at, "}\n");
+    OK(t, kiln_module_create(t->ctx, text, NULL, &m, &t->err));
+    for (int d = 1; d < KILN_DTYPE_COUNT; d++) {
+        kiln_array *variable = NULL, *values = NULL;
+        for (int b = 0; b < BYTES_MAX; b++)
+            given[d][b] = (unsigned char)test_random_below(t, d == KILN_BOOL ? 2 : 256);
+        snprintf(name, sizeof name, "v%d", d);
+        OK(t, kiln_module_symbol(m, name, (kiln_dtype)d, &variable, &t->err));
+        assert_int_equal(kiln_array_size(variable), ELEMENTS);
+        values = upload(t, (kiln_dtype)d, ELEMENTS, given[d]);
+        OK(t, kiln_array_assign(variable, values, &t->err));
+        kiln_array_release(values);
+        kiln_array_release(variable);
+    }
+    kiln_raw *const k = kernel(t, m, "dump", NULL);
+    const kiln_raw_call_options o = threads(1, 1);
+    OK(t, kiln_array_zeros(t->ctx, KILN_UINT8, 1, (int64_t[]){sizeof got}, &all, &t->err));
+    OK(t, kiln_raw_run(k, KILN_ARGS(all), &o, &t->err));
+    download(t, all, got, sizeof got);
+    for (int d = 1; d < KILN_DTYPE_COUNT; d++)
+        CHECK(memcmp(got + d * BYTES_MAX, given[d], ELEMENTS * kiln_dtype_size((kiln_dtype)d)) == 0,
+              "%s", kiln_dtype_name((kiln_dtype)d));
+    kiln_array_release(all);
+    kiln_raw_destroy(k);
+    kiln_module_destroy(m);
 }
 
 /* ---- wrong calls ---- */
@@ -675,6 +740,7 @@ int main(int argc, char **argv)
         TEST(test_module__an_empty_grid_launches_nothing),
         TEST(test_module__a_prepared_launch_keeps_what_it_needs),
         TEST(test_module__variables_are_arrays_of_one_module),
+        TEST(test_module__constants_of_every_dtype),
         TEST(test_module__wrong_signatures_are_told_with_the_place),
         TEST(test_module__wrong_arguments_are_told_by_name),
         TEST(test_module__wrong_launches_are_told_with_the_limit),
