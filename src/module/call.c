@@ -220,6 +220,7 @@ static bool take_plain(const kiln__function *r, const kiln_arg *args, size_t cou
         const kiln__plain_param *const param = &r->plain[p];
         unsigned char *const at = block + param->offset;
         dtypes[p] = (kiln_dtype)param->dtype;
+        arrays[p] = NULL;
         if (param->kind > KILN__PLAIN_WRITTEN) {
             if (!put_plain_number(param, &args[p], at))
                 return false;
@@ -505,20 +506,23 @@ static kiln_status read_call(const kiln_raw *kernel, const kiln_arg *args, size_
                              const kiln_raw_call_options *opts, const char *name, call *c,
                              kiln_stream **stream, kiln_error *err)
 {
-    kiln_raw_call_options o = KILN_RAW_CALL_OPTIONS_INIT;
+    kiln_raw_call_options read = KILN_RAW_CALL_OPTIONS_INIT;
+    const kiln_raw_call_options *o = opts;
 
     KILN_CHECK(check_raw(kernel, name, err));
     kiln__function *const r = kernel->function;
-    KILN_CHECK(read_options(opts, name, &o, err));
-    KILN_CHECK(kiln__context_stream(r->loaded->ctx, o.stream, stream, err));
+    if (opts == NULL || opts->struct_size != sizeof *opts) {
+        KILN_CHECK(read_options(opts, name, &read, err));
+        o = &read;
+    }
+    KILN_CHECK(kiln__context_stream(r->loaded->ctx, o->stream, stream, err));
     c->function = r;
-    memset(c->arrays, 0, r->def->param_count * sizeof *c->arrays);
     memset(c->block, 0, r->block_bytes);
     if (!take_plain(r, args, arg_count, c->arrays, c->dtypes, c->block)) {
         memset(c->arrays, 0, r->def->param_count * sizeof *c->arrays);
         KILN_CHECK(take_arguments(r, args, arg_count, c->arrays, c->dtypes, c->block, err));
     }
-    return take_record(r, &o, false, &c->launch, &c->empty, err);
+    return take_record(r, o, false, &c->launch, &c->empty, err);
 }
 
 /* A kiln__describe_fn: arrays, and, with a signature, numbers. */
