@@ -12,6 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "kiln/dlpack.h"
 #include "test_env.h"
 
 static atomic_bool gate;
@@ -312,6 +313,48 @@ static void test_memory__memory_of_others_goes_behind_work_on_other_streams(void
     kiln_array_release(memory);
 }
 
+static void delete_tensor(DLManagedTensorVersioned *tensor)
+{
+    note_release(tensor->manager_ctx, NULL);
+}
+
+/* The host does not wait at the release; the owner's stream does. */
+static void test_memory__memory_of_others_may_go_in_order(void **state)
+{
+    test_env *t = *state;
+    kiln_array *memory = test_ramp(t, 1, (int64_t[]){100}), *a = NULL;
+    kiln_stream *stream = NULL;
+    kiln_dlpack_options o = KILN_DLPACK_OPTIONS_INIT;
+    DLManagedTensorVersioned *shared = NULL, tensor;
+    foreign_owner owner = {0};
+    int32_t numbers[100];
+    pthread_t thread;
+
+    OK(t, kiln_stream_create(t->ctx, NULL, &stream, &t->err));
+    OK(t, kiln_array_to_dlpack(memory, NULL, &shared, &t->err));
+    tensor = *shared;
+    tensor.manager_ctx = &owner;
+    tensor.deleter = delete_tensor;
+    o.stream = (intptr_t)kiln_stream_native(t->ctx, stream);
+    o.ordered_release = true;
+    OK(t, kiln_array_from_dlpack(t->ctx, &tensor, &o, &a, &t->err));
+    OK(t, kiln_context_synchronize(t->ctx, &t->err));
+    atomic_store(&gate, !t->cuda);
+    OK(t, kiln_stream_host_call(t->ctx, NULL, wait_for_gate, NULL, &t->err));
+    OK(t, kiln_array_fill(a, 7, &t->err));
+    kiln_array_release(a);
+    assert_int_equal(owner.released, 1);
+    assert_true(owner.gate_was_open == !t->cuda);
+    assert_int_equal(pthread_create(&thread, NULL, open_gate, NULL), 0);
+    OK(t, kiln_array_download(memory, numbers, sizeof numbers, NULL, stream, &t->err));
+    for (int k = 0; k < 100; k++)
+        CHECK(numbers[k] == 7, "element %d is %d", k, (int)numbers[k]);
+    pthread_join(thread, NULL);
+    shared->deleter(shared);
+    kiln_stream_destroy(stream);
+    kiln_array_release(memory);
+}
+
 /* ---- every layout on both sides ---- */
 
 static void random_strides(test_env *t, int rank, const int64_t *shape, int64_t *strides,
@@ -488,6 +531,7 @@ int main(int argc, char **argv)
         TEST(test_memory__ordinary_memory_is_free_on_return),
         TEST(test_memory__unused_memory_of_others_goes_at_once),
         TEST(test_memory__memory_of_others_goes_behind_work_on_other_streams),
+        TEST(test_memory__memory_of_others_may_go_in_order),
         TEST(test_memory__any_strides_on_either_side),
         TEST(test_memory__bad_copies_are_refused),
         TEST(test_memory__arrays_for_both_sides),

@@ -214,9 +214,12 @@ typedef struct kiln_dlpack_options {
                              values above; 0: CUDA's legacy default stream. Ignored on the cpu. */
     bool copy;          /**< Export: share a copy, which is C- or K-order and may be written. */
     bool host;          /**< Export: share a copy in host memory, whatever the array's device. */
+    bool ordered_release; /**< Import, CUDA: before the deleter is called, `stream` is made to wait for
+                               kiln's work, and the host does not. For owners who use the memory again
+                               in the order of that stream, which must live until then. */
 } kiln_dlpack_options;
 
-#define KILN_DLPACK_OPTIONS_INIT {sizeof(kiln_dlpack_options), 0, false, false}
+#define KILN_DLPACK_OPTIONS_INIT {sizeof(kiln_dlpack_options), 0, false, false, false}
 
 /**
  * An array as the CUDA array interface (version 3) and NumPy's `__array_interface__` describe it:

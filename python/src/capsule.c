@@ -157,8 +157,9 @@ DLManagedTensorVersioned *kilnpy_capsule_take(PyObject *capsule)
     return &w->tensor;
 }
 
-/* An Array over a tensor, which is taken over. */
-static PyObject *array_over(DLManagedTensorVersioned *tensor, intptr_t stream)
+/* An Array over a tensor, which is taken over. `ordered`: its owner uses the memory again in the order of
+ * `stream`, which lives as long as the process. */
+static PyObject *array_over(DLManagedTensorVersioned *tensor, intptr_t stream, bool ordered)
 {
     const int device = tensor->version.major == DLPACK_MAJOR_VERSION
                            ? kilnpy_device_of_tensor(&tensor->dl_tensor)
@@ -169,6 +170,7 @@ static PyObject *array_over(DLManagedTensorVersioned *tensor, intptr_t stream)
     kiln_array *made = NULL;
 
     o.stream = stream;
+    o.ordered_release = ordered;
     if (context == NULL) {
         if (tensor->deleter != NULL)
             tensor->deleter(tensor);
@@ -229,7 +231,8 @@ static PyObject *keep(kind *how_read, PyObject *object)
     k->object = Py_NewRef(object);
     if (how_read->immutable)
         k->tensor.flags |= DLPACK_FLAG_BITMASK_READ_ONLY;
-    return array_over(&k->tensor, k->seen.has_stream ? k->seen.stream : KILN_DLPACK_STREAM_LEGACY);
+    return array_over(&k->tensor, k->seen.has_stream ? k->seen.stream : KILN_DLPACK_STREAM_LEGACY,
+                      false);
 }
 
 /* The capsule of an object, for kiln's own stream of its device. */
@@ -278,7 +281,7 @@ static PyObject *by_table(kind *k, PyObject *object)
         }
         waits_for = stream != NULL ? (intptr_t)stream : KILN_DLPACK_STREAM_LEGACY;
     }
-    return array_over(tensor, waits_for);
+    return array_over(tensor, waits_for, strncmp(k->name, "torch.", 6) == 0);
 }
 
 /* from_dlpack(object): an Array over the memory of an array of any kind, which it keeps alive. */
@@ -313,5 +316,5 @@ PyObject *kilnpy_from_dlpack(PyObject *module, PyObject *object)
         return NULL;
     if (k != NULL && k->immutable && tensor->version.major == DLPACK_MAJOR_VERSION)
         tensor->flags |= DLPACK_FLAG_BITMASK_READ_ONLY;
-    return array_over(tensor, stream);
+    return array_over(tensor, stream, false);
 }

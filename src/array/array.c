@@ -97,6 +97,7 @@ static void storage_fill(kiln__storage *storage, kiln_context *ctx, kiln__recycl
     storage->home = home;
     atomic_store_explicit(&storage->used_on, 0, memory_order_relaxed);
     storage->release = NULL;
+    storage->ordered = false;
     storage->owner = NULL;
     storage->owner_data = NULL;
     storage->read_only = false;

@@ -24,6 +24,8 @@ typedef struct kiln__storage {
     _Atomic(uintptr_t) used_on; /* managed by kiln__storage_used_on */
     kiln_release_fn release;
     uint64_t home_work; /* of wrapped memory: kiln__stream_work() of its home at the beginning */
+    bool ordered;       /* its owner uses it again in the order of a native stream: this one */
+    void *order;
     void *owner, *owner_data;
     bool read_only;                  /* nobody may write through an array over this memory */
     struct kiln__recycler *recycler; /* the context's; where this and its handles came from */
@@ -77,6 +79,8 @@ kiln_status kiln__array_check(const kiln_array *array, const kiln_context *ctx, 
                               kiln_error *err);
 
 /* Remember that `stream` (not the storage's home) uses the memory, so that its reuse waits. */
+/* See kiln_dlpack_options.ordered_release. */
+void kiln__storage_release_in_order(kiln__storage *storage, void *native);
 void kiln__storage_used_on(kiln__storage *storage, kiln_stream *stream);
 
 /* Let a stream of the driver's wait for all work on the memory that is enqueued so far. */

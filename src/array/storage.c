@@ -165,18 +165,27 @@ static void await_streams(uintptr_t value)
         kiln__stream_await((kiln_stream *)value);
 }
 
+void kiln__storage_release_in_order(kiln__storage *storage, void *native)
+{
+    storage->ordered = true;
+    storage->order = native;
+}
+
 /* Hand wrapped memory back to its owner, once nothing uses it any more: at once where nothing has been
- * enqueued since it came. */
+ * enqueued since it came, or where the owner's stream can be told to wait. */
 static void release_wrapped(const kiln__storage *storage, uintptr_t used_on)
 {
+    const bool worked = kiln__stream_work(storage->home) != storage->home_work;
+
     if (storage->release == NULL)
         return;
-    if ((used_on & EVERY_BIT) != 0) {
-        (void)kiln__device_synchronize(kiln__context_device(storage->ctx), NULL);
-    } else {
-        if (kiln__stream_work(storage->home) != storage->home_work)
+    if ((worked || used_on != 0) &&
+        !(storage->ordered && kiln__storage_wait_on(storage, storage->order, NULL) == KILN_OK)) {
+        if ((used_on & EVERY_BIT) != 0)
+            (void)kiln__device_synchronize(kiln__context_device(storage->ctx), NULL);
+        else if (worked)
             (void)kiln__stream_synchronize(storage->home, NULL);
-        await_streams(used_on);
+        await_streams(used_on & ~EVERY_BIT);
     }
     storage->release(storage->owner, storage->owner_data);
 }

@@ -317,6 +317,7 @@ static kiln_status import_tensor(kiln_context *ctx, const DLTensor *t, bool read
                                    .data = (void *)first,
                                    .read_only = read_only,
                                    .stream = o.stream,
+                                   .ordered_release = o.ordered_release,
                                    .release = release,
                                    .owner = owner};
     return kiln__foreign_wrap(ctx, &foreign, out, err);

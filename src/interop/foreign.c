@@ -41,5 +41,8 @@ kiln_status kiln__foreign_wrap(kiln_context *ctx, const kiln__foreign *foreign, 
                                (size_t)(high - low), f.release, f.owner, out, err));
     if (f.read_only)
         kiln__array_make_read_only(*out);
+    if (f.ordered_release && f.stream != KILN_DLPACK_STREAM_NO_SYNC &&
+        !kiln__device_is_host(device))
+        kiln__storage_release_in_order((*out)->storage, native_of(f.stream));
     return KILN_OK;
 }

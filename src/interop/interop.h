@@ -25,7 +25,8 @@ typedef struct kiln__foreign {
     const int64_t *strides; /* bytes; NULL: C-order */
     void *data;             /* first element */
     bool read_only;
-    intptr_t stream; /* KILN_DLPACK_STREAM_NO_SYNC: nothing to wait for */
+    intptr_t stream;      /* KILN_DLPACK_STREAM_NO_SYNC: nothing to wait for */
+    bool ordered_release; /* as in kiln_dlpack_options */
     kiln_release_fn release;
     void *owner;
 } kiln__foreign;
