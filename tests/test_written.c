@@ -445,6 +445,30 @@ static void test_written__of_rows(void **state)
     unload(&in);
 }
 
+/* Weights of one axis are those along the axis that is given, as in NumPy. */
+static void test_written__average_along_an_axis(void **state)
+{
+    test_env *t = *state;
+    inputs in = {.x = {1, 5, 2, 7, 3, 4, 8, 6, 9}, .y = {1, 2, 4}, .sizes = {9, 3}};
+    double down[3] = {0}, across[3] = {0};
+
+    for (int r = 0; r < 3; r++)
+        for (int k = 0; k < 3; k++) {
+            down[k] += in.x[3 * r + k] * in.y[r];
+            across[r] += in.x[3 * r + k] * in.y[k];
+        }
+    for (int k = 0; k < 3; k++) {
+        down[k] /= 7;
+        across[k] /= 7;
+    }
+    load(t, &in, KILN_FLOAT64);
+    expect(t, &in, "average(reshape(x, (3, 3)), axis=0, weights=y)", down, 3);
+    expect(t, &in, "average(reshape(x, (3, 3)), -1, y)", across, 3);
+    expect(t, &in, "average(reshape(x, (3, 3)), axis=0, weights=broadcast_to(y, (3, 3)).T)", down,
+           3);
+    unload(&in);
+}
+
 static void test_written__grids(void **state)
 {
     test_env *t = *state;
@@ -510,6 +534,10 @@ static void test_written__choices(void **state)
         seen[(int)got[k]] = true;
     }
     free(got);
+    got = evaluate(t, &in, "choice(5, 3, 3, replace=0)", &count);
+    assert_int_equal(count, 3);
+    assert_true(got[0] + got[1] + got[2] == 3 && got[0] != got[1] && got[0] != got[2]);
+    free(got);
     got = evaluate(t, &in, "choice(5, 10, (20, 10))", &count);
     assert_int_equal(count, 200);
     int often[10] = {0};
@@ -569,7 +597,13 @@ static void test_written__mistakes(void **state)
         {"unique(x, y)", KILN_ERR_ARGUMENT_COUNT, "unique(x)"},
         {"ptp(x, keepdims=True)", KILN_ERR_ARGUMENT_COUNT, "ptp(x, axis=None)"},
         {"x + unique((1, 2))", KILN_ERR_ARGUMENT, "column 5: unique: a tuple stands where"},
-        {"searchsorted(x, y, side='middle')", KILN_ERR_ARGUMENT_COUNT, "searchsorted"},
+        {"searchsorted(x, y, side='middle')", KILN_ERR_ARGUMENT_COUNT,
+         "side=left), searchsorted(sorted, values, side=right)"},
+        {"unique(x, return_counts=True)", KILN_ERR_NAME, "`return_counts` here: unique(x)"},
+        {"choice(1, 5, 2, replace=x)", KILN_ERR_ARGUMENT_COUNT, "replace=True"},
+        {"digitize(x, y, right=y)", KILN_ERR_ARGUMENT_COUNT, "right=False"},
+        {"sum(x, mode=clip)", KILN_ERR_NAME, "sum takes no mode"},
+        {"qr(x, mode='r')", KILN_ERR_NAME, "qr takes no mode"},
         {"_first(x)", KILN_ERR_NAME, "no function `_first`"},
         {"_is_among(x, y)", KILN_ERR_NAME, "no function `_is_among`"},
         {"sort(x, side='left')", KILN_ERR_NAME, "no argument `side`"},
@@ -588,16 +622,27 @@ static void test_written__mistakes_of_calls(void **state)
 {
     test_env *t = *state;
     static const char *const names[] = {"x"};
+    static const struct {
+        const char *text;
+        kiln_status status;
+        const char *says;
+    } cases[] = {
+        {"x * 2 + cross(x, x)", KILN_ERR_SHAPE, "column 9"},
+        {"x + choice(1, 3, 4, replace=False)", KILN_ERR_SHAPE, "(3,) cannot be (4,)"},
+        {"average(reshape(x, (2, 2)), axis=1, weights=x[:2])", KILN_ERR_AXIS, "axis 1"},
+    };
     const int64_t shape[] = {4};
     kiln_array *x = NULL, *z = NULL;
     kiln_graph *g = NULL;
 
     OK(t, kiln_array_zeros(t->ctx, KILN_FLOAT32, 1, shape, &x, &t->err));
-    OK(t, kiln_graph_parse(t->ctx, "x * 2 + cross(x, x)", names, 1, NULL, &g, NULL, &t->err));
-    const kiln_arg args[] = {kiln_arg_array(x), kiln_arg_out(&z)};
-    FAILS(t, KILN_ERR_SHAPE, kiln_graph_run(g, args, 2, NULL, &t->err), "column 9");
-    assert_null(z);
-    kiln_graph_destroy(g);
+    for (size_t k = 0; k < COUNT(cases); k++) {
+        OK(t, kiln_graph_parse(t->ctx, cases[k].text, names, 1, NULL, &g, NULL, &t->err));
+        const kiln_arg args[] = {kiln_arg_array(x), kiln_arg_out(&z)};
+        FAILS(t, cases[k].status, kiln_graph_run(g, args, 2, NULL, &t->err), cases[k].says);
+        assert_null(z);
+        kiln_graph_destroy(g);
+    }
     kiln_array_release(x);
 }
 
@@ -614,6 +659,7 @@ int main(int argc, char **argv)
         TEST(test_written__of_rows),
         TEST(test_written__grids),
         TEST(test_written__tiles_of_large_arrays),
+        TEST(test_written__average_along_an_axis),
         TEST(test_written__choices),
         TEST(test_written__multivariate_normal),
         TEST(test_written__mistakes),

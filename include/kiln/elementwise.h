@@ -70,8 +70,8 @@ KILN_EXTERN_C_BEGIN
  * memory layout) are compiled, or taken from the cache, when a call first needs them.
  *
  * @param ctx     Kept alive by the result.
- * @param in      Input parameters, e.g. "T x, raw float32 table", or "take T w by i, int32 i" for an input
- *                that the snippet sees as the element which i names; "" for none. Copied.
+ * @param in      Input parameters, e.g. "T x, raw float32 table", or "take T w by at, int32 at" for an
+ *                input that the snippet sees as the element which `at` names; "" for none. Copied.
  * @param outputs Output parameters, e.g. "T z". Copied.
  * @param op      C++ statements run for every element. Copied.
  * @param opts    May be NULL for defaults; read during the call only.

@@ -413,7 +413,7 @@ static kiln_status parse_take(const parser *p, size_t *begin, size_t *end, kiln_
         by++;
     if (by + 1 >= *end)
         return refuse_token(p, KILN_ERR_SYNTAX, *begin,
-                            "needs an index; it is written \"take T x by i\"");
+                            "needs an index; it is written \"take T x by at\"");
     for (size_t k = by + 1; k < *end; k++)
         if (!is_word_token(p, k))
             return refuse_token(p, KILN_ERR_SYNTAX, k, "is no name of an input");

@@ -534,6 +534,19 @@ static kiln_status unknown_function(const kiln__parser *p, const kiln__parsed_ca
                             c->bytes < 60 ? (int)c->bytes : 60, c->name);
 }
 
+/* `mode=` of a function that would not look at it. Scatters have been asked before. */
+static kiln_status check_mode(const kiln__parser *p, const kiln__parsed_call *c)
+{
+    static const char *const takers[] = {"take", "take_along_axis", "pad"};
+
+    if (c->mode_bytes == 0)
+        return KILN_OK;
+    for (size_t k = 0; k < KILN_COUNT_OF(takers); k++)
+        if (kiln__same_word(c->name, c->bytes, takers[k]))
+            return KILN_OK;
+    return fail_call(p, c, KILN_ERR_NAME, "takes no mode");
+}
+
 kiln_status kiln__apply_call(kiln__parser *p, kiln__parsed_call *c, kiln__parsed *out)
 {
     const kiln__op *op = kiln__op_named(c->name, c->bytes);
@@ -547,6 +560,7 @@ kiln_status kiln__apply_call(kiln__parser *p, kiln__parsed_call *c, kiln__parsed
     KILN_CHECK(kiln__apply_scattering(p, c, out, &known));
     if (known)
         return KILN_OK;
+    KILN_CHECK(check_mode(p, c));
     if (draw != 0)
         return call_draw(p, c, draw, out);
     if (op != NULL)

@@ -80,6 +80,7 @@ static kiln_status parse_keyword(kiln__parser *p, kiln__parsed_call *c, size_t a
     const bool quoted = p->token.kind == KILN__TOKEN_TEXT;
     const bool word = quoted || p->token.kind == KILN__TOKEN_NAME;
     const bool mode = kiln__same_word(name, bytes, "mode");
+    char usage[KILN__USAGE_BYTES];
     if (into == NULL && c->named_count < KILN__NAMED_MAX && kiln__written_takes(c, name, bytes)) {
         c->named[c->named_count].name = name;
         c->named[c->named_count].bytes = bytes;
@@ -91,6 +92,9 @@ static kiln_status parse_keyword(kiln__parser *p, kiln__parsed_call *c, size_t a
         c->mode_bytes = p->token.width - 2 * quoted;
         return kiln__next_token(p);
     }
+    if (into == NULL && kiln__written_usage(c, usage, sizeof usage))
+        return kiln__parse_fail(p, at, bytes, KILN_ERR_NAME, "there is no argument `%.*s` here: %s",
+                                bytes < 60 ? (int)bytes : 60, name, usage);
     if (into == NULL)
         return kiln__parse_fail(p, at, bytes, KILN_ERR_NAME,
                                 "there is no argument `%.*s` here: axis, keepdims and dtype are",

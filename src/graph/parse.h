@@ -188,6 +188,9 @@ void kiln__counted_result(const kiln__parsed *v, kiln_node out[2]);
 /* ---- written.c ------------------------------------------------------------------------------- */
 /* Whether a function of that name has such a parameter, besides axis, dtype and keepdims. */
 bool kiln__written_takes(const kiln__parsed_call *c, const char *name, size_t bytes);
+/* How such a function is called, each way of it; false where the name is none. */
+enum { KILN__USAGE_BYTES = 240 };
+bool kiln__written_usage(const kiln__parsed_call *c, char *out, size_t bytes);
 /* A function that is an expression of others; `*known` is false where the name is none. */
 kiln_status kiln__apply_written(kiln__parser *p, kiln__parsed_call *c, kiln__parsed *out,
                                 bool *known);

@@ -5,11 +5,12 @@
  *            > [the row's text, parsed] > nodes, recorded for the place of the call
  *
  * A row's parameters are names with or without a default; `name:value` fits a call that gives this value only, True,
- * False or a word; `name:whole` one that gives a whole number. Of several rows of a name the first that fits is taken. A text sees its parameters and no
- * other names.
+ * False or a word, and `name:whole` one that gives a whole number. A default of True or False fits no other value.
+ * Of several rows of a name the first that fits is taken. A text sees its parameters and no other names.
  *
  * Rule: names that begin with an underscore are for the texts here alone.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -61,6 +62,10 @@ static const written functions[] = {
      "where(iota(ravel(x), 0) >= 0, ravel(y)[:, None], 0)"},
     {"ptp", "x, axis=None", "max(x, axis=axis) - min(x, axis=axis)"},
     {"average", "x, axis=None", "mean(x, axis=axis)"},
+    /* Weights of one axis are those along the axis: here it is the last one of either operand. */
+    {"average", "x, axis:whole, weights",
+     "a = moveaxis(x, axis, -1); w = moveaxis(weights, axis, -1);"
+     "sum(a * w, axis=-1) / sum(where(a == a, w, w), axis=-1)"},
     {"average", "x, axis=None, weights",
      "sum(x * weights, axis=axis) / sum(where(x == x, weights, weights), axis=axis)"},
     {"convolve", "a, v, mode:full", "_convolve(a, v, 0)"},
@@ -71,7 +76,8 @@ static const written functions[] = {
     {"correlate", "a, v, mode:same", "_correlate(a, v, 1)"},
     {"correlate", "a, v, mode:valid", "_correlate(a, v, 2)"},
     {"correlate", "a, v", "_correlate(a, v, 2)"},
-    {"choice", "key, n, size, replace:False", "permutation(key, n)[:size]"},
+    /* reshape() refuses more elements than there are. */
+    {"choice", "key, n, size, replace:False", "reshape(permutation(key, n)[:size], size)"},
     {"choice", "key, n, size, replace=True", "integers(key, size, 0, n)"},
     {"multivariate_normal", "key, mean, cov, size",
      "standard_normal(key, (arange(size)[:, None] + mean).shape) @ cholesky(cov).T + mean"},
@@ -131,15 +137,26 @@ static const kiln__parsed *given(const kiln__parsed_call *c, const param *q, siz
     return NULL;
 }
 
+/* Whether a parameter is True or False, in its row. */
+static bool is_switch(const param *q)
+{
+    return kiln__same_word(q->text, q->text_bytes, "True") ||
+           kiln__same_word(q->text, q->text_bytes, "False");
+}
+
 static bool is_value(const kiln__parser *p, const kiln__parsed *v, const param *q)
 {
+    const bool number = v->kind == KILN__PARSED_NODE && v->node.kind == KILN_NODE_INT;
+
     if (v->kind == KILN__PARSED_TEXT) /* in quotes */
         return v->width - 2 == q->text_bytes &&
                memcmp(p->text + v->at + 1, q->text, q->text_bytes) == 0;
     if (kiln__same_word(q->text, q->text_bytes, "whole"))
-        return v->kind == KILN__PARSED_NODE && v->node.kind == KILN_NODE_INT;
-    return v->kind == KILN__PARSED_NODE && v->node.kind == KILN_NODE_BOOL &&
-           kiln__same_word(q->text, q->text_bytes, v->node.value.b ? "True" : "False");
+        return number;
+    if (!number && !(v->kind == KILN__PARSED_NODE && v->node.kind == KILN_NODE_BOOL))
+        return false;
+    const bool is_true = number ? v->node.value.i != 0 : v->node.value.b;
+    return kiln__same_word(q->text, q->text_bytes, is_true ? "True" : "False");
 }
 
 /* Whether a call can be one of this function, every argument a parameter's. */
@@ -151,19 +168,35 @@ static bool fits(const kiln__parser *p, const kiln__parsed_call *c, const writte
 
     for (param q; next_param(&list, &q); at++) {
         const kiln__parsed *v = given(c, &q, at);
-        if (v == NULL ? q.mark != '=' : q.mark == ':' && !is_value(p, v, &q))
+        const bool fixed = q.mark == ':' || (q.mark == '=' && is_switch(&q));
+        if (v == NULL ? q.mark != '=' : fixed && !is_value(p, v, &q))
             return false;
         used += v != NULL;
     }
     return used == c->count + c->named_count + keywords && c->mode_bytes == 0;
 }
 
-/* A list of parameters as it is shown. */
-static kiln_status fail_fit(const kiln__parser *p, const kiln__parsed_call *c, const written *f)
+bool kiln__written_usage(const kiln__parsed_call *c, char *out, size_t bytes)
 {
+    size_t used = 0;
+
+    out[0] = '\0';
+    for (size_t k = 0; k < KILN_COUNT_OF(functions) && used < bytes; k++)
+        if (kiln__same_word(c->name, c->bytes, functions[k].name))
+            used += (size_t)snprintf(out + used, bytes - used, "%s%s(%s)", used > 0 ? ", " : "",
+                                     functions[k].name, functions[k].params);
+    for (char *s = out; *s != '\0'; s++)
+        *s = *s == ':' ? '=' : *s;
+    return used > 0;
+}
+
+static kiln_status fail_fit(const kiln__parser *p, const kiln__parsed_call *c)
+{
+    char usage[KILN__USAGE_BYTES];
+
+    (void)kiln__written_usage(c, usage, sizeof usage);
     return kiln__parse_fail(p, c->at, c->bytes, KILN_ERR_ARGUMENT_COUNT,
-                            "%.*s takes other arguments: %s(%s)", (int)c->bytes, c->name, f->name,
-                            f->params);
+                            "%.*s takes other arguments: %s", (int)c->bytes, c->name, usage);
 }
 
 bool kiln__written_takes(const kiln__parsed_call *c, const char *name, size_t bytes)
@@ -250,15 +283,12 @@ static kiln_status call(kiln__parser *p, const kiln__parsed_call *c, const writt
 kiln_status kiln__apply_written(kiln__parser *p, kiln__parsed_call *c, kiln__parsed *out,
                                 bool *known)
 {
-    const written *last = NULL;
-
     for (size_t k = 0; k < KILN_COUNT_OF(functions); k++) {
         if (!kiln__same_word(c->name, c->bytes, functions[k].name))
             continue;
-        last = &functions[k];
         *known = true;
-        if (fits(p, c, last))
-            return call(p, c, last, out);
+        if (fits(p, c, &functions[k]))
+            return call(p, c, &functions[k], out);
     }
-    return last != NULL ? fail_fit(p, c, last) : KILN_OK;
+    return *known ? fail_fit(p, c) : KILN_OK;
 }
