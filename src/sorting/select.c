@@ -46,7 +46,8 @@ static kiln_status first_of_rows(const kiln__rows *r, bool descending, int64_t k
                     .descending = descending,
                     .keys = r->x->data,
                     .wide = true};
-    const bool cut = keep == 0 || kiln__sort_cuts(&s);
+    const bool few = kiln__first_suits(&s, keep);
+    const bool cut = keep == 0 || few || kiln__sort_cuts(&s);
     const int64_t length = cut ? keep : r->length;
 
     s.keep = cut ? keep : 0;
@@ -58,6 +59,9 @@ static kiln_status first_of_rows(const kiln__rows *r, bool descending, int64_t k
     }
     if (keep == 0)
         return KILN_OK;
+    if (few)
+        return kiln__first_of_long_rows(&s, r->x, keep, *sorted, order != NULL ? *order : NULL,
+                                        err);
     KILN_CHECK(kiln__sort_rows(&s, err));
     if (cut)
         return KILN_OK;

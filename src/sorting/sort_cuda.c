@@ -13,7 +13,7 @@
 
 enum {
     MACROS_MAX = 12,
-    MACRO_BYTES = 48,
+    MACRO_BYTES = KILN__KEY_MACRO_BYTES,
     COUNT_THREADS = 256,
     COUNT_PARTS = 512, /* blocks that count a row, at most */
     SHORT_THREADS = 128,
@@ -50,17 +50,25 @@ static const char *unsigned_of(size_t bytes)
                         : "two_words";
 }
 
-/* What templates/sorting/keys.cu wants to know. */
-static void define_keys(macros *m, const kiln__sort *s)
+void kiln__key_macros(const kiln__sort *s, char (*text)[KILN__KEY_MACRO_BYTES])
 {
     const kiln__place_kind kind = kiln__place_kind_of(s->dtype);
-    const size_t bytes = kiln_dtype_size(s->dtype);
+    const size_t bytes = kiln_dtype_size(s->dtype),
+                 part = bytes / (kind == KILN__PLACE_COMPLEX ? 2 : 1);
 
-    define(m, "-DKILN__WORD=%s", unsigned_of(bytes));
-    define(m, "-DKILN__PART=%s", unsigned_of(kind == KILN__PLACE_COMPLEX ? bytes / 2 : bytes));
-    define(m, "-DKILN__KIND=%d", (int)kind);
-    define(m, "-DKILN__INFINITY=%lluull", (unsigned long long)kiln__place_infinity(s->dtype));
-    define(m, "-DKILN__DOWN=%d", s->descending ? 1 : 0);
+    snprintf(text[0], sizeof text[0], "-DKILN__WORD=%s", unsigned_of(bytes));
+    snprintf(text[1], sizeof text[1], "-DKILN__PART=%s", unsigned_of(part));
+    snprintf(text[2], sizeof text[2], "-DKILN__KIND=%d", (int)kind);
+    snprintf(text[3], sizeof text[3], "-DKILN__INFINITY=%lluull",
+             (unsigned long long)kiln__place_infinity(s->dtype));
+    snprintf(text[4], sizeof text[4], "-DKILN__DOWN=%d", s->descending ? 1 : 0);
+}
+
+static void define_keys(macros *m, const kiln__sort *s)
+{
+    kiln__key_macros(s, m->text);
+    for (m->count = 0; m->count < KILN__KEY_MACROS; m->count++)
+        m->list[m->count] = m->text[m->count];
 }
 
 static kiln_status get_kernel(const kiln__sort *s, const char *file, const char *entry,

@@ -10,6 +10,7 @@
  * sort_cuda.c stable radix sort of rows on CUDA devices
  * sort.c      sort, argsort, lexsort
  * rule.c      several arrays by a rule of the user's
+ * first.c     the first elements of long rows on CUDA devices
  * select.c    topk, partition, median, quantile
  * search.c    searchsorted, isin
  * bins.c      bincount, histogram, digitize
@@ -70,6 +71,17 @@ bool kiln__sort_cuts(const kiln__sort *s);
 bool kiln__sort_fits_block(const kiln__sort *s);                        /* (sort_cuda.c) */
 kiln_status kiln__sort_rows_cpu(const kiln__sort *s, kiln_error *err);  /* (sort_cpu.c) */
 kiln_status kiln__sort_rows_cuda(const kiln__sort *s, kiln_error *err); /* (sort_cuda.c) */
+
+/* What templates/sorting/keys.cu wants to know of a sort: options of the compiler. (sort_cuda.c) */
+enum { KILN__KEY_MACROS = 5, KILN__KEY_MACRO_BYTES = 48 };
+void kiln__key_macros(const kiln__sort *s, char (*text)[KILN__KEY_MACRO_BYTES]);
+
+/* Whether the first `keep` elements of sorted rows are better found without sorting the rows, and that: into
+ * `values` and, where it is not NULL, `order`, int64, both without gaps. `x` holds the rows. (first.c) */
+bool kiln__first_suits(const kiln__sort *s, int64_t keep);
+kiln_status kiln__first_of_long_rows(const kiln__sort *s, const kiln_array *x, int64_t keep,
+                                     const kiln_array *values, const kiln_array *order,
+                                     kiln_error *err);
 
 /* A new array from pool memory of that many elements, for a kernel's temporaries: C-order, one axis. */
 static inline kiln_status kiln__sort_room(kiln_context *ctx, kiln_stream *stream, kiln_dtype dtype,
