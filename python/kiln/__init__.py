@@ -37,7 +37,7 @@ globals().update(_array.NUMPY)
 from . import _sorting, _standard, linalg
 from ._sorting import (argpartition, argsort, bincount, digitize, extract, histogram, histogram_bin_edges, isin,
                        lexsort, median, partition, percentile, place, put, put_along_axis, quantile, searchsorted,
-                       sort, take, take_along_axis, topk, unique, unique_all, unique_counts, unique_inverse,
+                       sort, sort_by, take, take_along_axis, topk, unique, unique_all, unique_counts, unique_inverse,
                        unique_values)
 from ._standard import (__array_namespace_info__, argwhere, broadcast_arrays, broadcast_shapes, can_cast, compress, concat,
                         cumulative_prod, cumulative_sum, diff, finfo, flatnonzero, iinfo, isdtype, meshgrid,

@@ -4,7 +4,8 @@ done."""
 from collections import namedtuple
 
 from . import _functions, _kiln
-from ._array import COMBINATIONS, MODES, asarray, index_arrays
+from ._array import MODES, asarray, index_arrays
+from ._dtypes import name_of
 
 UniqueAllResult = namedtuple("UniqueAllResult", "values indices inverse_indices counts")
 UniqueCountsResult = namedtuple("UniqueCountsResult", "values counts")
@@ -52,6 +53,18 @@ def argpartition(x, kth, /, axis=-1):
 def topk(x, k, /, axis=-1, *, largest=True):
     """The k largest (or smallest) elements of each row, in order, and where they stood."""
     return TopkResult(*_call("topk", asarray(x), axis=axis, numbers=(k.__index__(),), flag=not largest))
+
+
+def sort_by(in_params, *arrays, less=None, key=None, key_dtype="float64", descending=False):
+    """Several vectors of one length, sorted together by a rule of your own, and the order that sorts them.
+
+        price, day, order = kiln.sort_by("float32 price, int32 day", price, day,
+                                         less="a.price < b.price || (a.price == b.price && a.day > b.day)")
+
+    `less` tells whether element a stands before b; `key` is an expression of the names, whose values of the dtype
+    `key_dtype` are sorted. Arrays that the rule does not mention are sorted along."""
+    return _kiln.sort_by(in_params, tuple(map(asarray, arrays)), less, key,
+                         None if key is None else name_of(key_dtype), descending)
 
 
 # ---- statistics of order ---------------------------------------------------------------------

@@ -3,6 +3,7 @@
  * functions of kiln/select.h that sort, and of kiln/indexing.h in place.
  *
  *     sorting(name, arrays, axis or None, numbers, flag, method) -> [a row of the table] -> Array, or a tuple
+ *     sort_by(in, arrays, less, key, key dtype, descending)
  *     scatter(array, subscripts, values, combination, mode, fast)
  *
  * kiln/_sorting.py has the functions that people use.
@@ -129,6 +130,42 @@ PyObject *kilnpy_sorting(PyObject *self, PyObject *args)
     Py_END_ALLOW_THREADS result =
         status == KILN_OK ? kilnpy_give_all(made, f->outputs) : kilnpy_raise(&err);
     PyMem_Free(in.all);
+    return result;
+}
+
+/* sort_by(in, arrays, less or None, key or None, key dtype or None, descending) -> arrays, and places behind them */
+PyObject *kilnpy_sort_by(PyObject *self, PyObject *args)
+{
+    kiln_sort_options options = KILN_SORT_OPTIONS_INIT;
+    kiln_sort_rule rule = KILN_SORT_RULE_INIT;
+    const char *in = NULL, *dtype = NULL;
+    PyObject *arrays = NULL, *result = NULL;
+    const kiln_array **all = NULL;
+    kiln_error err = KILN_ERROR_INIT;
+    kiln_array **made;
+    kiln_status status;
+    int descending = 0;
+
+    (void)self;
+    if (!PyArg_ParseTuple(args, "sO!zzzp", &in, &PyTuple_Type, &arrays, &rule.less, &rule.key,
+                          &dtype, &descending) ||
+        kilnpy_read_arrays(arrays, "sort_by", 0, &all) != 0)
+        return NULL;
+    const size_t count = (size_t)PyTuple_Size(arrays);
+    made = PyMem_Calloc(count + 1, sizeof *made);
+    if (made == NULL) {
+        PyMem_Free(all);
+        return PyErr_NoMemory();
+    }
+    options.descending = descending != 0;
+    if (dtype != NULL)
+        rule.key_dtype = kiln_dtype_from_name(dtype, strlen(dtype));
+    Py_BEGIN_ALLOW_THREADS status =
+        kiln_array_sort_by(in, all, count, &rule, &options, made, &made[count], &err);
+    Py_END_ALLOW_THREADS result =
+        status == KILN_OK ? kilnpy_give_all(made, (int)count + 1) : kilnpy_raise(&err);
+    PyMem_Free(made);
+    PyMem_Free(all);
     return result;
 }
 

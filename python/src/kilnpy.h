@@ -287,6 +287,7 @@ extern PyMethodDef kilnpy_view_methods[];
 PyObject *kilnpy_linalg(PyObject *self, PyObject *args);
 PyObject *kilnpy_scan(PyObject *self, PyObject *args);
 PyObject *kilnpy_sorting(PyObject *self, PyObject *args);
+PyObject *kilnpy_sort_by(PyObject *self, PyObject *args);
 PyObject *kilnpy_scatter(PyObject *self, PyObject *args);
 PyObject *kilnpy_put(PyObject *self, PyObject *args);
 

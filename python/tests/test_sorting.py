@@ -45,6 +45,18 @@ class Sorting(unittest.TestCase):
         with self.assertRaises(kiln.AxisError):
             kiln.sort(x, axis=2)
 
+    def test_rules(self):
+        x, y, z = some(300, "float32"), some(300, "int32"), some(300, "uint8")
+        order = np.lexsort((-y, x))
+        results = kiln.sort_by("float32 x, int32 y, T z", x, y, z,
+                               less="a.x < b.x || (a.x == b.x && a.y > b.y)")
+        for got, want in zip(results, (x[order], y[order], z[order], order)):
+            self.same(got, want)
+        order = np.argsort(-(x * y), kind="stable")
+        self.same(kiln.sort_by("T x, U y", x, y, key="x * y", descending=True)[2], order)
+        with self.assertRaises(ValueError):
+            kiln.sort_by("T x", x)
+
     def test_statistics(self):
         x = rng.standard_normal((6, 9))
         for axis in (None, 0, -1):
