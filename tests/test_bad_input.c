@@ -100,7 +100,7 @@ static void test_bad_input__of_expressions(void **state)
         {"int64(bernoulli(3, 6, 2))", KILN_ERR_RANGE, "2"},
         {"int64(normal(3, 6, 0, -1))", KILN_ERR_RANGE, "-1"},
         {"integers(3, 6, 5, 5)", KILN_ERR_RANGE, "5"},
-        {"int64(integers(3, 6, 0, 300, uint8))", KILN_ERR_RANGE, "uint8"},
+        {"int64(integers(3, 6, 0, 300, uint8))", KILN_ERR_RANGE, "300 does not fit uint8"},
     };
     static const char *const names[] = {"x", "n", "i", "few", "y", "c", "bool m"};
     test_env *t = *state;

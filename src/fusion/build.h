@@ -403,6 +403,8 @@ static inline bool kiln__same_shape(int rank, const int64_t *shape, int other_ra
 /* Whether a recorded node is weak in this call: a plain number, one given as an argument, or
  * computed from such alone. Its type, with a zero of its kind where the value is unknown. */
 bool kiln__is_number(const kiln__build *b, uint32_t node, kiln__op_type *type_out);
+/* Fail for a plain integer that the dtype does not hold. */
+void kiln__need_fit(kiln__build *b, uint32_t node, const kiln__op_type *type, kiln_dtype dtype);
 /* A weak node as a low of `dtype`. */
 uint32_t kiln__number_low(kiln__build *b, uint32_t node, kiln_dtype dtype);
 /* The same of a whole number whose value is unknown, and the nearest value of `dtype`. */

@@ -112,9 +112,8 @@ static uint32_t *common_operands(kiln__build *b, uint32_t node, size_t count, ki
     if (b->target->wide && (dtype == KILN_FLOAT16 || dtype == KILN_BFLOAT16))
         dtype = KILN_FLOAT32;
     for (size_t k = 0; k < count; k++) {
-        if (types[k].weak && !types[k].unknown && !kiln__number_fits(&types[k].number, dtype))
-            kiln__build_fail(b, node, KILN_ERR_RANGE, "the number does not fit %s",
-                             kiln_dtype_name(dtype));
+        if (types[k].weak)
+            kiln__need_fit(b, node, &types[k], dtype);
         lows[k] = types[k].weak ? kiln__number_low(b, from[k], dtype)
                                 : kiln__low_cast(b, b->lowering.lowered[from[k]], dtype, node);
     }

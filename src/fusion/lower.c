@@ -439,9 +439,7 @@ static uint32_t draw_operand(kiln__build *b, uint32_t node, uint32_t from, kiln_
         kiln__build_fail(b, node, KILN_ERR_DTYPE, "a parameter is complex");
     if (!weak)
         return kiln__low_cast(b, b->lowering.lowered[from], dtype, node);
-    if (!type->unknown && !kiln__number_fits(&type->number, dtype))
-        kiln__build_fail(b, node, KILN_ERR_RANGE, "the number does not fit %s",
-                         kiln_dtype_name(dtype));
+    kiln__need_fit(b, node, type, dtype);
     return kiln__number_low(b, from, dtype);
 }
 

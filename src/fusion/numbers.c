@@ -15,6 +15,8 @@
  *         hold for all values. Where a known integer would be checked or clamped, an unknown one
  *         keeps the dtype that it has by itself (comparisons) or is clamped by the kernel (clip).
  */
+#include <inttypes.h>
+
 #include "fusion/build.h"
 
 /* The kind of a number of this dtype: an int32 (frexp's exponent) is an integer like any other. */
@@ -143,4 +145,17 @@ uint32_t kiln__lower_number_op(kiln__build *b, uint32_t node)
     made.operand = kiln__build_copy(b, operands, made.operand_count * sizeof *operands);
     b->lowering.numbers[node] = kind_of(made.dtype);
     return kiln__low_add(b, &made);
+}
+
+void kiln__need_fit(kiln__build *b, uint32_t node, const kiln__op_type *type, kiln_dtype dtype)
+{
+    const kiln__number *n = &type->number;
+
+    if (type->unknown || kiln__number_fits(n, dtype))
+        return;
+    if (n->kind == 'u')
+        kiln__build_fail(b, node, KILN_ERR_RANGE, "%" PRIu64 " does not fit %s", n->value.u,
+                         kiln_dtype_name(dtype));
+    kiln__build_fail(b, node, KILN_ERR_RANGE, "%" PRId64 " does not fit %s", n->value.i,
+                     kiln_dtype_name(dtype));
 }

@@ -122,7 +122,8 @@ static bool draw(dt_random *d, dt_random *r, dt_case *c)
 {
     const kiln_rearrangement what = what_of(c);
     const bool edits = what == KILN_REARRANGE_DELETE || what == KILN_REARRANGE_INSERT;
-    const int least = what == KILN_REARRANGE_DIAGONAL || what == KILN_REARRANGE_ROT90 ? 2
+    const int least = what == KILN_REARRANGE_MOVEAXIS ? 1 + dt_below(d, 2)
+                      : what == KILN_REARRANGE_DIAGONAL || what == KILN_REARRANGE_ROT90 ? 2
                       : edits || what == KILN_REARRANGE_REPEAT_ALONG ||
                               what == KILN_REARRANGE_SWAPAXES || what == KILN_REARRANGE_PAD
                           ? 1
@@ -138,6 +139,10 @@ static bool draw(dt_random *d, dt_random *r, dt_case *c)
     case KILN_REARRANGE_SWAPAXES:
         put(c, any_axis(d, rank));
         put(c, any_axis(d, rank));
+        break;
+    case KILN_REARRANGE_MOVEAXIS:
+        for (int k = 0; k < 2 * least; k++)
+            put(c, any_axis(d, rank));
         break;
     case KILN_REARRANGE_DIAGONAL:
     case KILN_REARRANGE_ROT90:
@@ -249,6 +254,32 @@ static bool turned(shaped *y, kiln_rearrangement what, const dt_array *x, const 
     y->shape[y->rank] = length > 0 ? length : 0;
     s->index[a] = index[y->rank] + down;
     s->index[b] = index[y->rank++] + right;
+    return true;
+}
+
+/* moveaxis: each axis that is named goes to a place, the others follow in their order. */
+static bool moved(shaped *y, const dt_array *x, const int64_t *index, source *s)
+{
+    int to[DT_RANK], half = y->count / 2, a, place, next = 0;
+    bool taken[DT_RANK] = {false};
+
+    for (int k = 0; k < x->rank; k++)
+        to[k] = -1;
+    for (int k = 0; k < half; k++) {
+        if (!dt_axis_of(y->n[k], x->rank, &a) || !dt_axis_of(y->n[half + k], x->rank, &place) ||
+            to[a] >= 0 || taken[place])
+            return false;
+        to[a] = place;
+        taken[place] = true;
+    }
+    for (int k = 0; k < x->rank; k++) {
+        while (to[k] < 0 && taken[next])
+            next++;
+        if (to[k] < 0)
+            taken[to[k] = next] = true;
+        y->shape[to[k]] = x->shape[k];
+        s->index[k] = index[to[k]];
+    }
     return true;
 }
 
@@ -499,6 +530,8 @@ static bool find(const dt_case *c, const dt_array *in, shaped *y, const int64_t 
     case KILN_REARRANGE_ATLEAST_2D:
     case KILN_REARRANGE_ATLEAST_3D:
         return widened(y, what, x, index, s);
+    case KILN_REARRANGE_MOVEAXIS:
+        return moved(y, x, index, s);
     case KILN_REARRANGE_TILE:
     case KILN_REARRANGE_REPEAT:
     case KILN_REARRANGE_REPEAT_ALONG:
@@ -572,10 +605,10 @@ static kiln_node record(const dt_case *c, const kiln_node *in, size_t result)
         name, DT_KIND_REARRANGE, DT_MAY_RECORD, 1, draw, evaluate, call, record, NULL              \
     }
 const dt_function dt_rearrange_functions[] = {
-    ROW("swapaxes"),     ROW("squeeze"),     ROW("diagonal"),   ROW("rot90"),
-    ROW("flip"),         ROW("atleast_1d"),  ROW("atleast_2d"), ROW("atleast_3d"),
-    ROW("concatenate"),  ROW("concatenate"), ROW("stack"),      ROW("hstack"),
-    ROW("vstack"),       ROW("dstack"),      ROW("tile"),       ROW("repeat"),
-    ROW("repeat_along"), ROW("roll"),        ROW("roll"),       ROW("pad"),
-    ROW("pad"),          ROW("delete"),      ROW("insert")};
+    ROW("swapaxes"),   ROW("moveaxis"),     ROW("squeeze"),     ROW("diagonal"),
+    ROW("rot90"),      ROW("flip"),         ROW("atleast_1d"),  ROW("atleast_2d"),
+    ROW("atleast_3d"), ROW("concatenate"),  ROW("concatenate"), ROW("stack"),
+    ROW("hstack"),     ROW("vstack"),       ROW("dstack"),      ROW("tile"),
+    ROW("repeat"),     ROW("repeat_along"), ROW("roll"),        ROW("roll"),
+    ROW("pad"),        ROW("pad"),          ROW("delete"),      ROW("insert")};
 const int dt_rearrange_function_count = (int)DT_COUNT(dt_rearrange_functions);
