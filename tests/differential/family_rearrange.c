@@ -118,6 +118,19 @@ static void draw_edit(dt_random *d, dt_random *r, dt_case *c, kiln_rearrangement
     }
 }
 
+static void draw_repeat(dt_random *d, dt_random *r, dt_case *c, kiln_rearrangement what, int rank)
+{
+    const int64_t *shape = c->operand[0].view.shape;
+    const int64_t axis = any_axis(d, rank), size = dt_size(rank, shape);
+    const int64_t each =
+        what == KILN_REARRANGE_REPEAT ? size : shape[axis < 0 ? axis + rank : axis];
+    const int64_t count = each > 0 && each < 20 && dt_once_in(d, 2) ? each : 1;
+    for (int64_t k = 0; k < count; k++)
+        put(c, dt_below(r, 4));
+    if (what == KILN_REARRANGE_REPEAT_ALONG)
+        put(c, axis);
+}
+
 static bool draw(dt_random *d, dt_random *r, dt_case *c)
 {
     const kiln_rearrangement what = what_of(c);
@@ -160,17 +173,9 @@ static bool draw(dt_random *d, dt_random *r, dt_case *c)
             put(c, dt_once_in(r, 9) ? 0 : 1 + dt_below(r, 3));
         break;
     case KILN_REARRANGE_REPEAT:
-    case KILN_REARRANGE_REPEAT_ALONG: {
-        const int64_t axis = any_axis(d, rank), size = dt_size(rank, shape);
-        const int64_t each =
-            what == KILN_REARRANGE_REPEAT ? size : shape[axis < 0 ? axis + rank : axis];
-        const int64_t count = each > 0 && each < 20 && dt_once_in(d, 2) ? each : 1;
-        for (int64_t k = 0; k < count; k++)
-            put(c, dt_below(r, 4));
-        if (what == KILN_REARRANGE_REPEAT_ALONG)
-            put(c, axis);
+    case KILN_REARRANGE_REPEAT_ALONG:
+        draw_repeat(d, r, c, what, rank);
         break;
-    }
     case KILN_REARRANGE_ROLL: {
         const int axes = rank > 0 ? dt_below(d, 3) : 0;
         for (int k = 0; k < (axes > 0 ? axes : 1); k++)
