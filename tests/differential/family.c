@@ -175,8 +175,10 @@ bool dt_draw_family(dt_case *c, dt_random definition, dt_random view)
 static void negate(dt_array *a)
 {
     for (int64_t at = 0; at < a->size; at++)
-        a->at[at] = dt_is_complex(a->dtype) ? dt_apply_complex(DT_NEGATIVE, a->dtype, &a->at[at])
-                                            : dt_apply(DT_NEGATIVE, a->dtype, &a->at[at], false);
+        if (!a->at[at].unwritten)
+            a->at[at] = dt_is_complex(a->dtype)
+                            ? dt_apply_complex(DT_NEGATIVE, a->dtype, &a->at[at])
+                            : dt_apply(DT_NEGATIVE, a->dtype, &a->at[at], false);
 }
 
 bool dt_evaluate_family(const dt_case *c, dt_array *in, dt_array *out)

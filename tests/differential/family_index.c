@@ -492,9 +492,12 @@ static bool evaluate_scatter(const dt_case *c, const dt_array *in, dt_array *out
 
 bool dt_is_unordered(const dt_case *c)
 {
-    return (c->kind == DT_KIND_SCATTER && c->number[DT_FAST] != 0) ||
-           (c->kind == DT_KIND_SELECT &&
-            c->output_count > 1); /* behind the last one anything stands */
+    if (c->kind == DT_KIND_SCATTER)
+        return c->number[DT_FAST] != 0;
+    /* Behind the last element that was chosen, and around an array that is padded so, anything stands. */
+    return (c->kind == DT_KIND_SELECT && c->output_count > 1) ||
+           (c->kind == DT_KIND_REARRANGE && strcmp(dt_function_name(c->function), "pad") == 0 &&
+            c->number[1] == KILN_PAD_EMPTY);
 }
 
 static kiln_status call_scatter(dt_device *device, const dt_case *c, dt_arrays *a, kiln_error *err)

@@ -572,9 +572,10 @@ static bool evaluate(const dt_case *c, const dt_array *in, dt_array *out)
         dt_unravel(at, out->rank, out->shape, index);
         if (!find(c, in, &y, index, &s))
             return false;
-        if (s.operand < 0)
+        if (s.operand < 0) {
             out->at[at] = dt_unknown();
-        else if (s.operand < DT_OPERANDS) {
+            out->at[at].unwritten = true;
+        } else if (s.operand < DT_OPERANDS) {
             const dt_array *from = &in[s.operand];
             const int64_t place = from->rank == 0 ? 0
                                   : s.at >= 0     ? s.at
