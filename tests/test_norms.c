@@ -339,6 +339,11 @@ static void test_norms__lu_is_scipys(void **state)
         kiln_array_release(made[k]);
     p = l = u = NULL;
     OK(t, kiln_array_zeros(t->ctx, KILN_FLOAT32, 3, (const int64_t[]){2, 3, 0}, &none, &t->err));
+    FAILS(t, KILN_ERR_OUTPUT, kiln_linalg_lu(a, NULL, &p, &l, &none, &t->err), "has shape");
+    FAILS(t, KILN_ERR_OUTPUT, kiln_linalg_qr(a, NULL, &l, &none, &t->err), "has shape");
+    FAILS(t, KILN_ERR_OUTPUT, kiln_linalg_svd(a, NULL, &p, &l, &none, &t->err), "has shape");
+    assert_null(p);
+    assert_null(l);
     OK(t, kiln_linalg_lu(none, NULL, &p, &l, &u, &t->err));
     assert_int_equal(kiln_array_size(p), 18);
     assert_int_equal(kiln_array_shape(l)[1], 3);

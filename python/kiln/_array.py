@@ -45,14 +45,27 @@ def index_arrays(device, arrays):
     return [i if i.size else i.astype("int64", copy=False) for i in made]
 
 
-def _without_masks(key, device):
-    """Subscripts in which each mask has become the index arrays of its true elements."""
+def _axes_of(item):
+    """How many axes a subscript is for."""
+    if item is None or item is Ellipsis:
+        return 0
+    return 1 if mask_of(item) is None else item.ndim
+
+
+def _without_masks(key, shape, device):
+    """Subscripts of an array of that shape in which each mask has become the index arrays of its true elements."""
     items = key if isinstance(key, tuple) else (key,)
-    found = []
-    for item in items:
+    axis, found = 0, []
+    for k, item in enumerate(items):
+        if item is Ellipsis:
+            axis = len(shape) - sum(map(_axes_of, items[k + 1:]))
         mask = mask_of(item)
+        if mask is not None and tuple(mask.shape) != tuple(shape[axis:axis + mask.ndim]):
+            raise IndexError(f"a mask of shape {tuple(mask.shape)} does not fit the axes {axis} to "
+                             f"{axis + mask.ndim - 1} of an array of shape {tuple(shape)}")
         found.extend((item,) if mask is None else
                      _kiln.chosen("nonzero", asarray(mask, device=device), None))
+        axis += _axes_of(item)
     return tuple(found)
 
 
@@ -104,7 +117,7 @@ class ndarray(_kiln.Array):
         if mask is not None:
             return _kiln.chosen("compress", self, asarray(mask, device=self.device))[0]
         indices = []
-        text = subscript(_without_masks(key, self.device), indices)
+        text = subscript(_without_masks(key, self.shape, self.device), indices)
         if not indices:
             return _kiln.view(self, text)
         indices = index_arrays(self.device, indices)
@@ -117,7 +130,7 @@ class ndarray(_kiln.Array):
             self._place(asarray(mask, device=self.device), value)
             return
         indices = []
-        text = subscript(_without_masks(key, self.device), indices)
+        text = subscript(_without_masks(key, self.shape, self.device), indices)
         if indices:
             self._scatter(key, value, "set")
             return
@@ -128,7 +141,7 @@ class ndarray(_kiln.Array):
             _kiln.assign(target, asarray(value, device=self.device))
 
     def _scatter(self, key, value, what, fast=False):
-        items = _without_masks(key, self.device)
+        items = _without_masks(key, self.shape, self.device)
         lists = [isinstance(item, list) or getattr(item, "ndim", 0) for item in items]
         arrays = iter(index_arrays(self.device, (i for i, is_list in zip(items, lists) if is_list)))
         items = tuple(next(arrays) if is_list else item for item, is_list in zip(items, lists))

@@ -25,12 +25,18 @@ typedef struct inputs {
     kiln_sort_options options;
 } inputs;
 
+/* A number of Python's as int64: the nearest one where it lies beyond. */
+static int64_t whole(double v)
+{
+    return v >= 0x1p63 ? INT64_MAX : v >= -0x1p63 ? (int64_t)v : INT64_MIN;
+}
+
 typedef kiln_status compute(const inputs *in, kiln_array **out, kiln_error *err);
 
 /* NAME(function, arrays, least numbers, results, arguments): a function of that name, which calls libkiln's. */
 #define A in->array[0]
 #define B in->array[1]
-#define WHOLE(k) ((int64_t)in->number[k])
+#define WHOLE(k) whole(in->number[k])
 #define FUNCTIONS(NAME)                                                                            \
     NAME(sort, kiln_array_sort, 1, 0, 1, (A, &in->options, out, err))                              \
     NAME(argsort, kiln_array_argsort, 1, 0, 1, (A, &in->options, out, err))                        \

@@ -150,6 +150,16 @@ class Indices(unittest.TestCase):
         self.change((slice(None), mask[0], slice(1, 3)), 4)
         self.change((mask[:, 0], 2), [1, 2, 3, 4])
 
+    def test_masks_that_do_not_fit_are_refused(self):
+        mask = np.array([True, False, True])
+        for key in ((mask, 1), (0, mask), (Ellipsis, mask), (mask, None, 2), (slice(None), mask[None])):
+            a = kiln.zeros((5, 6, 4))
+            with self.assertRaisesRegex(IndexError, "mask"):
+                a[key]
+            with self.assertRaisesRegex(IndexError, "mask"):
+                a[key] = 1
+            self.same(a, np.zeros((5, 6, 4)))
+
     def test_each_value_counts(self):
         i = np.array([1, 3, 1, 1])
         for name in ("add", "multiply", "minimum", "maximum"):

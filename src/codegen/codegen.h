@@ -77,11 +77,11 @@ typedef enum kiln__numbering {
 /* "preamble", "loop_prep", "op", "after_loop", "map", ...: also the file name in `#line 1 "op"`. */
 const char *kiln__snippet_name(kiln__snippet_kind kind);
 
-/* One declared parameter, and what the snippets do with it. */
-/* "take wrap float32 table by row column": axes at most, and the modes. */
+/* "take wrap float32 table by row column": how many axes may be indexed, and what becomes of an index that is
+ * out of range. */
 enum { KILN__TAKE_MAX = 8 };
 typedef enum kiln__take_mode { KILN__TAKE_CHECK, KILN__TAKE_WRAP, KILN__TAKE_CLIP } kiln__take_mode;
-
+/* One declared parameter, and what the snippets do with it. */
 typedef struct kiln__param {
     char *name;
     bool output;

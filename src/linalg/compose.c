@@ -194,10 +194,12 @@ kiln_status kiln_linalg_lu(const kiln_array *a, const kiln_linalg_options *opts,
                           l_out == NULL ? "`l_out` is NULL"
                                         : "two results are to be stored at one address");
     kiln_status status = lu(&w, a, p_out != NULL, results, err);
-    for (int k = 0; k < 3; k++)
-        if (status == KILN_OK && results[k] != NULL)
-            status = kiln__tensor_deliver("lu", kiln_array_retain((kiln_array *)results[k]),
-                                          w.stream, outs[k], err);
+    if (status == KILN_OK) {
+        kiln_array *made[3];
+        for (int k = 0; k < 3; k++)
+            made[k] = kiln_array_retain((kiln_array *)results[k]);
+        status = kiln__tensor_deliver_all("lu", made, 3, w.stream, outs, err);
+    }
     return kiln__steps_drop(&w, status);
 }
 

@@ -210,7 +210,8 @@ static kiln_status call_svd(const kiln__solver_task *task, const kiln_array *a,
                             const kiln_linalg_options *opts, kiln_array **const *outs,
                             kiln_error *err)
 {
-    kiln_array *wide[KILN__SOLVER_RESULTS] = {NULL}, *made = NULL, **places[KILN__SOLVER_RESULTS];
+    kiln_array *wide[KILN__SOLVER_RESULTS] = {NULL}, *made[KILN__SOLVER_RESULTS] = {NULL};
+    kiln_array **places[KILN__SOLVER_RESULTS];
     kiln__solver s = {.task = task, .a = a};
     kiln__steps w;
     bool given = true;
@@ -226,15 +227,15 @@ static kiln_status call_svd(const kiln__solver_task *task, const kiln_array *a,
     KILN_TRY(kiln__steps_cast(&w, a, KILN_FLOAT64, err));
     s.a = kiln__steps_last(&w);
     KILN_TRY(kiln__solver_call(&s, &w.o, places, err));
-    for (int k = 0; k < task->result_count; k++) {
-        made = NULL;
-        KILN_TRY(kiln__array_copy_as(wide[k], KILN_FLOAT32, NULL, w.stream, &made, err));
-        KILN_TRY(kiln__tensor_deliver(task->name, made, w.stream, outs[k], err));
-    }
+    for (int k = 0; k < task->result_count; k++)
+        KILN_TRY(kiln__array_copy_as(wide[k], KILN_FLOAT32, NULL, w.stream, &made[k], err));
+    KILN_TRY(kiln__tensor_deliver_all(task->name, made, task->result_count, w.stream, outs, err));
 
 done:
-    for (int k = 0; k < task->result_count; k++)
+    for (int k = 0; k < task->result_count; k++) {
         kiln_array_release(wide[k]);
+        kiln_array_release(made[k]);
+    }
     for (int k = 0; k < w.count; k++)
         kiln_array_release(w.made[k]);
     return status;

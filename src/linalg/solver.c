@@ -361,11 +361,13 @@ kiln_status kiln__solver_call(kiln__solver *s, const kiln_linalg_options *opts,
     } else {
         KILN_TRY(compute(s, err));
     }
+    kiln_array *made[KILN__SOLVER_RESULTS];
     for (int k = 0; k < s->task->result_count; k++) {
-        kiln_array *made = s->result[k].array;
+        made[k] = s->result[k].array;
         s->result[k].array = NULL;
-        KILN_TRY(kiln__tensor_deliver(s->task->name, made, s->stream, outs[k], err));
     }
+    status =
+        kiln__tensor_deliver_all(s->task->name, made, s->task->result_count, s->stream, outs, err);
 
 done:
     for (int k = 0; k < KILN__SOLVER_RESULTS; k++) {

@@ -74,32 +74,64 @@ done:
     return status;
 }
 
+kiln_status kiln__tensor_check_out(const char *function, const kiln_array *given,
+                                   const kiln_array *made, kiln_error *err)
+{
+    char wanted[160], got[160];
+
+    KILN_CHECK(kiln__array_check(given, made->ctx, "`*out`", err));
+    if (kiln__array_unwritable(given) != NULL)
+        return kiln__fail(err, KILN_ERR_OUTPUT, "%s: `*out` %s", function,
+                          kiln__array_unwritable(given));
+    if (given->rank != made->rank ||
+        memcmp(given->shape, made->shape, (size_t)made->rank * sizeof made->shape[0]) != 0)
+        return kiln__fail(err, KILN_ERR_OUTPUT, "%s: `*out` has shape %s, but the result has %s",
+                          function, kiln__shape_text(given->rank, given->shape, got, sizeof got),
+                          kiln__shape_text(made->rank, made->shape, wanted, sizeof wanted));
+    return KILN_OK;
+}
+
 kiln_status kiln__tensor_deliver(const char *function, kiln_array *made, kiln_stream *stream,
                                  kiln_array **out, kiln_error *err)
 {
-    char wanted[160], got[160];
-    kiln_status status = KILN_OK;
-
     if (*out == NULL) {
         *out = made;
         return KILN_OK;
     }
     const kiln_array *given = *out;
-    status = kiln__array_check(given, made->ctx, "`*out`", err);
-    if (status == KILN_OK && kiln__array_unwritable(given) != NULL)
-        status = kiln__fail(err, KILN_ERR_OUTPUT, "%s: `*out` %s", function,
-                            kiln__array_unwritable(given));
-    else if (status == KILN_OK &&
-             (given->rank != made->rank ||
-              memcmp(given->shape, made->shape, (size_t)made->rank * sizeof made->shape[0]) != 0))
-        status = kiln__fail(err, KILN_ERR_OUTPUT, "%s: `*out` has shape %s, but the result has %s",
-                            function, kiln__shape_text(given->rank, given->shape, got, sizeof got),
-                            kiln__shape_text(made->rank, made->shape, wanted, sizeof wanted));
+    kiln_status status = kiln__tensor_check_out(function, given, made, err);
     if (status == KILN_OK && made->size > 0)
         status = kiln__array_assign_on(*out, made, stream, err);
     if (status == KILN_OK && given->storage->home != stream)
         kiln__storage_used_on(given->storage, stream);
     kiln_array_release(made);
+    return status;
+}
+
+kiln_status kiln__tensor_deliver_all(const char *function, kiln_array **made, int count,
+                                     kiln_stream *stream, kiln_array **const *outs, kiln_error *err)
+{
+    unsigned fresh = 0; /* results that the caller gave no array for, as bits */
+    kiln_status status = KILN_OK;
+
+    for (int k = 0; k < count && status == KILN_OK; k++)
+        if (made[k] != NULL && *outs[k] != NULL)
+            status = kiln__tensor_check_out(function, *outs[k], made[k], err);
+    for (int k = 0; k < count && status == KILN_OK; k++) {
+        if (made[k] == NULL)
+            continue;
+        fresh |= *outs[k] == NULL ? 1U << k : 0;
+        status = kiln__tensor_deliver(function, made[k], stream, outs[k], err);
+        made[k] = NULL;
+    }
+    for (int k = 0; k < count && status != KILN_OK; k++) {
+        kiln_array_release(made[k]);
+        made[k] = NULL;
+        if ((fresh >> k & 1) != 0) {
+            kiln_array_release(*outs[k]);
+            *outs[k] = NULL;
+        }
+    }
     return status;
 }
 
