@@ -338,6 +338,7 @@ static void test_memory__memory_of_others_may_go_in_order(void **state)
     o.stream = (intptr_t)kiln_stream_native(t->ctx, stream);
     o.ordered_release = true;
     OK(t, kiln_array_from_dlpack(t->ctx, &tensor, &o, &a, &t->err));
+    OK(t, kiln_array_fill(a, 1, &t->err)); /* loading a kernel may wait for the device */
     OK(t, kiln_context_synchronize(t->ctx, &t->err));
     atomic_store(&gate, !t->cuda);
     OK(t, kiln_stream_host_call(t->ctx, NULL, wait_for_gate, NULL, &t->err));
