@@ -25,7 +25,8 @@ static void test_matmul_library__gives_the_library_what_it_takes(void **state)
         skip();
     }
     kiln_array *a = in_way(t, KILN_FLOAT32, 1, M, K), *b = in_way(t, KILN_FLOAT32, 0, K, N);
-    kiln_array *bias = random_array(t, KILN_FLOAT32, 1, (const int64_t[]){N}), *y = NULL;
+    kiln_array *bias = random_array(t, KILN_FLOAT32, 1, (const int64_t[]){N}), *y = NULL,
+               *one = NULL;
     kiln_array *stack = random_array(t, KILN_FLOAT32, 3, (const int64_t[]){5, M, K}), *z = NULL;
     options.bias = bias;
     options.epilogue = KILN_EPILOGUE_RELU;
@@ -36,12 +37,19 @@ static void test_matmul_library__gives_the_library_what_it_takes(void **state)
     assert_true(last->a == kiln_array_data(b) && last->b == kiln_array_data(a));
     assert_true(!last->transposed[0] && last->transposed[1]);
     assert_int_equal(last->epilogue, RELU_BIAS);
+    assert_true(last->bias == kiln_array_data(bias)); /* as it lies */
     assert_int_equal(last->compute, TF32);
+    /* A bias that the library cannot read is copied: one number for all columns. */
+    OK(t, kiln_array_slice(bias, 0, 1, 2, 1, &one, &t->err));
+    options.bias = one;
+    OK(t, kiln_matmul(a, b, &options, &y, &t->err));
+    assert_int_equal(last->epilogue, RELU_BIAS);
+    assert_true(last->bias != kiln_array_data(one));
     /* A stack times one matrix is one product with more rows. */
     OK(t, kiln_matmul(stack, b, NULL, &z, &t->err));
     assert_true(last->m == N && last->n == 5 * M && last->count == 1);
     assert_true(last->d == kiln_array_data(z));
-    kiln_array *const all[] = {a, b, bias, y, stack, z};
+    kiln_array *const all[] = {a, b, bias, one, y, stack, z};
     for (size_t k = 0; k < COUNT(all); k++)
         kiln_array_release(all[k]);
 }

@@ -2,7 +2,9 @@
  * test_norms.c - norms, condition numbers, ranks, traces, tensors' equations, exponentials, eigenvalues of any matrices,
  * and factors that are used later: against NumPy's values (data/make_norms.py) and by residuals.
  */
+#define _GNU_SOURCE
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -606,6 +608,86 @@ static void test_norms__tells_which_libraries_there_are(void **state)
     FAILS(t, KILN_ERR_NULL, kiln_linalg_list(NULL, 0, NULL, &t->err), "`count_out`");
 }
 
+static void make_file(const char *folder, const char *name, int version)
+{
+    char path[320];
+
+    snprintf(path, sizeof path, "%s/%s.so.%d", folder, name, version);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    assert_int_equal(fclose(file), 0);
+}
+
+/* Libraries of CUDA 13 are taken before those of CUDA 12, which do as well; the names of both are said. */
+static void test_norms__finds_libraries_of_either_version(void **state)
+{
+    static const struct {
+        const char *name;
+        int newer, older;
+    } libraries[] = {{"libcublasLt", 13, 12}, {"libcublas", 13, 12}, {"libcusolver", 12, 11}};
+    enum { FIRST = 2 };
+    test_env *t = *state;
+    const char *const path = getenv("LD_LIBRARY_PATH");
+    char *const before = path != NULL ? strdup(path) : NULL;
+    char folder[200], wanted[300];
+    kiln_linalg_info infos[8];
+    size_t count = 0, gpus = 0;
+
+    OK(t, kiln_device_list(NULL, 0, &count, &t->err));
+    kiln_device_info *devices = calloc(count + 1, sizeof *devices);
+    OK(t, kiln_device_list(devices, count, &count, &t->err));
+    for (size_t k = 0; k < count; k++)
+        gpus += devices[k].backend == KILN_BACKEND_CUDA && devices[k].usable;
+    free(devices);
+    if (gpus > 0) { /* its driver decides, and its libraries may be loaded */
+        free(before);
+        skip();
+    }
+    test_env_fresh_dir(t, folder, sizeof folder);
+    setenv("LD_LIBRARY_PATH", folder, 1);
+    for (int turn = 0; turn < 3; turn++) {
+        for (size_t k = 0; k < COUNT(libraries) && turn > 0; k++)
+            make_file(folder, libraries[k].name,
+                      turn == 1 ? libraries[k].older : libraries[k].newer);
+        OK(t, kiln_linalg_list(infos, COUNT(infos), &count, &t->err));
+        for (size_t k = 0; k < COUNT(libraries); k++) {
+            const kiln_linalg_info *info = &infos[FIRST + k];
+            const bool elsewhere =
+                info->found && strncmp(info->library, folder, strlen(folder)) != 0;
+            for (int older = 0; older < 2 && !info->found; older++) {
+                snprintf(wanted, sizeof wanted, "%s.so.%d", libraries[k].name,
+                         older ? libraries[k].older : libraries[k].newer);
+                CHECK(strstr(info->reason, wanted) != NULL, "%s", info->reason);
+            }
+            snprintf(wanted, sizeof wanted, "%s/%s.so.%d", folder, libraries[k].name,
+                     turn == 1 ? libraries[k].older : libraries[k].newer);
+            CHECK(elsewhere || turn == 0 || strcmp(info->library, wanted) == 0, "%s, not %s",
+                  info->library, wanted);
+        }
+    }
+    if (before != NULL)
+        setenv("LD_LIBRARY_PATH", before, 1);
+    else
+        unsetenv("LD_LIBRARY_PATH");
+    free(before);
+}
+
+/* cuSOLVER's orgqr counts rows in 32 bits. */
+static void test_norms__refuses_more_rows_than_a_library_counts(void **state)
+{
+    test_env *t = *state;
+    kiln_array *one = NULL, *tall = NULL, *q = NULL, *r = NULL;
+
+    if (!t->cuda)
+        skip();
+    OK(t, kiln_array_ones(t->ctx, KILN_FLOAT32, 2, (const int64_t[]){1, 1}, &one, &t->err));
+    OK(t, kiln_array_broadcast_to(one, 2, (const int64_t[]){INT64_C(1) << 31, 1}, &tall, &t->err));
+    FAILS(t, KILN_ERR_UNSUPPORTED, kiln_linalg_qr(tall, NULL, &q, &r, &t->err), "2147483648 x 1");
+    assert_true(q == NULL && r == NULL);
+    kiln_array_release(one);
+    kiln_array_release(tall);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -623,6 +705,8 @@ int main(int argc, char **argv)
         TEST(test_norms__solves_equations_of_tensors),
         TEST(test_norms__refuses_arguments),
         TEST(test_norms__tells_which_libraries_there_are),
+        TEST(test_norms__finds_libraries_of_either_version),
+        TEST(test_norms__refuses_more_rows_than_a_library_counts),
     };
 
     return test_env_main(argc, argv, "test_norms", tests, COUNT(tests));

@@ -15,6 +15,13 @@ from ._kernels import _graph
 from ._operators import add_operators
 
 _PLAIN = (bool, int, float, complex)
+
+# Linear algebra of expressions, with how many results each function has. Options have their defaults.
+_LINALG = {"dot": 1, "inner": 1, "outer": 1, "kron": 1, "matvec": 1, "vecmat": 1, "matmul": 1, "multi_dot": 1,
+           "solve": 1, "solve_triangular": 1, "inv": 1, "det": 1, "cholesky": 1, "eigvalsh": 1, "svdvals": 1,
+           "matrix_power": 1, "einsum": 1, "slogdet": 2, "qr": 2, "eigh": 2, "lu_factor": 2, "svd": 3, "lu": 3,
+           "ldl": 3}
+_SUBSCRIPTS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ,.-> "
 _KNOWN = frozenset(OPERATIONS) | frozenset(ALIASES) | frozenset(PAIRS)
 
 
@@ -78,6 +85,23 @@ class Node:
         texts = ", ".join(self._recorder.text_of(v) for v in args)
         return self._recorder.add(f"{name}({texts}{tail})", 2 if name in PAIRS else 1)
 
+    def _linalg(self, name, arrays, number=0.0, option=False, text=None, axes=None):
+        """kiln.linalg's functions, and NumPy's of the same names: a step of its own in the graph."""
+        if name not in _LINALG or option or axes is not None:
+            raise TypeError(f"fuse() has no linalg.{name}()" + (" with options" if name in _LINALG else ""))
+        texts = [self._recorder.text_of(a) for a in arrays]
+        if name == "matmul":
+            return self._recorder.add(f"{texts[0]} @ {texts[1]}")
+        if name == "multi_dot":
+            texts = ["[" + ", ".join(texts) + "]"]
+        if name == "matrix_power":
+            texts.append(str(int(number)))
+        if name == "einsum":
+            if not isinstance(text, str) or not set(text) <= set(_SUBSCRIPTS):
+                raise TypeError("fuse() records einsum() of a string of subscripts and arrays")
+            texts.insert(0, f'"{text}"')
+        return self._recorder.add(f"{name}({', '.join(texts)})", _LINALG[name])
+
     def _assign(self, value):
         """Become another value; an array of the arguments is written to when the function is called."""
         self._text = self._recorder.text_of(value)
@@ -110,7 +134,9 @@ class Node:
     def __array_ufunc__(self, ufunc, method, *inputs, out=None, axis=0, dtype=None, keepdims=False,
                         **others):
         name = ufunc.__name__
-        name = {"matmul": None, "vecdot": None}.get(name, name)
+        if name in ("matmul", "matvec", "vecmat") and method == "__call__" and not others and dtype is None:
+            return _into(out if out is None else out[0], self._linalg(name, inputs))
+        name = None if name == "vecdot" else name
         reductions = {"add": "sum", "multiply": "prod", "maximum": "max", "minimum": "min",
                       "logical_and": "all", "logical_or": "any"}
         if others or name is None:
@@ -133,11 +159,26 @@ class Node:
         method = getattr(_Functions, name, None)
         if method is not None:
             return method(*args, **kwargs)
+        if function.__module__.startswith("numpy.linalg") or name in ("dot", "inner", "outer", "kron", "einsum"):
+            return self._numpy_linalg(name, args, kwargs)
         if name in REDUCTIONS:
             return _reduce(name, *args, **kwargs)
         if name in _KNOWN and not kwargs:
             return self._kiln_node(name, args)
         raise TypeError(f"fuse() has no numpy.{function.__name__}")
+
+    def _numpy_linalg(self, name, args, kwargs):
+        if name == "svd" and kwargs.get("full_matrices", True) is False:
+            kwargs = {k: v for k, v in kwargs.items() if k != "full_matrices"}
+        elif name == "svd":
+            raise TypeError("fuse() has linalg.svd() with full_matrices=False")
+        if kwargs or name not in _LINALG:
+            raise TypeError(f"fuse() has no numpy.linalg.{name}()" + (" with options" if kwargs else ""))
+        if name == "einsum":
+            return self._linalg(name, args[1:], text=args[0])
+        if name == "matrix_power":
+            return self._linalg(name, args[:1], number=args[1])
+        return self._linalg(name, args[0] if name == "multi_dot" else args)
 
     # ---- methods ----
 
@@ -158,6 +199,18 @@ class Node:
 
     def copy(self):
         return Node(self._recorder, self._text)
+
+    def __matmul__(self, other):
+        return self._linalg("matmul", (self, other)) if _operand(other) else NotImplemented
+
+    def __rmatmul__(self, other):
+        return self._linalg("matmul", (other, self)) if _operand(other) else NotImplemented
+
+    def __imatmul__(self, other):
+        return self._update(self @ other)
+
+    def dot(self, other):
+        return self._linalg("dot", (self, other))
 
     def clip(self, min=None, max=None):
         return self._kiln_node("clip", (self, min, max))

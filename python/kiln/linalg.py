@@ -3,7 +3,8 @@ arguments of NumPy and of the array API. Results are kiln's arrays. docs/linalg.
 from collections import namedtuple
 
 from . import _functions, _kiln
-from ._array import PRODUCTS, asarray, matrix_transpose, ndarray
+from ._array import PRODUCTS, matrix_transpose, ndarray
+from ._array import asarray as _asarray
 
 EighResult = namedtuple("EighResult", "eigenvalues eigenvectors")
 QRResult = namedtuple("QRResult", "Q R")
@@ -12,13 +13,23 @@ SVDResult = namedtuple("SVDResult", "U S Vh")
 
 
 def _call(name, *arrays, number=0.0, upper=False, text=None, axes=None):
-    """`upper` stands for the one flag that a function has: upper, or full."""
+    """`upper` stands for the one flag that a function has: upper, or full. Within fuse() it is recorded."""
+    for x in arrays:
+        if hasattr(x, "_linalg"):
+            return x._linalg(name, arrays, number, upper, text, axes)
     return _kiln.linalg(name, arrays, number, upper, text, axes)
 
 
+def asarray(x):
+    """An array; nodes of fuse() stay what they are."""
+    return x if hasattr(x, "_linalg") else _asarray(x)
+
+
 def _floating(x):
-    """`x` in a dtype that solvers have; NumPy computes integers in float64."""
+    """`x` in a dtype that solvers have; NumPy computes integers in float64, as a recorded call does."""
     x = asarray(x)
+    if hasattr(x, "_linalg"):
+        return x
     if x.dtype.kind in "biu":
         return x.astype("float64")
     return x.astype("float32") if x.itemsize == 2 else x
@@ -26,6 +37,8 @@ def _floating(x):
 
 def _together(a, b):
     a, b = _floating(a), _floating(b)
+    if hasattr(a, "_linalg") or hasattr(b, "_linalg"):
+        return a, b
     common = _functions.call("add", (a[(0,) * a.ndim] if a.size else a, b[(0,) * b.ndim] if b.size else b)).dtype
     return a.astype(common, copy=False), b.astype(common, copy=False)
 

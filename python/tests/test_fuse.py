@@ -147,6 +147,30 @@ class Fuse(unittest.TestCase):
         self.check(lambda x: square(x) + kiln.sqrt(abs(x)) if isinstance(x, np.ndarray) else
                    square(x) + np.sqrt(abs(x)), floats(3))
 
+    def test_products_and_factors_are_steps(self):
+        a, b, v = floats(3, 3) + 4 * np.eye(3, dtype=np.float32), floats(3, 3), floats(3)
+        for function in (lambda x, y: np.maximum(x @ y + 1, 0) * 2,
+                         lambda x, y: np.dot(x, y) - np.matmul(y, x),
+                         lambda x, y: x.dot(y) + np.outer(y[0], x[1]),
+                         lambda x, y: np.einsum("ij,kj->ik", x, y).sum(axis=0),
+                         lambda x, y: np.linalg.solve(x, y) + np.linalg.inv(x),
+                         lambda x, y: np.linalg.det(x) * np.linalg.matrix_power(y, 2),
+                         lambda x, y: np.linalg.multi_dot([x, y, x]),
+                         lambda x, y: abs(np.linalg.qr(x)[1]) + np.linalg.svd(y, full_matrices=False)[1]):
+            np.testing.assert_allclose(np.asarray(kiln.fuse(function)(a, b)), function(a, b), rtol=2e-3, atol=1e-4)
+        kilns = kiln.fuse(lambda x, y: kiln.linalg.solve(x, kiln.matmul(x, y)) + kiln.linalg.lu(x)[2])
+        p, l, u = map(np.asarray, kiln.linalg.lu(kiln.asarray(a)))
+        np.testing.assert_allclose(np.asarray(kilns(a, b)), b + u, rtol=2e-3, atol=1e-4)
+        np.testing.assert_allclose(np.asarray(kiln.fuse(lambda x, y: y @ x)(a, v)), v @ a, rtol=1e-5)
+        for function, word in ((lambda x: np.linalg.eig(x), "no numpy.linalg.eig"),
+                               (lambda x: np.linalg.svd(x), "full_matrices=False"),
+                               (lambda x: np.linalg.cholesky(x, upper=True), "with options|upper"),
+                               (lambda x: kiln.linalg.cholesky(x, upper=True), "cholesky.. with options"),
+                               (lambda x: kiln.linalg.tensordot(x, x, axes=1), "tensordot|ndim"),
+                               (lambda x: x @ np.ones((3, 3)), "only arguments are arrays|unsupported")):
+            with self.assertRaisesRegex(TypeError, word):
+                kiln.fuse(function)(a)
+
     def test_what_cannot_be_recorded_is_told(self):
         for function, word in ((lambda x: x if x else -x, "no truth value"),
                                (lambda x: np.linalg.norm(x), "has no|truth|cannot"),

@@ -85,6 +85,10 @@ bool kiln__promote(kiln_dtype a, kiln_dtype b, kiln_dtype *out)
 {
     if (kiln_dtype_size(a) == 0 || kiln_dtype_size(b) == 0)
         return false;
+    if (a == b) { /* most calls */
+        *out = a;
+        return true;
+    }
     if (is_integer(a) && is_integer(b)) {
         *out = promote_integers(a, b);
         return true;

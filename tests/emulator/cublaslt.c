@@ -459,6 +459,7 @@ EMU_EXPORT int cublasLtMatmul(void *handle, const desc *d, const void *alpha, co
                                     .a = a,
                                     .b = b,
                                     .d = out,
+                                    .bias = (d->epilogue & EPILOGUE_BIAS) != 0 ? d->bias : NULL,
                                     .workspace_bytes = workspace_bytes,
                                     .algorithm = algo[4]};
     stand_in_count++;
