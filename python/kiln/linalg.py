@@ -3,8 +3,7 @@ arguments of NumPy and of the array API. Results are kiln's arrays. docs/linalg.
 from collections import namedtuple
 
 from . import _functions, _kiln
-from ._array import PRODUCTS, matrix_transpose, ndarray
-from ._array import asarray as _asarray
+from ._array import PRODUCTS, asarray, matrix_transpose, ndarray
 
 EighResult = namedtuple("EighResult", "eigenvalues eigenvectors")
 QRResult = namedtuple("QRResult", "Q R")
@@ -20,14 +19,14 @@ def _call(name, *arrays, number=0.0, upper=False, text=None, axes=None):
     return _kiln.linalg(name, arrays, number, upper, text, axes)
 
 
-def asarray(x):
+def _array(x):
     """An array; nodes of fuse() stay what they are."""
-    return x if hasattr(x, "_linalg") else _asarray(x)
+    return x if hasattr(x, "_linalg") else asarray(x)
 
 
 def _floating(x):
     """`x` in a dtype that solvers have; NumPy computes integers in float64, as a recorded call does."""
-    x = asarray(x)
+    x = _array(x)
     if hasattr(x, "_linalg"):
         return x
     if x.dtype.kind in "biu":
@@ -45,7 +44,7 @@ def _together(a, b):
 
 def _product(name):
     def function(a, b, /):
-        return _call(name, asarray(a), asarray(b))
+        return _call(name, _array(a), _array(b))
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"NumPy's {name}(a, b)."
     return function
@@ -57,7 +56,7 @@ matmul, dot, inner, outer, matvec, vecmat, kron = map(
 
 def vecdot(x1, x2, /, *, axis=-1):
     """The sum of conj(x1) * x2 along an axis."""
-    x1, x2 = asarray(x1), asarray(x2)
+    x1, x2 = _array(x1), _array(x2)
     if x1.dtype.kind == "c":
         x1 = x1.conj()
     return _functions.call("sum", (x1 * x2,), tail=_functions.tail_of(axis, None, False))
@@ -65,7 +64,7 @@ def vecdot(x1, x2, /, *, axis=-1):
 
 def tensordot(x1, x2, /, *, axes=2):
     """NumPy's tensordot: the sum over `axes` last axes of x1 and first of x2, or over pairs of axes."""
-    x1, x2 = asarray(x1), asarray(x2)
+    x1, x2 = _array(x1), _array(x2)
     if hasattr(axes, "__index__"):
         axes = tuple(range(x1.ndim - axes, x1.ndim)), tuple(range(axes))
     return _call("tensordot", x1, x2, axes=tuple(a if hasattr(a, "__index__") else tuple(a) for a in axes))
@@ -73,16 +72,16 @@ def tensordot(x1, x2, /, *, axes=2):
 
 def einsum(subscripts, /, *operands):
     """NumPy's einsum of a string and arrays."""
-    return _call("einsum", *map(asarray, operands), text=subscripts)
+    return _call("einsum", *map(_array, operands), text=subscripts)
 
 
 def multi_dot(arrays):
     """The product of several matrices, in the order that takes the fewest multiplications."""
-    return _call("multi_dot", *map(asarray, arrays))
+    return _call("multi_dot", *map(_array, arrays))
 
 
 def matrix_power(x, n, /):
-    return _call("matrix_power", asarray(x) if n >= 0 else _floating(x), number=n)
+    return _call("matrix_power", _array(x) if n >= 0 else _floating(x), number=n)
 
 
 def trace(x, /, *, offset=0, dtype=None):
@@ -91,7 +90,7 @@ def trace(x, /, *, offset=0, dtype=None):
 
 def diagonal(x, /, *, offset=0):
     """The diagonals of matrices, as a copy."""
-    x = asarray(x)
+    x = _array(x)
     rows, columns = x.shape[-2:]
     x = x[..., max(-offset, 0):, max(offset, 0):]
     size = max(min(rows - max(-offset, 0), columns - max(offset, 0)), 0)
@@ -101,7 +100,7 @@ def diagonal(x, /, *, offset=0):
 def cross(x1, x2, /, *, axis=-1):
     """The vector product along an axis of three elements."""
     from ._standard import stack
-    x1, x2 = asarray(x1), asarray(x2)
+    x1, x2 = _array(x1), _array(x2)
     rank = max(x1.ndim, x2.ndim)
     if x1.shape[axis] != 3 or x2.shape[axis] != 3:
         raise ValueError("a vector product is of vectors of three elements")
@@ -142,7 +141,7 @@ def lu_solve(lu_and_piv, b, /):
     """SciPy's lu_solve: x of a x = b from what lu_factor() gave."""
     factors, pivots = lu_and_piv
     factors, b = _together(factors, b)
-    return _call("lu_solve", factors, asarray(pivots), b)
+    return _call("lu_solve", factors, _array(pivots), b)
 
 
 def lstsq(a, b, /, *, rcond=0.0):
@@ -245,7 +244,7 @@ def _matmul(a, b):
 
 
 ndarray.__matmul__ = _matmul
-ndarray.__rmatmul__ = lambda b, a: _matmul(asarray(a), b)
+ndarray.__rmatmul__ = lambda b, a: _matmul(_array(a), b)
 
 
 def _imatmul(a, b):
