@@ -130,6 +130,48 @@ static void test_bins__have_even_edges_from_the_data_or_a_range(void **state)
     kiln_array_release(x);
 }
 
+/* More bins than a block of a GPU has counters for: even and uneven edges, and numbers on and beside them. */
+static void test_bins__are_many(void **state)
+{
+    enum { BINS = 9000, SIZE = 64 * BINS };
+    test_env *t = *state;
+    double *const edges = malloc((BINS + 1) * sizeof *edges);
+    float *const x = malloc(SIZE * sizeof *x);
+    int64_t *const expected = calloc(BINS, sizeof *expected), *const got =
+                                                                  calloc(BINS, sizeof *got);
+
+    for (int uneven = 0; uneven < 2; uneven++) {
+        memset(expected, 0, BINS * sizeof *expected);
+        for (int k = 0; k <= BINS; k++)
+            edges[k] = uneven ? -3 + 1e-3 * k + 1e-8 * k * k : -3 + 1e-3 * k;
+        for (int k = 0; k < SIZE; k++) {
+            const int bin = (int)test_random_below(t, BINS + 2) - 1;
+            const double low = edges[bin < 0 ? 0 : bin];
+            const uint64_t where = test_random_below(t, 4);
+            x[k] = (float)(bin < 0 ? low - 1 : where == 0 ? low : low + 1e-3 * (double)where / 4);
+            for (int b = bin < 1 ? 0 : bin - 1; b < bin + 3 && b < BINS; b++)
+                if ((double)x[k] >= edges[b] && ((double)x[k] < edges[b + 1] ||
+                                                 (b == BINS - 1 && (double)x[k] == edges[b + 1])))
+                    expected[b]++;
+        }
+        kiln_array *numbers = made(t, KILN_FLOAT32, SIZE, x), *h = NULL;
+        kiln_array *bounds = made(t, KILN_FLOAT64, BINS + 1, edges);
+        OK(t, kiln_array_histogram(numbers, bounds, &h, &t->err));
+        OK(t, kiln_array_to_host(h, got, BINS * sizeof *got, NULL, &t->err));
+        for (int k = 0; k < BINS; k++)
+            if (got[k] != expected[k])
+                fail_msg("bin %d has %lld elements, not %lld", k, (long long)got[k],
+                         (long long)expected[k]);
+        kiln_array_release(numbers);
+        kiln_array_release(bounds);
+        kiln_array_release(h);
+    }
+    free(edges);
+    free(x);
+    free(expected);
+    free(got);
+}
+
 static void test_bins__are_refused_that_do_not_increase(void **state)
 {
     test_env *t = *state;
@@ -249,6 +291,7 @@ int main(int argc, char **argv)
         TEST(test_bins__count_integers),
         TEST(test_bins__hold_numbers_between_edges),
         TEST(test_bins__have_even_edges_from_the_data_or_a_range),
+        TEST(test_bins__are_many),
         TEST(test_bins__are_refused_that_do_not_increase),
         TEST(test_bins__are_found_by_digitize),
         TEST(test_bins__isin_tells_which_elements_are_in_a_set),

@@ -483,6 +483,105 @@ static void test_written__grids(void **state)
     unload(&in);
 }
 
+/* What numpy.pad(numpy.array([[1, 5, 2], [7, 3, 4]], dtype), widths, mode, ...) gives. */
+static const struct {
+    kiln_dtype dtype;
+    const char *text;
+    int count;
+    double want[15];
+} pads[] = {
+    {KILN_FLOAT64,
+     "pad(reshape(x, (2, 3)), (1,0,0,2), mode=maximum)",
+     15,
+     {7, 5, 4, 7, 7, 1, 5, 2, 5, 5, 7, 3, 4, 7, 7}},
+    {KILN_FLOAT64,
+     "pad(reshape(x, (2, 3)), (0,1,1,0), mode=minimum)",
+     12,
+     {1, 1, 5, 2, 3, 7, 3, 4, 1, 1, 3, 2}},
+    {KILN_FLOAT64,
+     "pad(reshape(x, (2, 3)), (1,0,0,1), mode=mean)",
+     12,
+     {4, 4, 3, 3.6666666666666665, 1, 5, 2, 2.6666666666666665, 7, 3, 4, 4.666666666666667}},
+    {KILN_FLOAT64, "pad(reshape(x, (2, 3)), (0,0,1,0), mode=median)", 8, {2, 1, 5, 2, 4, 7, 3, 4}},
+    {KILN_FLOAT64,
+     "pad(reshape(x, (2, 3)), (0,0,1,1), mode=mean, stat_length=2)",
+     10,
+     {3, 1, 5, 2, 3.5, 5, 7, 3, 4, 3.5}},
+    {KILN_FLOAT64,
+     "pad(reshape(x, (2, 3)), (0,0,2,1), mode=linear_ramp, end_values=-3)",
+     12,
+     {-3, -1, 1, 5, 2, -3, -3, 2, 7, 3, 4, -3}},
+    {KILN_FLOAT64,
+     "pad(reshape(x, (2, 3)), (2,0,0,0), mode=linear_ramp)",
+     12,
+     {0, 0, 0, 0.5, 2.5, 1, 1, 5, 2, 7, 3, 4}},
+    {KILN_INT32,
+     "pad(reshape(x, (2, 3)), (1,0,0,2), mode=maximum)",
+     15,
+     {7, 5, 4, 7, 7, 1, 5, 2, 5, 5, 7, 3, 4, 7, 7}},
+    {KILN_INT32,
+     "pad(reshape(x, (2, 3)), (0,1,1,0), mode=minimum)",
+     12,
+     {1, 1, 5, 2, 3, 7, 3, 4, 1, 1, 3, 2}},
+    {KILN_INT32,
+     "pad(reshape(x, (2, 3)), (1,0,0,1), mode=mean)",
+     12,
+     {4, 4, 3, 4, 1, 5, 2, 3, 7, 3, 4, 5}},
+    {KILN_INT32, "pad(reshape(x, (2, 3)), (0,0,1,0), mode=median)", 8, {2, 1, 5, 2, 4, 7, 3, 4}},
+    {KILN_INT32,
+     "pad(reshape(x, (2, 3)), (0,0,1,1), mode=mean, stat_length=2)",
+     10,
+     {3, 1, 5, 2, 4, 5, 7, 3, 4, 4}},
+    {KILN_INT32,
+     "pad(reshape(x, (2, 3)), (0,0,2,1), mode=linear_ramp, end_values=-3)",
+     12,
+     {-3, -1, 1, 5, 2, -3, -3, 2, 7, 3, 4, -3}},
+    {KILN_INT32,
+     "pad(reshape(x, (2, 3)), (2,0,0,0), mode=linear_ramp)",
+     12,
+     {0, 0, 0, 0, 2, 1, 1, 5, 2, 7, 3, 4}},
+};
+
+static void test_written__pads_by_elements(void **state)
+{
+    test_env *t = *state;
+    inputs in = {.x = {1, 5, 2, 7, 3, 4}, .sizes = {6, 1}};
+    kiln_array *x = NULL, *z = NULL;
+
+    for (size_t k = 0; k < COUNT(pads); k++) {
+        load(t, &in, pads[k].dtype);
+        expect(t, &in, pads[k].text, pads[k].want, pads[k].count);
+        unload(&in);
+    }
+    /* Widths for all axes: in C the array tells how many there are. */
+    load(t, &in, KILN_INT32);
+    const int64_t rows[] = {2, 3}, numbers[] = {KILN_PAD_MAXIMUM, 0, 1};
+    OK(t, kiln_array_reshape(in.arrays[0], 2, rows, &x, &t->err));
+    const kiln_arg one[] = {kiln_arg_array(x)};
+    OK(t, kiln_array_rearrange(KILN_REARRANGE_PAD, one, 1, numbers, 3, &z, &t->err));
+    static const int32_t want[] = {1, 5, 2, 5, 7, 3, 4, 7, 7, 5, 4, 7};
+    int32_t got[12];
+    assert_int_equal(kiln_array_dtype(z), KILN_INT32);
+    assert_int_equal(kiln_array_size(z), 12);
+    OK(t, kiln_array_to_host(z, got, sizeof got, NULL, &t->err));
+    assert_memory_equal(got, want, sizeof want);
+    kiln_array_release(x);
+    kiln_array_release(z);
+    unload(&in);
+}
+
+/* Elements that drawn indices name, of a vector: nothing but the draw gives the kernel of the sum its shape. */
+static void test_written__means_of_drawn_elements(void **state)
+{
+    test_env *t = *state;
+    inputs in = {.x = {4, 4, 4}, .sizes = {3, 1}};
+    const double four[] = {4, 4, 4, 4, 4};
+
+    load(t, &in, KILN_FLOAT64);
+    expect(t, &in, "mean(x[integers(7, (5, 20), 0, 3)], axis=1)", four, 5);
+    unload(&in);
+}
+
 /* Arrays of several MiB are read once and stored where they are repeated. */
 static void test_written__tiles_of_large_arrays(void **state)
 {
@@ -658,6 +757,8 @@ int main(int argc, char **argv)
         TEST(test_written__sliding_sums_of_arrays),
         TEST(test_written__of_rows),
         TEST(test_written__grids),
+        TEST(test_written__pads_by_elements),
+        TEST(test_written__means_of_drawn_elements),
         TEST(test_written__tiles_of_large_arrays),
         TEST(test_written__average_along_an_axis),
         TEST(test_written__choices),

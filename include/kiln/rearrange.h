@@ -43,7 +43,8 @@
     X(REPEAT, 38, "repeat")          /* repetitions, one or for each element, in C-order */        \
     X(REPEAT_ALONG, 39, "repeat_along") /* the same, then an axis */                               \
     X(ROLL, 40, "roll")              /* shifts, then as many axes; or one shift, in C-order */     \
-    X(PAD, 41, "pad")                /* a kiln_pad_mode, before and after for each axis, or all */ \
+    X(PAD, 41, "pad")                /* a kiln_pad_mode, before and after for each axis, or all; */  \
+                                     /* of statistics then how many elements are looked at */        \
     X(DELETE, 42, "delete")          /* an axis, then what is left out of it */                    \
     X(INSERT, 43, "insert")          /* an axis, then where the second operand goes in */
 
@@ -61,7 +62,12 @@ typedef enum kiln_pad_mode {
     KILN_PAD_REFLECT = 2,   /**< Mirrored at the first and the last element. */
     KILN_PAD_SYMMETRIC = 3, /**< Mirrored beside them, so that they occur twice. */
     KILN_PAD_WRAP = 4,      /**< The array again. */
-    KILN_PAD_EMPTY = 5      /**< Whatever the memory holds. */
+    KILN_PAD_EMPTY = 5,     /**< Whatever the memory holds. */
+    KILN_PAD_LINEAR_RAMP = 6, /**< In even steps from the second operand, or 0, to the nearest element. */
+    KILN_PAD_MAXIMUM = 7,   /**< The largest element along the axis. */
+    KILN_PAD_MEAN = 8,      /**< The mean along the axis; rounded for integers. */
+    KILN_PAD_MEDIAN = 9,    /**< The median along the axis; rounded for integers. */
+    KILN_PAD_MINIMUM = 10   /**< The least element along the axis. */
 } kiln_pad_mode;
 
 /** Which sums of a sliding window are in the result; NumPy's words. Values are pinned. */

@@ -363,7 +363,7 @@ kiln_status kiln__arrange_check(kiln_rearrangement what, size_t operands, size_t
         [KILN_REARRANGE_REPEAT] = {{1, 1}, {1, ANY}},
         [KILN_REARRANGE_REPEAT_ALONG] = {{1, 1}, {2, ANY}},
         [KILN_REARRANGE_ROLL] = {{1, 1}, {1, ANY}},
-        [KILN_REARRANGE_PAD] = {{1, 2}, {1, 1 + 2 * KILN_RANK_MAX}},
+        [KILN_REARRANGE_PAD] = {{1, 2}, {1, 2 + 2 * KILN_RANK_MAX}},
         [KILN_REARRANGE_DELETE] = {{1, 1}, {1, ANY}},
         [KILN_REARRANGE_INSERT] = {{2, 2}, {2, ANY}},
     };

@@ -78,6 +78,9 @@ typedef enum kiln__view_kind {
     KILN__VIEW_MASKED     /* the first operand, whose shape is that of the second, a mask */
 } kiln__view_kind;
 
+/* Data of a cast that has a second operand, whose dtype it is to: how numbers become whole ones. */
+enum { KILN__CAST_PLAIN, KILN__CAST_ROUND, KILN__CAST_FLOOR };
+
 /* Data of a gather: a kiln_index_mode, where the axes of the indices stand, then the axis of each. */
 enum { KILN__GATHER_MODE, KILN__GATHER_KIND, KILN__GATHER_AXES };
 enum {

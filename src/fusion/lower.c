@@ -360,7 +360,8 @@ static uint32_t lower_opaque(kiln__build *b, uint32_t node)
         if (low->rank > 0)
             memcpy(values[k].shape, low->shape, (size_t)low->rank * sizeof low->shape[0]);
     }
-    kiln__check_resolved(b, node, o->infer(o, values, n->operand_count, b->ir->data + n->data, results, &err), &err);
+    kiln__check_resolved(
+        b, node, o->infer(o, values, n->operand_count, b->ir->data + n->data, results, &err), &err);
     const kiln__opaque_value *made = kiln__build_copy(b, results, sizeof results);
     const kiln__opaque_value *own = &made[n->result];
     kiln__low low = {.kind = KILN__LOW_CUSTOM,
@@ -490,6 +491,24 @@ static uint32_t lower_draw(kiln__build *b, uint32_t node)
 
 /* ---- the walk -------------------------------------------------------------------------------- */
 
+/* To a dtype, or to that of the second operand. */
+static uint32_t lower_cast(kiln__build *b, uint32_t node)
+{
+    const kiln__node *n = &b->ir->nodes[node];
+    const uint32_t *from = b->ir->edges + n->operands;
+    uint32_t x = kiln__strong_low(b, from[0]);
+
+    if (n->operand_count == 1)
+        return kiln__low_cast(b, x, n->dtype, node);
+    const kiln_dtype dtype = b->lows[kiln__strong_low(b, from[1])].dtype;
+    const bool whole = kiln_dtype_kind(dtype) == 'i' || kiln_dtype_kind(dtype) == 'u';
+    const int64_t how = b->ir->data[n->data];
+    if (whole && how != KILN__CAST_PLAIN && kiln_dtype_kind(b->lows[x].dtype) == 'f')
+        x = kiln__low_op(b, node, how == KILN__CAST_ROUND ? KILN_OP_RINT : KILN_OP_FLOOR, &x, 1);
+    b->lowering.dtype[node] = b->lowering.dtype[from[1]];
+    return kiln__low_cast(b, x, dtype, node);
+}
+
 static uint32_t lower_node(kiln__build *b, uint32_t node)
 {
     const kiln__node *n = &b->ir->nodes[node];
@@ -501,7 +520,7 @@ static uint32_t lower_node(kiln__build *b, uint32_t node)
     case KILN__NODE_OP:
         return lower_op(b, node);
     case KILN__NODE_CAST:
-        return kiln__low_cast(b, kiln__strong_low(b, b->ir->edges[n->operands]), n->dtype, node);
+        return lower_cast(b, node);
     case KILN__NODE_REDUCE:
         return lower_reduce(b, node);
     case KILN__NODE_VIEW:

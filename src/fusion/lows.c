@@ -56,7 +56,8 @@ static bool same_low(const kiln__build *b, const kiln__low *x, const kiln__low *
         !kiln__same_shape(x->rank, x->shape, y->rank, y->shape) || x->arg != y->arg ||
         x->offset != y->offset || x->op != y->op || x->keepdims != y->keepdims ||
         !same_custom(b, x->custom, y->custom) || x->output != y->output ||
-        x->loop.expression != y->loop.expression || x->loop.type != y->loop.type || !kiln__number_same(&x->number, &y->number))
+        x->loop.expression != y->loop.expression || x->loop.type != y->loop.type ||
+        !kiln__number_same(&x->number, &y->number))
         return false;
     if (!same_list(x->operand, y->operand, x->operand_count * sizeof *x->operand) ||
         !same_list(x->strides, y->strides, axes) || !same_list(x->coef, y->coef, axes))
@@ -111,6 +112,19 @@ static void grow_lows(kiln__build *b)
         enter(b, low);
 }
 
+/* Whether a table is read by indices alone, along all its axes: then it gives a kernel no shape. */
+static bool is_table_alone(const kiln__build *b, const kiln__low *n, uint32_t operand)
+{
+    const kiln__low *table = &b->lows[n->operand[operand]];
+
+    if (n->kind != KILN__LOW_GATHER || operand != 0)
+        return false;
+    for (int a = 0; a < table->rank; a++)
+        if (n->map[a].from >= 0)
+            return false;
+    return true;
+}
+
 uint32_t kiln__low_add(kiln__build *b, const kiln__low *model)
 {
     const uint32_t hash = hash_low(model);
@@ -127,10 +141,12 @@ uint32_t kiln__low_add(kiln__build *b, const kiln__low *model)
     enter(b, b->low_count);
     made->memory = made->kind == KILN__LOW_LEAF || made->kind == KILN__LOW_REDUCE ||
                    made->kind == KILN__LOW_CUSTOM || made->kind == KILN__LOW_STORE;
-    made->of_numbers = made->kind == KILN__LOW_CONST || made->kind == KILN__LOW_SCALAR ||
-                   (made->rank == 0 && (made->kind == KILN__LOW_EXPR || made->kind == KILN__LOW_CAST));
+    made->of_numbers =
+        made->kind == KILN__LOW_CONST || made->kind == KILN__LOW_SCALAR ||
+        (made->rank == 0 && (made->kind == KILN__LOW_EXPR || made->kind == KILN__LOW_CAST));
     for (uint32_t k = 0; k < made->operand_count; k++) {
-        made->memory = made->memory || b->lows[made->operand[k]].memory;
+        made->memory =
+            made->memory || (b->lows[made->operand[k]].memory && !is_table_alone(b, made, k));
         made->of_numbers = made->of_numbers && b->lows[made->operand[k]].of_numbers;
     }
     return b->low_count++;
@@ -186,7 +202,7 @@ static const char *shapes_text(kiln__build *b, const uint32_t *operands, size_t 
 }
 
 void kiln__shape_over(kiln__build *b, uint32_t node, const uint32_t *operands, size_t count,
-                       kiln__low *made)
+                      kiln__low *made)
 {
     int64_t shape[KILN_RANK_MAX];
     int rank = 0;

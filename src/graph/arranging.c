@@ -50,6 +50,16 @@ static void record(kiln__parsed_call *c, kiln_rearrangement what, reading *r, ki
                                             r->number_count + r->axis_count, KILN__PLACE(c->at)));
 }
 
+static kiln_status add_node(kiln__parser *p, kiln__parsed_call *c, const kiln__parsed *v,
+                            reading *r)
+{
+    KILN_CHECK(kiln__need_node(p, v));
+    if (r->node_count == KILN__REARRANGE_OPERANDS_MAX)
+        return fail(p, c, KILN_ERR_ARGUMENT_COUNT, "takes no so many arrays");
+    r->nodes[r->node_count++] = kiln__graph_number(p->graph, v->node);
+    return KILN_OK;
+}
+
 /* ---- what follows its own rule --------------------------------------------------------------- */
 
 static kiln_status plain(kiln__parser *p, kiln__parsed_call *c, reading *r, kiln__parsed *out)
@@ -99,22 +109,39 @@ static kiln_status pad(kiln__parser *p, kiln__parsed_call *c, reading *r, kiln__
     static const char *const modes[] = {
         [KILN_PAD_CONSTANT] = "constant", [KILN_PAD_EDGE] = "edge",
         [KILN_PAD_REFLECT] = "reflect",   [KILN_PAD_SYMMETRIC] = "symmetric",
-        [KILN_PAD_WRAP] = "wrap",         [KILN_PAD_EMPTY] = "empty"};
+        [KILN_PAD_WRAP] = "wrap",         [KILN_PAD_EMPTY] = "empty",
+        [KILN_PAD_MAXIMUM] = "maximum",   [KILN_PAD_LINEAR_RAMP] = "linear_ramp",
+        [KILN_PAD_MEAN] = "mean",         [KILN_PAD_MEDIAN] = "median",
+        [KILN_PAD_MINIMUM] = "minimum"};
     int64_t mode = -1;
 
     for (size_t k = 0; k < KILN_COUNT_OF(modes); k++)
         if (c->mode_bytes > 0 && kiln__same_word(p->text + c->mode, c->mode_bytes, modes[k]))
             mode = (int64_t)k;
     if (c->mode_bytes > 0 && mode < 0)
-        return kiln__parse_fail(
-            p, c->mode, c->mode_bytes, KILN_ERR_NAME,
-            "this is no mode: constant, edge, reflect, symmetric, wrap and empty "
-            "are");
+        return kiln__parse_fail(p, c->mode, c->mode_bytes, KILN_ERR_NAME,
+                                "this is no mode: constant, edge, reflect, symmetric, wrap, empty, "
+                                "linear_ramp, maximum, "
+                                "mean, median and minimum are");
     if (r->number_count == 1)
         r->numbers[r->number_count++] = r->numbers[0];
     memmove(r->numbers + 1, r->numbers, r->number_count * sizeof r->numbers[0]);
     r->numbers[0] = mode < 0 ? KILN_PAD_CONSTANT : mode;
     r->number_count++;
+    for (size_t k = 0; k < c->named_count; k++) {
+        const kiln__parsed *v = &c->named[k].value;
+        if (!kiln__same_word(c->named[k].name, c->named[k].bytes, "stat_length")) {
+            KILN_CHECK(add_node(p, c, v, r));
+            continue;
+        }
+        if (mode < KILN_PAD_MAXIMUM)
+            return fail(p, c, KILN_ERR_NAME, "has a stat_length where a statistic is its mode");
+        KILN_CHECK(kiln__need_integer(p, v, &r->numbers[r->number_count]));
+        if (r->numbers[r->number_count++] < 1)
+            return fail(p, c, KILN_ERR_ARGUMENT, "looks at one element at least");
+    }
+    if (r->node_count > 2)
+        return fail(p, c, KILN_ERR_ARGUMENT_COUNT, "is given its constant twice");
     record(c, KILN_REARRANGE_PAD, r, out);
     return KILN_OK;
 }
@@ -395,16 +422,6 @@ static const function functions[] = {
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-static kiln_status add_node(kiln__parser *p, kiln__parsed_call *c, const kiln__parsed *v,
-                            reading *r)
-{
-    KILN_CHECK(kiln__need_node(p, v));
-    if (r->node_count == KILN__REARRANGE_OPERANDS_MAX)
-        return fail(p, c, KILN_ERR_ARGUMENT_COUNT, "takes no so many arrays");
-    r->nodes[r->node_count++] = kiln__graph_number(p->graph, v->node);
-    return KILN_OK;
-}
-
 static kiln_status add_numbers(kiln__parser *p, kiln__parsed_call *c, const kiln__parsed *v,
                                reading *r, size_t *count)
 {
@@ -481,6 +498,16 @@ static kiln_status read_call(kiln__parser *p, kiln__parsed_call *c, reading *r)
         return fail(p, c, KILN_ERR_NAME, "does not take this argument");
     r->has_axis = c->axis.width != 0 && c->axis.kind != KILN__PARSED_NONE;
     return r->has_axis ? add_numbers(p, c, &c->axis, r, &r->axis_count) : KILN_OK;
+}
+
+bool kiln__arranging_takes(const kiln__parsed_call *c, const char *name, size_t bytes)
+{
+    static const char *const of_pad[] = {"constant_values", "end_values", "stat_length"};
+
+    for (size_t k = 0; k < KILN_COUNT_OF(of_pad); k++)
+        if (kiln__same_word(c->name, c->bytes, "pad") && kiln__same_word(name, bytes, of_pad[k]))
+            return true;
+    return false;
 }
 
 kiln_status kiln__apply_arranging(kiln__parser *p, kiln__parsed_call *c, kiln__parsed *out,

@@ -569,7 +569,7 @@ kiln_status kiln__apply_call(kiln__parser *p, kiln__parsed_call *c, kiln__parsed
         return call_pair(p, c, pair, out);
     if (c->name[0] == '_' && p->graph->ir.place == 0) /* for functions that are expressions alone */
         return unknown_function(p, c);
-    if (c->named_count > 0)
+    if (c->named_count > 0 && !kiln__same_word(c->name, c->bytes, "pad"))
         return kiln__apply_written(p, c, out, &known);
     KILN_CHECK(kiln__apply_choosing(p, c, out, &known));
     if (known)

@@ -141,6 +141,18 @@ void kiln__entry_destroy(void *entry); /* accepts NULL */
 /* x, whose shape is checked to be the mask's. (record.c) */
 kiln_node kiln__node_masked(kiln_node x, kiln_node mask, const char *file, int line);
 
+/* x in the dtype of another node; `how`: KILN__CAST_ROUND, where that is one of whole numbers. (record.c) */
+kiln_node kiln__node_cast_like(kiln_node x, kiln_node like, int64_t how, const char *file, int line);
+
+/* ---- pad() by what is computed of the array (padding.c) ------------------------------------------ */
+
+/* Whether a rearrangement is such a one. */
+bool kiln__pads_by_elements(kiln_rearrangement what, const int64_t *numbers, size_t number_count);
+/* Any other one as a node. (record.c) */
+kiln_node kiln__node_rearranged(kiln_rearrangement what, const kiln_node *operands,
+                                size_t operand_count, const int64_t *numbers, size_t number_count,
+                                const char *file, int line);
+
 /* ---- opaque operations (opaque.c) ---------------------------------------------------------------- */
 
 /* The operation of that name; NULL where there is none. */

@@ -81,7 +81,8 @@ static kiln_status parse_keyword(kiln__parser *p, kiln__parsed_call *c, size_t a
     const bool word = quoted || p->token.kind == KILN__TOKEN_NAME;
     const bool mode = kiln__same_word(name, bytes, "mode");
     char usage[KILN__USAGE_BYTES];
-    if (into == NULL && c->named_count < KILN__NAMED_MAX && kiln__written_takes(c, name, bytes)) {
+    if (into == NULL && c->named_count < KILN__NAMED_MAX &&
+        (kiln__written_takes(c, name, bytes) || kiln__arranging_takes(c, name, bytes))) {
         c->named[c->named_count].name = name;
         c->named[c->named_count].bytes = bytes;
         into = &c->named[c->named_count++].value;

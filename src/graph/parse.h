@@ -157,6 +157,8 @@ bool kiln__is_list(const kiln__parser *p, const kiln__parsed *v);
 kiln_status kiln__index_list(kiln__parser *p, kiln__parsed *v);
 
 /* ---- arranging.c ----------------------------------------------------------------------------- */
+/* Whether it has such a parameter, besides axis and mode. */
+bool kiln__arranging_takes(const kiln__parsed_call *c, const char *name, size_t bytes);
 /* A function that rearranges arrays; `*known` is false where the name is none. */
 kiln_status kiln__apply_arranging(kiln__parser *p, kiln__parsed_call *c, kiln__parsed *out,
                                   bool *known);

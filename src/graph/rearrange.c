@@ -71,6 +71,22 @@ static kiln_status record(kiln_context *ctx, kiln_rearrangement what, size_t ope
     return kiln_graph_compile(*out, err);
 }
 
+/* Widths that are those of all axes, for each axis: a node does not know how many there are. */
+static void widths_of_all(const kiln_arg *x, const int64_t **numbers, size_t *count,
+                          int64_t *widths)
+{
+    const int rank = x->kind == KILN_ARG_ARRAY ? x->value.array->rank : 0;
+    const bool length = *count == 4;
+
+    widths[0] = (*numbers)[0];
+    for (int a = 0; a < rank; a++)
+        memcpy(widths + 1 + 2 * a, *numbers + 1, 2 * sizeof *widths);
+    if (length)
+        widths[1 + 2 * rank] = (*numbers)[3];
+    *count = (size_t)(1 + 2 * rank + length);
+    *numbers = widths;
+}
+
 kiln_status kiln_array_rearrange(kiln_rearrangement what, const kiln_arg *operands,
                                  size_t operand_count, const int64_t *numbers, size_t number_count,
                                  kiln_array **out, kiln_error *err)
@@ -88,6 +104,9 @@ kiln_status kiln_array_rearrange(kiln_rearrangement what, const kiln_arg *operan
     if (number_count > 0)
         KILN_CHECK_NULL(numbers, err);
     KILN_CHECK(find_context(what, operands, operand_count, &ctx, err));
+    int64_t widths[2 + 2 * KILN_RANK_MAX];
+    if (kiln__pads_by_elements(what, numbers, number_count) && number_count < 5)
+        widths_of_all(&operands[0], &numbers, &number_count, widths);
     if (kiln__arrange_is_view(what))
         return view(what, operands[0].value.array, numbers, number_count, out, err);
     KILN_TRY(record(ctx, what, operand_count, numbers, number_count, &graph, err));

@@ -581,6 +581,13 @@ kiln_node kiln__node_masked(kiln_node x, kiln_node mask, const char *file, int l
     return add(&node, operands, 2, NULL, 0, &(place){"mask", file, line});
 }
 
+kiln_node kiln__node_cast_like(kiln_node x, kiln_node like, int64_t how, const char *file, int line)
+{
+    const kiln__node node = {.kind = KILN__NODE_CAST};
+    const kiln_node operands[] = {x, like};
+    return add(&node, operands, 2, &how, 1, &(place){"cast", file, line});
+}
+
 /* Add a view whose data is a shape. */
 static kiln_node add_shaped(int view, kiln_node x, int rank, const int64_t *shape, const place *at)
 {
@@ -675,9 +682,9 @@ kiln_node kiln_random_node(kiln_graph *graph, kiln_draw distribution, kiln_node 
 
 /* ---- rearrangements ---------------------------------------------------------------------------- */
 
-kiln_node kiln_node_rearrange(kiln_rearrangement what, const kiln_node *operands,
-                              size_t operand_count, const int64_t *numbers, size_t number_count,
-                              const char *file, int line)
+kiln_node kiln__node_rearranged(kiln_rearrangement what, const kiln_node *operands,
+                                size_t operand_count, const int64_t *numbers, size_t number_count,
+                                const char *file, int line)
 {
     const place at = {kiln_rearrangement_name(what), file, line};
     const kiln__node node = {.kind = KILN__NODE_REARRANGED, .op = (int)what};

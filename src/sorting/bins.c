@@ -7,12 +7,17 @@
  * How many bins there are, and whether edges increase, is known on the host alone: these functions wait for the
  * device.
  */
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 
 #include "sorting/sorting.h"
 
-enum { THREADS = 256, BLOCKS_A_UNIT = 6, PIECES_MAX = 64, SHARED_BINS = 8192, COPIES_MAX = 32 };
+enum { PIECES_MAX = 64, COPIES_MAX = 32 };
+
+/* CUDA: several blocks a multiprocessor with counters for some bins, or one that has all shared memory. */
+enum { THREADS = 256, BLOCKS_A_UNIT = 6, SHARED_BINS = 8192, NEAR_EDGES = 1024 };
+enum { WIDE_THREADS = 512, WIDE_ROWS_MAX = 8, ELEMENTS_A_BIN = 64 };
 
 /* As templates/sorting/bins.cu has it; on the cpu device a launch's arguments. */
 typedef struct bins_call {
@@ -20,16 +25,19 @@ typedef struct bins_call {
     const double *edges;
     int64_t *counts;
     int64_t size, bins;
-    double first, last, scale;
-    int32_t copies; /* cpu: pieces */
-    int64_t *parts; /* cpu: counts of pieces */
+    double first, scale;
+    double least, highest; /* of what is in a bin */
+    double slack;          /* CUDA: how far from a whole number a guess must be to be certain */
+    int32_t copies;        /* cpu: pieces */
+    int32_t per;           /* CUDA: bins of a block */
+    int64_t *parts;        /* cpu: counts of pieces */
 } bins_call;
 
 /* ---- the cpu device --------------------------------------------------------------------------------- */
 
 static int64_t bin_of(const bins_call *c, double v)
 {
-    if (!(v >= c->first && v <= c->last))
+    if (!(v >= c->least && v <= c->highest))
         return -1;
     int64_t low = (int64_t)((v - c->first) * c->scale), high = c->bins;
     low = low < 0 ? 0 : low < high ? low : high - 1;
@@ -99,25 +107,102 @@ done:
 
 /* ---- CUDA devices ------------------------------------------------------------------------------------- */
 
+/* Whether the kernel finds bins in float32: of float32, where rounding leaves most guesses certain. */
+static bool is_narrow(const bins_call *c, kiln_dtype dtype)
+{
+    return c->edges != NULL && dtype == KILN_FLOAT32 && c->bins <= NEAR_EDGES;
+}
+
+/* The least float that is not less than v, and the largest one that is not more. */
+static double float_above(double v)
+{
+    const float f = (float)v;
+    return (double)f >= v ? (double)f : (double)nextafterf(f, INFINITY);
+}
+
+static double float_below(double v)
+{
+    const float f = (float)v;
+    return (double)f <= v ? (double)f : (double)nextafterf(f, -INFINITY);
+}
+
+/* A guess is as far off as the edges are from even ones, and by rounding. `bins_call.slack` is the former. */
+static void round_for(bins_call *c, bool narrow)
+{
+    const double first = narrow ? (double)(float)c->first : c->first;
+
+    c->slack += fabs(first - c->first) * c->scale +
+                8 * (double)(c->bins + 1) * (narrow ? FLT_EPSILON : DBL_EPSILON);
+    c->first = first;
+    c->least = narrow ? float_above(c->least) : c->least;
+    c->highest = narrow ? float_below(c->highest) : c->highest;
+    if (!(c->slack < 0.5) || !(c->scale < FLT_MAX) || c->bins >= INT32_MAX) {
+        c->slack = 1; /* no guess is certain */
+        c->scale = 0;
+    }
+}
+
+/* How a call counts: the block's threads, rows of blocks and shared memory. */
+typedef struct layout {
+    uint32_t threads, rows;
+    size_t room, bytes; /* of all such kernels, and of this call */
+    int64_t blocks;     /* at most, of a row */
+} layout;
+
+static layout lay_out(kiln__device *device, bins_call *c)
+{
+    const size_t edges = c->edges != NULL && c->bins <= NEAR_EDGES ? (size_t)(c->bins + 1) * 8 : 0;
+    const int64_t units = kiln__device_info(device)->unit_count;
+    layout l = {.threads = THREADS,
+                .rows = 1,
+                .room = SHARED_BINS * 4 + (NEAR_EDGES + 1) * 8,
+                .blocks = units * BLOCKS_A_UNIT};
+    kiln__raw_limits limits;
+
+    c->copies = c->bins <= SHARED_BINS ? 1 : 0;
+    c->per = c->copies > 0 ? (int32_t)c->bins : 0;
+    while (c->copies > 0 && c->copies < COPIES_MAX && c->bins * c->copies * 2 <= SHARED_BINS)
+        c->copies *= 2;
+    if (c->copies == 0 && c->size / ELEMENTS_A_BIN >= c->bins &&
+        kiln__raw_limits_get(device, &limits, NULL) == KILN_OK) {
+        const int64_t most = (int64_t)limits.shared_bytes / 4;
+        const int64_t rows = most > 0 ? kiln__blocks(c->bins, most) : WIDE_ROWS_MAX + 1;
+        if (rows <= WIDE_ROWS_MAX) {
+            l = (layout){.threads = WIDE_THREADS,
+                         .rows = (uint32_t)rows,
+                         .room = limits.shared_bytes / 16 * 16,
+                         .blocks = units};
+            c->copies = 1;
+            c->per = (int32_t)kiln__blocks(c->bins, rows);
+        }
+    }
+    l.bytes = l.threads == WIDE_THREADS ? l.room : edges + (size_t)c->per * (size_t)c->copies * 4;
+    return l;
+}
+
 static kiln_status count_cuda(kiln_context *ctx, kiln_dtype dtype, bins_call *c,
                               kiln_stream *stream, kiln_error *err)
 {
-    char texts[3][48];
-    const char *const macros[] = {texts[0], texts[1], texts[2]};
-    const kiln__own_request request = {"sorting/bins.cu", "kiln_sort_bins", macros, 3};
+    char texts[5][48];
+    const char *const macros[] = {texts[0], texts[1], texts[2], texts[3], texts[4]};
+    const kiln__own_request request = {"sorting/bins.cu", "kiln_sort_bins", macros, 5};
     kiln__device *device = kiln__context_device(ctx);
-    const int64_t wanted = kiln__blocks(c->size, THREADS * 8);
-    const int64_t most = (int64_t)kiln__device_info(device)->unit_count * BLOCKS_A_UNIT;
-    const kiln__launch_config config = {.grid_x = wanted < most ? wanted : most, .block = THREADS};
+    const layout l = lay_out(device, c);
+    const int64_t wanted = kiln__blocks(c->size, (int64_t)l.threads * 8);
+    const kiln__launch_config config = {.grid_x = wanted < l.blocks ? wanted : l.blocks,
+                                        .grid_y = l.rows,
+                                        .block = l.threads,
+                                        .shared_bytes = (uint32_t)l.bytes};
+    const bool narrow = is_narrow(c, dtype);
     void *entry = NULL;
 
+    round_for(c, narrow);
     snprintf(texts[0], sizeof texts[0], "-DKILN__T=%s", kiln_dtype_ctype(dtype));
     snprintf(texts[1], sizeof texts[1], "-DKILN__EDGES=%d", c->edges != NULL);
-    snprintf(texts[2], sizeof texts[2], "-DKILN__THREADS=%d", THREADS);
+    snprintf(texts[2], sizeof texts[2], "-DKILN__THREADS=%u", (unsigned)l.threads);
+    snprintf(texts[3], sizeof texts[3], "-DKILN__NARROW=%d", narrow);
+    snprintf(texts[4], sizeof texts[4], "-DKILN__ROOM=%zu", l.room);
     KILN_CHECK(kiln__own_kernel(ctx, &request, &entry, err));
-    c->copies = c->bins <= SHARED_BINS ? 1 : 0;
-    while (c->copies > 0 && c->copies < COPIES_MAX && c->bins * c->copies * 2 <= SHARED_BINS)
-        c->copies *= 2;
     KILN_CHECK(
         kiln__memset(device, c->counts, 0, (size_t)c->bins * sizeof *c->counts, stream, err));
     return kiln__launch(device, entry, &config, c, offsetof(bins_call, parts), stream, err);
@@ -296,8 +381,13 @@ kiln_status kiln_array_histogram(const kiln_array *array, const kiln_array *edge
     bins_call c = {.edges = wide->data,
                    .bins = bins,
                    .first = e[0],
-                   .last = e[bins],
+                   .least = e[0],
+                   .highest = e[bins],
                    .scale = width > 0 && isfinite(width) ? (double)bins / width : 0};
+    for (int64_t k = 0; k <= bins; k++) {
+        const double off = fabs((e[k] - c.first) * c.scale - (double)k);
+        c.slack = off <= c.slack ? c.slack : off; /* NaN: no guess is certain */
+    }
     KILN_TRY(count(array, &c, stream, out, err));
 
 done:

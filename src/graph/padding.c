@@ -1,0 +1,121 @@
+/*
+ * padding.c - pad() by what is computed of the array: maximum, minimum, mean, median, linear_ramp.
+ *
+ *     a rearrangement with one of these modes > for each axis in turn: [what stands before and behind it] > a join
+ *
+ * As in NumPy, what is computed along an axis sees what the axes before it were padded with. How many axes there are
+ * is known by the widths.
+ */
+#include "graph/graph.h"
+#include "kiln/rearrange.h"
+#include "kiln/sort.h"
+
+/* One axis of what is padded. */
+typedef struct padding {
+    kiln_pad_mode mode;
+    kiln_node x, end;     /* end: of a ramp */
+    int64_t axis, length; /* length: of what is looked at; 0: all */
+    const char *file;
+    int line;
+} padding;
+
+static kiln_node slice(const padding *p, int64_t start, int64_t stop)
+{
+    return kiln_node_slice(p->x, (int)p->axis, start, stop, 1, p->file, p->line);
+}
+
+static kiln_node spread(const padding *p, kiln_node one, int64_t width)
+{
+    const int64_t numbers[] = {width, p->axis};
+    return kiln_node_rearrange(KILN_REARRANGE_REPEAT_ALONG, &one, 1, numbers, 2, p->file, p->line);
+}
+
+/* `width` elements from an end value to the element at the edge, which is not among them. */
+static kiln_node ramp(const padding *p, int64_t width, bool behind)
+{
+    const kiln_node edge = behind ? slice(p, -1, KILN_SLICE_OPEN) : slice(p, 0, 1);
+    const kiln_node wide = spread(p, edge, width);
+    const kiln_node step = kiln_node_op2(
+        KILN_OP_DIVIDE, kiln_node_op2(KILN_OP_SUBTRACT, wide, p->end, p->file, p->line),
+        kiln_node_of_int(width), p->file, p->line);
+    kiln_node at = kiln_node_iota(wide, (int)p->axis, p->file, p->line);
+
+    if (behind)
+        at = kiln_node_op2(KILN_OP_SUBTRACT, kiln_node_of_int(width - 1), at, p->file, p->line);
+    at = kiln__node_cast_like(at, step, KILN__CAST_PLAIN, p->file, p->line);
+    const kiln_node value =
+        kiln_node_op2(KILN_OP_ADD, kiln_node_op2(KILN_OP_MULTIPLY, at, step, p->file, p->line),
+                      p->end, p->file, p->line);
+    return kiln__node_cast_like(value, p->x, KILN__CAST_FLOOR, p->file, p->line);
+}
+
+/* A statistic of the elements next to the edge, `width` times. */
+static kiln_node statistic(const padding *p, int64_t width, bool behind)
+{
+    const kiln_axes axes = {.count = 1, .axis = {(int)p->axis}};
+    const kiln_node near = p->length == 0 ? p->x
+                           : behind       ? slice(p, -p->length, KILN_SLICE_OPEN)
+                                          : slice(p, 0, p->length);
+    const kiln_reduce_op op = p->mode == KILN_PAD_MAXIMUM   ? KILN_REDUCE_MAX
+                              : p->mode == KILN_PAD_MINIMUM ? KILN_REDUCE_MIN
+                                                            : KILN_REDUCE_MEAN;
+    kiln_node one;
+
+    if (p->mode == KILN_PAD_MEDIAN)
+        one = kiln_node_newaxis(
+            kiln_node_sorting("median", &near, 1, &axes, NULL, 0, 0, p->file, p->line),
+            (int)p->axis, p->file, p->line);
+    else
+        one = kiln_node_reduce(op, near, &axes, true, KILN_DTYPE_NONE, p->file, p->line);
+    return spread(p, kiln__node_cast_like(one, p->x, KILN__CAST_ROUND, p->file, p->line), width);
+}
+
+static kiln_node part(const padding *p, int64_t width, bool behind)
+{
+    return p->mode == KILN_PAD_LINEAR_RAMP ? ramp(p, width, behind) : statistic(p, width, behind);
+}
+
+bool kiln__pads_by_elements(kiln_rearrangement what, const int64_t *numbers, size_t number_count)
+{
+    return what == KILN_REARRANGE_PAD && number_count > 2 && numbers[0] >= KILN_PAD_LINEAR_RAMP &&
+           numbers[0] <= KILN_PAD_MINIMUM;
+}
+
+static kiln_node padded(const kiln_node *operands, size_t operand_count, const int64_t *numbers,
+                        size_t number_count, const char *file, int line)
+{
+    padding p = {.mode = (kiln_pad_mode)numbers[0], .x = operands[0], .file = file, .line = line};
+    const int rank = (int)((number_count - 1) / 2);
+    kiln_axes axes = {.count = rank};
+
+    p.end = operand_count > 1 ? operands[1] : kiln_node_of_int(0);
+    p.length = number_count % 2 == 0 ? numbers[number_count - 1] : 0;
+    for (int a = 0; a < rank; a++)
+        axes.axis[a] = a;
+    p.x = kiln_node_transpose(p.x, &axes, file, line); /* refuses arrays of another rank */
+    for (p.axis = 0; p.axis < rank; p.axis++) {
+        const int64_t before = numbers[1 + 2 * p.axis], behind = numbers[2 + 2 * p.axis];
+        kiln_node parts[3];
+        size_t count = 0;
+        if (before > 0)
+            parts[count++] = part(&p, before, false);
+        parts[count++] = p.x;
+        if (behind > 0)
+            parts[count++] = part(&p, behind, true);
+        if (count > 1)
+            p.x = kiln_node_rearrange(KILN_REARRANGE_CONCATENATE, parts, count, &p.axis, 1, file,
+                                      line);
+    }
+    return p.x;
+}
+
+kiln_node kiln_node_rearrange(kiln_rearrangement what, const kiln_node *operands,
+                              size_t operand_count, const int64_t *numbers, size_t number_count,
+                              const char *file, int line)
+{
+    if (operands != NULL && numbers != NULL &&
+        kiln__arrange_check(what, operand_count, number_count, NULL) == KILN_OK &&
+        kiln__pads_by_elements(what, numbers, number_count))
+        return padded(operands, operand_count, numbers, number_count, file, line);
+    return kiln__node_rearranged(what, operands, operand_count, numbers, number_count, file, line);
+}
