@@ -83,6 +83,24 @@ static void test_matmul_library__multiplies_int8_on_tensor_cores(void **state)
     }
 }
 
+/* An output that exists may lie in any way; the library is given one that lies as it wants. */
+static void test_matmul_library__int8_goes_into_outputs_of_any_strides(void **state)
+{
+    enum { M = 5, K = 16, N = 8, OUTPUTS = 6 };
+    test_env *t = *state;
+
+    for (int way = 0; way < OUTPUTS; way++) {
+        kiln_array *a = in_way(t, KILN_INT8, 0, M, K), *b = in_way(t, KILN_INT8, way % 2, K, N);
+        kiln_array *y = in_way(t, KILN_INT32, way, M, N), *given = y;
+        OK(t, kiln_matmul(a, b, NULL, &y, &t->err));
+        assert_ptr_equal(y, given);
+        check_product(t, a, b, y, &plain);
+        kiln_array_release(a);
+        kiln_array_release(b);
+        kiln_array_release(y);
+    }
+}
+
 /* Of float8_e4m3fn it takes sums and columns that are multiples of 16, for each dtype of the result; other
  * sides, rows, and float8_e5m2 are multiplied in a wider dtype. All of the values are exact. */
 static void check_float8(test_env *t, kiln_dtype dtype, kiln_dtype out, int way,
@@ -329,6 +347,7 @@ int main(int argc, char **argv)
         TEST(test_matmul_library__computes_in_other_precisions), /* loads the library */
         TEST(test_matmul_library__gives_the_library_what_it_takes),
         TEST(test_matmul_library__multiplies_int8_on_tensor_cores),
+        TEST(test_matmul_library__int8_goes_into_outputs_of_any_strides),
         TEST(test_matmul_library__multiplies_float8_on_tensor_cores),
         TEST(test_matmul_library__copies_stacks_of_small_matrices),
         TEST(test_matmul_library__measures_algorithms_once),

@@ -170,6 +170,17 @@ static bool wants_one_call(const matmul *w)
            p->stack[last] * kiln__blocks(p->m, TILE) * kiln__blocks(p->n, TILE) < TILES;
 }
 
+/* Whether cuBLASLt may multiply elements of a byte: it takes matrices whose columns of y and sums are
+ * multiples of four for int8, and of 16 for float8. It has no products of two matrices of e5m2. */
+static bool suits_tensor_cores(const matmul *w)
+{
+    const bool whole = w->p.in == KILN_INT8 && w->p.out == KILN_INT32;
+    const int64_t multiple = whole ? 4 : 16;
+
+    return (whole || w->p.in == KILN_FLOAT8_E4M3FN) && w->a->rank > 1 && w->b->rank > 1 &&
+           w->p.k > 0 && w->p.k % multiple == 0 && w->p.n % multiple == 0;
+}
+
 /* Whether an output can be computed into: it overlaps no operand, and a library takes its layout. */
 static bool stands_apart(const matmul *w, const kiln_array *given)
 {
@@ -179,6 +190,8 @@ static bool stands_apart(const matmul *w, const kiln_array *given)
     for (size_t k = 0; k < KILN_COUNT_OF(read); k++)
         if (read[k] != NULL && kiln__array_overlap(given, read[k]))
             return false;
+    if (!host && suits_tensor_cores(w)) /* its columns are rows here, and begin at whole accesses */
+        return given->contiguous && (uintptr_t)given->data % 16 == 0;
     return host || given->rank == 0 || !kiln__cublaslt_takes(w->p.in) ||
            (fits(given) && (stack_folds(given) || !wants_one_call(w)));
 }
@@ -283,17 +296,6 @@ static kiln_status make_suitable(const matmul *w, int k_axis, kiln_array **x, ki
 }
 
 /* ---- elements of a byte on tensor cores ------------------------------------------------------- */
-
-/* Whether cuBLASLt may multiply elements of a byte: it takes matrices whose columns of y and sums are
- * multiples of four for int8, and of 16 for float8. It has no products of two matrices of e5m2. */
-static bool suits_tensor_cores(const matmul *w)
-{
-    const bool whole = w->p.in == KILN_INT8 && w->p.out == KILN_INT32;
-    const int64_t multiple = whole ? 4 : 16;
-
-    return (whole || w->p.in == KILN_FLOAT8_E4M3FN) && w->a->rank > 1 && w->b->rank > 1 &&
-           w->p.k > 0 && w->p.k % multiple == 0 && w->p.n % multiple == 0;
-}
 
 /* The dtype in which float8 is multiplied where the library does not: it holds all of their numbers. The
  * cpu device has a BLAS for that of the result. */
