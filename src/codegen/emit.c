@@ -339,7 +339,8 @@ static int test(void *state, const char *name, size_t bytes)
         {"p.direct", is_direct(e, e->p)},
         {"p.read_first", e->def->params[e->p].read_first},
         {"p.vector", access_of(e, e->p) == KILN__ACCESS_VECTOR},
-        {"p.along", access_of(e, e->p) == KILN__ACCESS_VECTOR || access_of(e, e->p) == KILN__ACCESS_ONCE},
+        {"p.along", access_of(e, e->p) == KILN__ACCESS_VECTOR ||
+                        access_of(e, e->p) == KILN__ACCESS_ONCE},
         {"p.splat", is_splat(e, e->p)},
         {"p.back", access_of(e, e->p) == KILN__ACCESS_BACK},
         {"p.stored", is_stored(e, e->p)},

@@ -406,8 +406,8 @@ static bool without_results(kiln__walk *keep)
     return empty;
 }
 
-/* Long rows that begin anywhere are read by whole accesses, too: the elements beside these have threads of
- * their own. */
+/* Long rows that begin anywhere are read by whole accesses, too: the elements beside these have threads
+ * of their own. */
 static void choose_peel(const kiln__plan_request *q, const kiln__walk *keep, const kiln__walk *red,
                         kiln__variant *v)
 {

@@ -218,7 +218,8 @@ static bool choose_few(const kiln__walk *w, const kiln__definition *def,
     if (def->large || extent >= FEW_MAX || other < LONG_MIN ||
         (extent >= SHORT_MIN && power_above(extent) == extent) || extent * bytes > 2 * FEW_BYTES)
         return false;
-    while (vec > 1 && (vec * bytes > FEW_ACCESS || vec * extent * bytes > kiln__tuned("KILN_TUNE_FEW", FEW_BYTES) ||
+    const int64_t most = kiln__tuned("KILN_TUNE_FEW", FEW_BYTES);
+    while (vec > 1 && (vec * bytes > FEW_ACCESS || vec * extent * bytes > most ||
                        !vec_fits(w, operands, b, last, vec, &each)))
         vec /= 2;
     (void)vec_fits(w, operands, b, last, vec, &each);

@@ -257,7 +257,8 @@ int kiln__walk_peel(const kiln__walk *keep, const kiln__walk *red, const kiln__o
     bool holds = false;
 
     for (int k = 0; k < red->count; k++)
-        if (!kiln__walk_is_number(red, k) && !kiln__walk_constant(red, k) && red->itemsize[k] > widest)
+        if (!kiln__walk_is_number(red, k) && !kiln__walk_constant(red, k) &&
+            red->itemsize[k] > widest)
             widest = red->itemsize[k];
     const int64_t vec = ACCESS_BYTES / widest;
     for (int k = 0; k < red->count; k++) {

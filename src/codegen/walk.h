@@ -47,8 +47,9 @@ void kiln__walk_collect(kiln__walk *w, const kiln__definition *def, const kiln__
 void kiln__walk_add_number(kiln__walk *w, kiln__numbering kind, int rank, const int64_t *shape,
                            const bool *taken, const int64_t *strides);
 
-/* How many neighbours an access has where rows, of one axis, begin anywhere and all operands that run along
- * them are aligned alike; 1 where they are not. Inputs that all rows share (KILN__ACCESS_COLUMN) need not be. */
+/* How many neighbours an access has where rows, of one axis, begin anywhere and all operands that run
+ * along them are aligned alike; 1 where they are not. Inputs that all rows share (KILN__ACCESS_COLUMN)
+ * need not be. */
 int kiln__walk_peel(const kiln__walk *keep, const kiln__walk *red, const kiln__operand *operands,
                     const kiln__variant *v);
 
