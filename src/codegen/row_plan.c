@@ -163,6 +163,12 @@ static int64_t block_words(const kiln__definition *def)
     return writes_elements(def) ? held_words() : kiln__tuned("KILN_TUNE_ROW_WORDS", READ_WORDS);
 }
 
+/* Accesses of a thread. */
+static int64_t each_of(int64_t length, int64_t threads)
+{
+    return round_accesses(kiln__divide_up(length, threads));
+}
+
 /* Deal a row of `length` accesses, of so many words, to a block of threads that have room for so many, or
  * to a cluster of blocks. False when it is too long. */
 static bool fill_block(kiln__variant *v, int64_t length, int64_t room, int64_t words, bool clusters)
@@ -172,6 +178,10 @@ static bool fill_block(kiln__variant *v, int64_t length, int64_t room, int64_t w
     int64_t blocks = 1;
 
     threads = threads < 2 * WARP_THREADS ? 2 * WARP_THREADS : threads;
+    /* Where a cluster is whole, more threads that hold less each keep more loads on their way. */
+    if (threads >= CLUSTER_MAX * CLUSTER_THREADS && threads < 4 * CLUSTER_MAX * CLUSTER_THREADS &&
+        clusters && room == HELD_WORDS && 4 * words == ACCESS_BYTES)
+        threads *= 2;
     if (threads > usual && clusters) {
         blocks = threads / CLUSTER_THREADS;
         threads = CLUSTER_THREADS;
@@ -180,11 +190,11 @@ static bool fill_block(kiln__variant *v, int64_t length, int64_t room, int64_t w
             blocks = CLUSTER_MAX;
         }
     }
-    if (threads > most_threads(room, words))
+    if (threads > most_threads(each_of(length, threads * blocks) * words, words))
         return false;
     v->block = v->row.group = (uint16_t)threads;
     v->row.cluster = (uint8_t)blocks;
-    v->unroll = round_accesses(kiln__divide_up(length, threads * blocks));
+    v->unroll = (uint8_t)each_of(length, threads * blocks);
     return true;
 }
 

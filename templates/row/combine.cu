@@ -4,9 +4,9 @@
 //# shared: two halves, which the stages use in turn, so that one barrier a stage is enough: a
 //#         thread that writes a half again has passed the barrier of the stage that used the other
 //#         half, and all threads have read the first half before that barrier
-//% own C G M P R across cluster_arrive cluster_rank cluster_wait exchange in_block in_cluster
+//% own C G M P R across cluster_arrive cluster_begin cluster_rank cluster_wait exchange in_block in_cluster
 //% own in_warp slot
-//% plain d far first g k kiln__part_ kiln__slots merge near nth p part_ q rank row slots w words
+//% plain d done far g here k kiln__part_ kiln__slots kiln__told merge near nth p part_ q rank row slots there told w words
 union alignas(16) slot {
 //% for s in stages
     unsigned char part_${s.n}[sizeof(kiln__part_${s.n})];
@@ -70,8 +70,9 @@ template <class P, class M> KILN_FN P in_block(P p, const M &merge, slot *slots)
     return p;
 }
 //% if clustered
-// The blocks of a cluster write their parts into each other's shared memory. A block may be written to
-// once it runs, which the first pair of arrive and wait makes sure of.
+// The blocks of a cluster write their parts into each other's shared memory, and a barrier in that memory
+// counts the bytes that have come: no thread has to wait for what others have written elsewhere. A block
+// may be written to once it runs, which the first pair of arrive and wait makes sure of.
 KILN_FN int cluster_rank()
 {
     int rank;
@@ -80,22 +81,41 @@ KILN_FN int cluster_rank()
 }
 KILN_FN void cluster_arrive() { asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory"); }
 KILN_FN void cluster_wait() { asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory"); }
-template <class P, class M> KILN_FN P in_cluster(P p, const M &merge, slot *slots, bool first)
+// Two barriers, one for each half.
+KILN_FN void cluster_begin(unsigned long long *told)
+{
+    if (threadIdx.x == 0) {
+        #pragma unroll
+        for (int k = 0; k < 2; k++)
+            asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" :: "r"((unsigned int)__cvta_generic_to_shared(told + k)) : "memory");
+        asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+    }
+    __syncwarp();
+    cluster_arrive();
+}
+// Stage number nth uses the barrier `told` for the (nth / 2)th time.
+template <class P, class M> KILN_FN P in_cluster(P p, const M &merge, slot *slots, unsigned long long *told, int nth)
 {
     constexpr int C = ${cluster}, words = (sizeof(P) + 3) / 4;
-    if (first)
+    const unsigned int here = (unsigned int)__cvta_generic_to_shared(told);
+    if (nth == 0)
         cluster_wait();
+    if (threadIdx.x == 0)
+        asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" :: "r"(here), "r"(C * words * 4) : "memory");
     if (threadIdx.x < C) {
-        unsigned int w[words], near = (unsigned int)__cvta_generic_to_shared(slots + cluster_rank()), far;
+        unsigned int w[words], near = (unsigned int)__cvta_generic_to_shared(slots + cluster_rank()), far, there;
         w[words - 1] = 0;
         memcpy(w, &p, sizeof(P));
         asm volatile("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(far) : "r"(near), "r"(threadIdx.x));
+        asm volatile("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(there) : "r"(here), "r"(threadIdx.x));
         #pragma unroll
         for (int k = 0; k < words; k++)
-            asm volatile("st.shared::cluster.u32 [%0], %1;" :: "r"(far + 4 * k), "r"(w[k]) : "memory");
+            asm volatile("st.async.shared::cluster.mbarrier::complete_tx::bytes.u32 [%0], %1, [%2];" :: "r"(far + 4 * k), "r"(w[k]), "r"(there) : "memory");
     }
-    cluster_arrive();
-    cluster_wait();
+    unsigned int done;
+    do
+        asm volatile("{ .reg .pred p; mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 p, [%1], %2; selp.u32 %0, 1, 0, p; }" : "=r"(done) : "r"(here), "r"((unsigned int)(nth / 2 % 2)) : "memory");
+    while (done == 0);
     memcpy(&p, slots, sizeof(P));
     #pragma unroll
     for (int k = 1; k < C; k++) {
@@ -107,7 +127,7 @@ template <class P, class M> KILN_FN P in_cluster(P p, const M &merge, slot *slot
 }
 #define KILN__COMBINE(nth, p, merge)                                                               \
     in_cluster(in_block(p, merge, kiln__slots + nth % 2 * (${block} / 32)), merge,      \
-                     kiln__slots + 2 * (${block} / 32) + nth % 2 * ${cluster}, nth == 0)
+                     kiln__slots + 2 * (${block} / 32) + nth % 2 * ${cluster}, kiln__told + nth % 2, nth)
 //% else
 #define KILN__COMBINE(nth, p, merge) in_block(p, merge, kiln__slots + nth % 2 * (${block} / 32))
 //% end

@@ -1,8 +1,8 @@
 //# What the kernels of row programs are made of: a thread's accesses to its row, and what it does
 //# with them.
-//% own F L M S U V a all acc_ along_ at_ at_0 b begin beside cluster_arrive cluster_rank edge edge_ empty_ first
+//% own F L M S U V a all acc_ along_ at_ at_0 b begin beside cluster_begin cluster_rank edge edge_ empty_ first
 //% own fold_ from head j k l lane part_of late_ length live load m map_ merge_ number only_ op out_ outside pad_ part_
-//% own quot_ rank reg_ rest rest_j row_ size_ slot slots step store tail tile_ type_ u v val_ value_
+//% own quot_ rank reg_ rest rest_j row_ size_ slot slots step store tail tile_ told type_ u v val_ value_
 
 //% part place
 //# The row that this thread works on, where the row begins in every operand, and which accesses are
@@ -18,7 +18,8 @@
 //% end
 //% if clustered
     const int rank = cluster_rank();
-    cluster_arrive();
+    __shared__ unsigned long long told[2];
+    cluster_begin(told);
 //% else
     constexpr int rank = 0;
 //% end

@@ -260,6 +260,8 @@ EMU_CALL void emu_cluster_wait();
 EMU_CALL size_t emu_shared_offset(const void *at);
 EMU_CALL unsigned int emu_shared_of(unsigned int offset, unsigned int rank);
 EMU_CALL void emu_shared_store(unsigned int at, unsigned int value);
+EMU_CALL unsigned int emu_barrier(unsigned int at, int change);
+EMU_CALL unsigned int emu_barrier_phases(unsigned int at);
 KILN_FN size_t __cvta_generic_to_shared(const void *at) { return emu_shared_offset(at); }
 
 // ---- twins of PTX: ptx.def has the instructions; operands in the order of their numbers
@@ -345,7 +347,19 @@ KILN_FN void emu_mapa(unsigned int &far, unsigned int near, unsigned int rank)
 {
     far = emu_shared_of(near, rank);
 }
-KILN_FN void emu_store_far(unsigned int at, unsigned int value) { emu_shared_store(at, value); }
+KILN_FN void emu_barrier_begin(unsigned int at) { emu_barrier(at, 0); }
+KILN_FN void emu_barrier_fence() {}
+KILN_FN void emu_barrier_expect(unsigned int at, int bytes) { emu_barrier(at, bytes); }
+KILN_FN void emu_store_told(unsigned int at, unsigned int value, unsigned int barrier)
+{
+    emu_shared_store(at, value);
+    emu_barrier(barrier, -(int)sizeof value);
+}
+KILN_FN void emu_barrier_try(unsigned int &done, unsigned int at, unsigned int parity)
+{
+    emu_poll();
+    done = emu_barrier_phases(at) % 2 != parity;
+}
 KILN_FN void emu_store_word(unsigned long long *at, unsigned long long value)
 {
     emu_atomic(EMU_STORE, at, 8, value, 0);

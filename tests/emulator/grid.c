@@ -242,22 +242,64 @@ unsigned emu_shared_of(unsigned offset, unsigned rank)
     return (rank + 1) << 24 | offset;
 }
 
-EMU_EXPORT void emu_shared_store(unsigned at, unsigned value);
-void emu_shared_store(unsigned at, unsigned value)
+/* Where the word at an address in the cluster is; rank 0 stands for the block itself. */
+static char *shared_at(unsigned at, size_t bytes)
 {
     const unsigned rank = (at >> 24) - 1;
     const size_t offset = at & 0xffffff;
-    emu_block *b = block_of_cluster(emu_now->home->first, rank);
+    emu_block *b = at >> 24 == 0 ? emu_now->home : block_of_cluster(emu_now->home->first, rank);
 
-    emu_pause();
     if (b == NULL || b->started == 0 || b->alive == 0)
         emu_fault(EMU_ILLEGAL_ADDRESS,
                   "a store into the shared memory of block %u of the cluster, which does not run",
                   rank);
-    if (offset + sizeof value > shared_bytes() || offset % sizeof value != 0)
+    if (offset + bytes > shared_bytes() || offset % bytes != 0)
         emu_fault(EMU_ILLEGAL_ADDRESS, "a store behind the shared memory of another block");
-    memcpy((b == active ? emu_running->module->shared_low : b->image) + offset, &value,
-           sizeof value);
+    return (b == active ? emu_running->module->shared_low : b->image) + offset;
+}
+
+EMU_EXPORT void emu_shared_store(unsigned at, unsigned value);
+void emu_shared_store(unsigned at, unsigned value)
+{
+    emu_pause();
+    memcpy(shared_at(at, sizeof value), &value, sizeof value);
+}
+
+/* An mbarrier for one arrival: bytes that are expected less those that have come; whether it was arrived
+ * at; phases that are over. */
+typedef struct shared_barrier {
+    int32_t bytes;
+    uint16_t arrived, phases;
+} shared_barrier;
+
+/* `change` is 0 for a new barrier, and else what the arrival expects or a store has brought. */
+EMU_EXPORT unsigned emu_barrier(unsigned at, int change);
+unsigned emu_barrier(unsigned at, int change)
+{
+    static const shared_barrier fresh;
+    shared_barrier barrier;
+
+    emu_pause();
+    char *const place = shared_at(at, sizeof barrier);
+    memcpy(&barrier, place, sizeof barrier);
+    if (change == 0)
+        barrier = fresh;
+    barrier.bytes += change;
+    barrier.arrived |= change > 0;
+    if (barrier.arrived && barrier.bytes == 0) {
+        barrier.arrived = 0;
+        barrier.phases++;
+    }
+    memcpy(place, &barrier, sizeof barrier);
+    return barrier.phases;
+}
+
+EMU_EXPORT unsigned emu_barrier_phases(unsigned at);
+unsigned emu_barrier_phases(unsigned at)
+{
+    shared_barrier barrier;
+    memcpy(&barrier, shared_at(at, sizeof barrier), sizeof barrier);
+    return barrier.phases;
 }
 
 /* ---- warps ---- */

@@ -77,15 +77,16 @@ template <class kiln__P, class kiln__M> KILN_FN kiln__P kiln__in_block(kiln__P p
     __syncthreads();
     memcpy(&p, slots, sizeof(kiln__P));
     #pragma unroll
-    for (int k = 1; k < 256 / 32; k++) {
+    for (int k = 1; k < 512 / 32; k++) {
         kiln__P q;
         memcpy(&q, slots + k, sizeof(kiln__P));
         p = merge(p, q);
     }
     return p;
 }
-// The blocks of a cluster write their parts into each other's shared memory. A block may be written to
-// once it runs, which the first pair of arrive and wait makes sure of.
+// The blocks of a cluster write their parts into each other's shared memory, and a barrier in that memory
+// counts the bytes that have come: no thread has to wait for what others have written elsewhere. A block
+// may be written to once it runs, which the first pair of arrive and wait makes sure of.
 KILN_FN int kiln__cluster_rank()
 {
     int rank;
@@ -94,22 +95,41 @@ KILN_FN int kiln__cluster_rank()
 }
 KILN_FN void kiln__cluster_arrive() { asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory"); }
 KILN_FN void kiln__cluster_wait() { asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory"); }
-template <class kiln__P, class kiln__M> KILN_FN kiln__P kiln__in_cluster(kiln__P p, const kiln__M &merge, kiln__slot *slots, bool first)
+// Two barriers, one for each half.
+KILN_FN void kiln__cluster_begin(unsigned long long *told)
+{
+    if (threadIdx.x == 0) {
+        #pragma unroll
+        for (int k = 0; k < 2; k++)
+            asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" :: "r"((unsigned int)__cvta_generic_to_shared(told + k)) : "memory");
+        asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+    }
+    __syncwarp();
+    kiln__cluster_arrive();
+}
+// Stage number nth uses the barrier `told` for the (nth / 2)th time.
+template <class kiln__P, class kiln__M> KILN_FN kiln__P kiln__in_cluster(kiln__P p, const kiln__M &merge, kiln__slot *slots, unsigned long long *told, int nth)
 {
     constexpr int kiln__C = 8, words = (sizeof(kiln__P) + 3) / 4;
-    if (first)
+    const unsigned int here = (unsigned int)__cvta_generic_to_shared(told);
+    if (nth == 0)
         kiln__cluster_wait();
+    if (threadIdx.x == 0)
+        asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" :: "r"(here), "r"(kiln__C * words * 4) : "memory");
     if (threadIdx.x < kiln__C) {
-        unsigned int w[words], near = (unsigned int)__cvta_generic_to_shared(slots + kiln__cluster_rank()), far;
+        unsigned int w[words], near = (unsigned int)__cvta_generic_to_shared(slots + kiln__cluster_rank()), far, there;
         w[words - 1] = 0;
         memcpy(w, &p, sizeof(kiln__P));
         asm volatile("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(far) : "r"(near), "r"(threadIdx.x));
+        asm volatile("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(there) : "r"(here), "r"(threadIdx.x));
         #pragma unroll
         for (int k = 0; k < words; k++)
-            asm volatile("st.shared::cluster.u32 [%0], %1;" :: "r"(far + 4 * k), "r"(w[k]) : "memory");
+            asm volatile("st.async.shared::cluster.mbarrier::complete_tx::bytes.u32 [%0], %1, [%2];" :: "r"(far + 4 * k), "r"(w[k]), "r"(there) : "memory");
     }
-    kiln__cluster_arrive();
-    kiln__cluster_wait();
+    unsigned int done;
+    do
+        asm volatile("{ .reg .pred p; mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 p, [%1], %2; selp.u32 %0, 1, 0, p; }" : "=r"(done) : "r"(here), "r"((unsigned int)(nth / 2 % 2)) : "memory");
+    while (done == 0);
     memcpy(&p, slots, sizeof(kiln__P));
     #pragma unroll
     for (int k = 1; k < kiln__C; k++) {
@@ -120,23 +140,24 @@ template <class kiln__P, class kiln__M> KILN_FN kiln__P kiln__in_cluster(kiln__P
     return p;
 }
 #define KILN__COMBINE(nth, p, merge)                                                               \
-    kiln__in_cluster(kiln__in_block(p, merge, kiln__slots + nth % 2 * (256 / 32)), merge,      \
-                     kiln__slots + 2 * (256 / 32) + nth % 2 * 8, nth == 0)
+    kiln__in_cluster(kiln__in_block(p, merge, kiln__slots + nth % 2 * (512 / 32)), merge,      \
+                     kiln__slots + 2 * (512 / 32) + nth % 2 * 8, kiln__told + nth % 2, nth)
 extern "C" __global__ void
 __cluster_dims__(8, 1, 1)
-__launch_bounds__(256, 2)
+__launch_bounds__(512, 2)
 layer_norm__held(const __grid_constant__ kiln__args kiln__a)
 {
     const ptrdiff_t n = (ptrdiff_t)kiln__a.count;
     (void)n;
-    [[maybe_unused]] constexpr int kiln__U = 16, kiln__V = 4, kiln__L = 4, kiln__S = 1;
+    [[maybe_unused]] constexpr int kiln__U = 8, kiln__V = 4, kiln__L = 4, kiln__S = 1;
     // Accesses that every thread has.
-    [[maybe_unused]] constexpr int kiln__F = 16;
-    [[maybe_unused]] const int kiln__beside = threadIdx.x / 256, kiln__lane = threadIdx.x % 256;
+    [[maybe_unused]] constexpr int kiln__F = 8;
+    [[maybe_unused]] const int kiln__beside = threadIdx.x / 512, kiln__lane = threadIdx.x % 512;
     const int kiln__rank = kiln__cluster_rank();
-    kiln__cluster_arrive();
-    constexpr int kiln__step = 256 * 8;
-    const int kiln__first = kiln__rank * 256 + kiln__lane;
+    __shared__ unsigned long long kiln__told[2];
+    kiln__cluster_begin(kiln__told);
+    constexpr int kiln__step = 512 * 8;
+    const int kiln__first = kiln__rank * 512 + kiln__lane;
     [[maybe_unused]] const int kiln__length = (int)kiln__a.length;
     int kiln__rest = (int)(blockIdx.x / 8) * kiln__S + kiln__beside;
     constexpr bool kiln__live = true;
@@ -153,7 +174,7 @@ layer_norm__held(const __grid_constant__ kiln__args kiln__a)
     char *const kiln__row_y = (char *)kiln__a.ptr_y
         + kiln__at_0 * (int)kiln__a.stride_y_0
         ;
-    __shared__ kiln__slot kiln__slots[32];
+    __shared__ kiln__slot kiln__slots[48];
     const int kiln__from = kiln__first;
     T kiln__reg_x[kiln__U][kiln__V];
     #pragma unroll
@@ -205,9 +226,9 @@ a + b
     for (int kiln__l = 0; kiln__l < (int)(sizeof kiln__acc_0 / sizeof *kiln__acc_0); kiln__l++)
         kiln__acc_0[kiln__l] = kiln__empty_0();
     #pragma unroll
-    for (int kiln__b = 0; kiln__b < kiln__U; kiln__b += 16) {
+    for (int kiln__b = 0; kiln__b < kiln__U; kiln__b += 8) {
         #pragma unroll
-        for (int kiln__u = kiln__b; kiln__u < kiln__b + 16; kiln__u++) {
+        for (int kiln__u = kiln__b; kiln__u < kiln__b + 8; kiln__u++) {
             const int kiln__j = kiln__from + kiln__u * kiln__step;
             if (kiln__u < kiln__F || (kiln__u < kiln__U && kiln__j < kiln__length)) {
                 #pragma unroll
@@ -267,9 +288,9 @@ a + b
     for (int kiln__l = 0; kiln__l < (int)(sizeof kiln__acc_1 / sizeof *kiln__acc_1); kiln__l++)
         kiln__acc_1[kiln__l] = kiln__empty_1();
     #pragma unroll
-    for (int kiln__b = 0; kiln__b < kiln__U; kiln__b += 16) {
+    for (int kiln__b = 0; kiln__b < kiln__U; kiln__b += 8) {
         #pragma unroll
-        for (int kiln__u = kiln__b; kiln__u < kiln__b + 16; kiln__u++) {
+        for (int kiln__u = kiln__b; kiln__u < kiln__b + 8; kiln__u++) {
             const int kiln__j = kiln__from + kiln__u * kiln__step;
             if (kiln__u < kiln__F || (kiln__u < kiln__U && kiln__j < kiln__length)) {
                 #pragma unroll
