@@ -89,14 +89,17 @@ void **kiln__build_find(kiln__build *b, kiln__build_map map, kiln__buf *key)
 /* ---- ways out -------------------------------------------------------------------------------- */
 
 /* What opens with the name of its function already is not told it again. */
-kiln_status kiln__fail_in_text(kiln_error *err, kiln_status status, const char *what, int line,
-                               const char *text)
+kiln_status kiln__fail_in_text(kiln_error *err, kiln_status status, const kiln__ir *ir,
+                               const char *what, int line, const char *text)
 {
+    char graph[80] = "";
     const size_t bytes = strlen(what);
     const bool named =
         strncmp(text, what, bytes) == 0 && (text[bytes] == ':' || text[bytes] == ' ');
 
-    kiln__fail(err, status, "expression, column %d: %s%s%s", line, named ? "" : what,
+    if (strcmp(ir->name, KILN__GRAPH_NAME) != 0)
+        snprintf(graph, sizeof graph, " \"%.70s\"", ir->name);
+    kiln__fail(err, status, "expression%s, column %d: %s%s%s", graph, line, named ? "" : what,
                named ? "" : ": ", text);
     if (err != NULL)
         err->offset = line - 1;
@@ -118,7 +121,7 @@ void kiln__build_fail(kiln__build *b, uint32_t node, kiln_status status, const c
         const kiln__node *n = &b->ir->nodes[node];
         const char *what = kiln__ir_what(b->ir, node, name);
         if (b->ir->of_text)
-            kiln__fail_in_text(b->err, status, what, n->line, text);
+            kiln__fail_in_text(b->err, status, b->ir, what, n->line, text);
         else
             kiln__fail(b->err, status, "graph \"%s\": %s (%s:%d): %s", b->ir->name, what,
                        kiln__file_name(n->file), n->line, text);

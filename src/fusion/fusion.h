@@ -205,9 +205,11 @@ bool kiln__ir_output(kiln__ir *ir, const char *name, uint32_t node, const char *
 
 /* What a node is called in messages: "add", "sum", "transpose", "input `x`". */
 const char *kiln__ir_what(const kiln__ir *ir, uint32_t node, char text[96]);
-/* Fail for what `what` at byte `line` of an expression's text asked for. */
-kiln_status kiln__fail_in_text(kiln_error *err, kiln_status status, const char *what, int line,
-                               const char *text);
+#define KILN__GRAPH_NAME "kiln_graph" /* of graphs that were given none */
+/* Fail for what `what` at byte `line` of an expression's text asked for; a graph that was given a name is
+ * called by it. */
+kiln_status kiln__fail_in_text(kiln_error *err, kiln_status status, const kiln__ir *ir,
+                               const char *what, int line, const char *text);
 
 /* ---- programs -------------------------------------------------------------------------------- */
 

@@ -74,6 +74,14 @@ kiln_status kiln__need_node(const kiln__parser *p, const kiln__parsed *v)
         [KILN__PARSED_COUNTED] = "an array whose length only the device knows"};
     if (v->kind == KILN__PARSED_NODE)
         return KILN_OK;
+    if (v->kind == KILN__PARSED_TUPLE && p->text[v->at] == '[')
+        return kiln__parse_fail(p, v->at, v->width, KILN_ERR_ARGUMENT,
+                                "a list stands where an array or a number must: lists are indices, "
+                                "x[[2, 0]], and arrays of numbers come from inputs");
+    if (v->kind == KILN__PARSED_TUPLE && p->text[v->at] != '(' && p->name_base == 0)
+        return kiln__parse_fail(p, v->at, v->width, KILN_ERR_ARGUMENT,
+                                "several values stand where one array or number must: give them "
+                                "names, as in `q, r = qr(x); q`");
     return kiln__parse_fail(p, v->at, v->width, KILN_ERR_ARGUMENT,
                             "%s stands where an array or a number must", what[v->kind]);
 }

@@ -32,7 +32,7 @@ kiln_status kiln__graph_new(kiln_context *ctx, const kiln_graph_options *opts, k
     if (ctx != NULL)
         KILN_CHECK(kiln__context_check(ctx, err));
     if (name == NULL)
-        name = "kiln_graph";
+        name = KILN__GRAPH_NAME;
     if (!kiln__graph_name(name))
         return kiln__fail(err, KILN_ERR_NAME,
                           "kiln_graph_create: the name \"%.120s\" is no identifier", name);

@@ -72,7 +72,7 @@ static kiln_node fault(kiln_graph *graph, const place *at, kiln_status status, c
                        line, text);
         atomic_store(&graph->late, true);
     } else if (graph->failed.status == KILN_OK && graph->ir.of_text) {
-        kiln__fail_in_text(&graph->failed, status, at->what, line, text);
+        kiln__fail_in_text(&graph->failed, status, &graph->ir, at->what, line, text);
     } else if (graph->failed.status == KILN_OK) {
         kiln__fail(&graph->failed, status, "%s (%s:%d): %s", at->what, base_name(at->file), line,
                    text);
