@@ -412,12 +412,15 @@ static void choose_peel(const kiln__plan_request *q, const kiln__walk *keep, con
                         kiln__variant *v)
 {
     const int64_t vec = kiln__walk_peel(keep, red, q->operands, v);
+    const int64_t accesses = kiln__walk_size(red) / vec;
     bool by_address = false;
 
     for (size_t p = 0; p < q->def->input_count; p++)
         by_address = by_address || q->operands[p].by_address;
+    /* Rows that a warp or less takes have neighbours in their block, and no threads for the elements beside. */
     if (vec <= v->vec || by_address ||
-        kiln__walk_size(red) / vec <= kiln__tuned("KILN_TUNE_PEEL", ROW_ACCESSES_OF_WARP) ||
+        accesses <= WARP_THREADS ||
+        accesses <= kiln__tuned("KILN_TUNE_PEEL", ROW_ACCESSES_OF_WARP) ||
         kiln__walk_size(keep) > INT32_MAX)
         return;
     v->vec = (uint8_t)vec;
