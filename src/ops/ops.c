@@ -544,8 +544,11 @@ void kiln__op_text(kiln__buf *b, const kiln__op_loop *loop, const char *const *o
             continue;
         }
         c++;
-        if (*c >= '0' && *c <= '9')
-            put_operand(b, loop->in[*c - '0'], operand_text[*c - '0']);
+        const int k = *c - '0';
+        if (k >= 0 && k < KILN__OP_ARITY_MAX)
+            put_operand(b, loop->in[k], operand_text[k]);
+        else if (k >= 0 && k <= 9) /* of a random source: no operand */
+            kiln__buf_puts(b, operand_text[k]);
         else if (*c == 'D')
             kiln__buf_printf(b, "%d", digits_of(type));
         else
