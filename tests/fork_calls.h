@@ -109,6 +109,7 @@
     A(kiln_array_tensordot, (o.x, o.x, NULL, NULL, NULL, &t.array, &err))                          \
     B(kiln_node_sorting, ("sort", &o.node, 1, NULL, NULL, 0, 0, "f", 1))                           \
     A(kiln_array_searchsorted, (o.x, o.x, false, NULL, &t.array, &err))                            \
+    B(kiln_node_scan, (KILN_SCAN_CUMSUM, o.node, NULL, "f", 1))                                    \
     B(kiln_node_reduction, (o.sum, &o.node, 1, NULL, false, 0, "f", 1))                            \
     A(kiln_array_take_along_axis, (o.x, o.x, 0, NULL, &t.array, &err))                             \
     B(kiln_node_op3, (KILN_OP_WHERE, o.node, o.node, o.node, "f", 1))                              \

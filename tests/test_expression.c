@@ -330,7 +330,6 @@ static const fault faults[] = {
     {"x + (y, n)", KILN_ERR_ARGUMENT, "a tuple stands", "    ^~~~~~"},
     {"x + [1, 2]", KILN_ERR_ARGUMENT, "a list stands where an array", "    ^~~~~~"},
     {"x + qr(y)", KILN_ERR_ARGUMENT, "several values stand where one", "    ^~~~~"},
-    {"x + cumsum(y)", KILN_ERR_NAME, "`cumsum`; running values are `kiln scan`", "    ^~~~~~"},
     {"x + None", KILN_ERR_ARGUMENT, "None stands", "    ^~~~"},
     {"x + float32", KILN_ERR_ARGUMENT, "a dtype stands", "    ^~~~~~~"},
     {"", KILN_ERR_SYNTAX, "an operand is missing at the end", "^"},

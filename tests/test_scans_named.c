@@ -282,6 +282,95 @@ static void test_scans__outputs_of_another_dtype(void **state)
     assert_true(single[0] == (float)0.1 && single[2] == (float)(0.1 + 0.1 + 0.1));
 }
 
+/* ---- in graphs ---- */
+
+/* float64 results of a vector or of rows of seven. */
+static void read_doubles(test_env *t, const kiln_array *x, double *values, size_t count)
+{
+    assert_int_equal(kiln_array_dtype(x), KILN_FLOAT64);
+    assert_int_equal(kiln_array_size(x), count);
+    OK(t, kiln_array_to_host(x, values, count * sizeof *values, NULL, &t->err));
+}
+
+/* What is scanned is computed before, what is made of it after; down columns, along rows, of all elements. */
+static void test_scans__steps_of_graphs(void **state)
+{
+    enum { ROWS = 5, COLUMNS = 7, ALL = ROWS * COLUMNS };
+    static const char *const names[] = {"x"};
+    test_env *t = *state;
+    double numbers[ALL], down[ALL], along[ALL], every[ALL];
+    kiln_array *x = NULL, *turned = NULL, *y[3] = {NULL};
+    kiln_graph *g = NULL;
+
+    for (int k = 0; k < ALL; k++)
+        numbers[k] = (double)test_random_below(t, 100) - 50;
+    /* x is given as the transpose of (COLUMNS, ROWS), so that its rows are not in memory order. */
+    OK(t, kiln_array_from_host(t->ctx, KILN_FLOAT64, 2, (int64_t[]){COLUMNS, ROWS}, numbers, NULL,
+                               &turned, &t->err));
+    OK(t, kiln_array_transpose(turned, NULL, &x, &t->err));
+    OK(t, kiln_graph_parse(t->ctx,
+                           "y = x * 2; cumsum(y, axis=0) + 1, cummax(y, 1) - y, x.cumsum() * 3",
+                           names, 1, NULL, &g, NULL, &t->err));
+    OK(t, kiln_call(g, &t->err, x, &y[0], &y[1], &y[2]));
+    read_doubles(t, y[0], down, ALL);
+    read_doubles(t, y[1], along, ALL);
+    assert_int_equal(kiln_array_rank(y[2]), 1);
+    read_doubles(t, y[2], every, ALL);
+    double all = 0;
+    for (int r = 0; r < ROWS; r++) {
+        double greatest = -HUGE_VAL;
+        for (int c = 0; c < COLUMNS; c++) {
+            const double v = numbers[c * ROWS + r];
+            double above = 0;
+            for (int k = 0; k <= r; k++)
+                above += 2 * numbers[c * ROWS + k];
+            greatest = 2 * v > greatest ? 2 * v : greatest;
+            all += v;
+            assert_true(down[r * COLUMNS + c] == above + 1);
+            assert_true(along[r * COLUMNS + c] == greatest - 2 * v);
+            assert_true(every[r * COLUMNS + c] == all * 3);
+        }
+    }
+    for (int k = 0; k < 3; k++)
+        kiln_array_release(y[k]);
+    kiln_graph_destroy(g);
+    kiln_array_release(x);
+    kiln_array_release(turned);
+}
+
+/* The function of C; int8 becomes int64, as at once. */
+static void test_scans__recorded_as_nodes(void **state)
+{
+    static const int8_t numbers[] = {100, 100, -50, 7};
+    test_env *t = *state;
+    int64_t sums[4];
+    kiln_array *x = NULL, *y = NULL;
+    kiln_graph *g = NULL;
+
+    OK(t, kiln_array_from_host(t->ctx, KILN_INT8, 1, (int64_t[]){4}, numbers, NULL, &x, &t->err));
+    OK(t, kiln_graph_create(t->ctx, NULL, &g, &t->err));
+    const kiln_node in = kiln_graph_input(g, "x");
+    kiln_graph_output(g, "y", kiln_node_scan(KILN_SCAN_CUMSUM, in, KILN_AXES(0), KILN_HERE));
+    OK(t, kiln_call(g, &t->err, x, &y));
+    OK(t, kiln_array_to_host(y, sums, sizeof sums, NULL, &t->err));
+    assert_memory_equal(sums, ((const int64_t[]){100, 200, 150, 157}), sizeof sums);
+    kiln_graph_destroy(g);
+
+    OK(t, kiln_graph_create(t->ctx, NULL, &g, &t->err));
+    const kiln_node other = kiln_graph_input(g, "x");
+    kiln_graph_output(g, "y", kiln_node_scan(KILN_SCAN_CUMSUM, other, KILN_AXES(1), KILN_HERE));
+    kiln_array_release(y);
+    y = NULL;
+    FAILS(t, KILN_ERR_AXIS, kiln_call(g, &t->err, x, &y), "cumsum", "axis 1");
+    kiln_graph_destroy(g);
+    OK(t, kiln_graph_create(t->ctx, NULL, &g, &t->err));
+    const kiln_node third = kiln_graph_input(g, "x");
+    kiln_graph_output(g, "y", kiln_node_scan((kiln_scan_op)9, third, NULL, KILN_HERE));
+    FAILS(t, KILN_ERR_NAME, kiln_call(g, &t->err, x, &y), "no function `unknown`");
+    kiln_graph_destroy(g);
+    kiln_array_release(x);
+}
+
 /* ---- names and refusals ---- */
 
 static void test_scans__names(void **state)
@@ -326,6 +415,8 @@ int main(int argc, char **argv)
         TEST(test_scans__exclusive_ones_begin_with_the_identity),
         TEST(test_scans__integers_wrap),
         TEST(test_scans__outputs_of_another_dtype),
+        TEST(test_scans__steps_of_graphs),
+        TEST(test_scans__recorded_as_nodes),
         TEST(test_scans__names),
         TEST(test_scans__named_calls_that_are_refused),
     };

@@ -26,6 +26,7 @@
 #ifndef KILN_SCAN_H
 #define KILN_SCAN_H
 
+#include "kiln/node.h"
 #include "kiln/reduction.h"
 
 typedef struct kiln_scan kiln_scan;
@@ -166,6 +167,13 @@ typedef enum kiln_scan_op {
 KILN_API KILN_NODISCARD kiln_status kiln_array_scan(kiln_scan_op op, const kiln_array *array,
                                                     const kiln_axes *axes, unsigned flags,
                                                     kiln_array **out, kiln_error *err);
+
+/**
+ * A named scan as a node of a graph: inclusive, from the first element to the last. It is a step of its own.
+ * @param axes One axis; NULL: all elements in C-order, so that the result has one axis.
+ */
+KILN_API kiln_node kiln_node_scan(kiln_scan_op op, kiln_node x, const kiln_axes *axes,
+                                  const char *file, int line);
 
 /** "cumsum" etc.; "unknown" for a value not in the table. */
 KILN_API const char *kiln_scan_op_name(kiln_scan_op op);

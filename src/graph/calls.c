@@ -530,14 +530,8 @@ static kiln_status call_op(kiln__parser *p, kiln__parsed_call *c, const kiln__op
 
 static kiln_status unknown_function(const kiln__parser *p, const kiln__parsed_call *c)
 {
-    static const char *const running[] = {"cumsum", "cumprod", "cummax", "cummin"};
-    const char *hint = "";
-
-    for (size_t k = 0; k < KILN_COUNT_OF(running); k++)
-        if (kiln__same_word(c->name, c->bytes, running[k]))
-            hint = "; running values are `kiln scan` and kiln_array_scan()";
-    return kiln__parse_fail(p, c->at, c->bytes, KILN_ERR_NAME, "there is no function `%.*s`%s",
-                            c->bytes < 60 ? (int)c->bytes : 60, c->name, hint);
+    return kiln__parse_fail(p, c->at, c->bytes, KILN_ERR_NAME, "there is no function `%.*s`",
+                            c->bytes < 60 ? (int)c->bytes : 60, c->name);
 }
 
 /* `mode=` of a function that would not look at it. Scatters have been asked before. */

@@ -1,6 +1,6 @@
 /*
  * opaque.c - operations of graphs that a function does as a whole: products of arrays, factorisations, choices,
- * sorts.
+ * scans, sorts.
  *
  *     kiln_node_matmul, `a @ b`, `solve(a, b)` > a node of the table below
  *     planning > [infer: the function's own rules, of arrays without memory]
@@ -22,7 +22,7 @@ typedef struct operation {
     kiln_status (*run)(const struct operation *op, const kiln_array *const *operands, size_t count,
                        const int64_t *data, kiln_stream *stream, kiln_array **outs,
                        kiln_error *err);
-    int function; /* kiln__linalg_function, kiln__tensor_function, kiln__chooser, kiln__sorting_function */
+    int function; /* kiln__linalg_function, kiln__tensor_function, kiln__chooser, kiln__sorting_function, kiln_scan_op */
     kiln_epilogue epilogue; /* of a product, behind the bias that is operand 2, if there is one */
 } operation;
 
@@ -165,6 +165,24 @@ static kiln_status run_slide(const operation *op, const kiln_array *const *opera
                             err);
 }
 
+/* ---- running values -------------------------------------------------------------------------------- */
+
+static kiln_status infer_scan(const operation *op, const kiln_array *const *operands, size_t count,
+                              const int64_t *data, kiln__linalg_value *results, kiln_error *err)
+{
+    (void)count;
+    return kiln__scan_infer((kiln_scan_op)op->function, operands[0], data[0], &results->dtype,
+                            &results->rank, results->shape, err);
+}
+
+static kiln_status run_scan(const operation *op, const kiln_array *const *operands, size_t count,
+                            const int64_t *data, kiln_stream *stream, kiln_array **outs,
+                            kiln_error *err)
+{
+    (void)count;
+    return kiln__scan_into((kiln_scan_op)op->function, operands[0], data[0], stream, outs, err);
+}
+
 /* ---- sorting --------------------------------------------------------------------------------------- */
 
 static kiln_status infer_sorting(const operation *op, const kiln_array *const *operands,
@@ -254,6 +272,20 @@ static const kiln__opaque *finish(kiln_epilogue epilogue, bool bias);
      run_sorting,                                                                                  \
      KILN__SORTING_##function,                                                                     \
      KILN_EPILOGUE_NONE},
+#define SCAN(NAME, value, text, doc)                                                               \
+    {{.name = text,                                                                                \
+      .operand_count = 1,                                                                          \
+      .result_count = 1,                                                                           \
+      .data = KILN__OPAQUE_NUMBERS,                                                                \
+      .why = "running values, by a kernel that reads and writes once",                             \
+      .infer = infer,                                                                              \
+      .takes_axis = true,                                                                          \
+      .axis = KILN__SCAN_ALL,                                                                      \
+      .numbers = ""},                                                                              \
+     infer_scan,                                                                                   \
+     run_scan,                                                                                     \
+     value,                                                                                        \
+     KILN_EPILOGUE_NONE},
 #define SCATTER(function)                                                                          \
     {{.name = function,                                                                            \
       .result_count = 1,                                                                           \
@@ -285,7 +317,7 @@ static const operation operations[] = {
      run_histogram,
      0,
      KILN_EPILOGUE_NONE},
-    SLIDE("_convolve", 0) SLIDE("_correlate", 1) SCATTER("scatter") KILN__SORTING_FUNCTIONS(SORTING)
+    KILN_SCAN_MAP(SCAN) SLIDE("_convolve", 0) SLIDE("_correlate", 1) SCATTER("scatter") KILN__SORTING_FUNCTIONS(SORTING)
         CHOOSE("compress", 2, MASKED) CHOOSE("flatnonzero", 1, FLAT) CHOOSE("nonzero", 1, ONE_AXIS)
             CHOOSE("argwhere", 1, ROWS) MATMUL(2, "", finish, KILN_EPILOGUE_NONE),
     KILN__TENSOR_FUNCTIONS(TENSOR) KILN__LINALG_FUNCTIONS(LINALG)};

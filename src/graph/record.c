@@ -10,6 +10,7 @@
  */
 #include "graph/graph.h"
 #include "graph/subscripts.h"
+#include "kiln/scan.h"
 #include "kiln/sort.h"
 
 /* What was recorded, and the line of the program that did. */
@@ -475,11 +476,11 @@ static kiln_node add_linalg(const char *function, const kiln_node *operands, int
     return kiln__opaque_node(&given, result, file, line);
 }
 
-kiln_node kiln_node_sorting(const char *function, const kiln_node *operands, size_t operand_count,
-                            const kiln_axes *axes, const double *numbers, size_t number_count,
-                            size_t result, const char *file, int line)
+/* A function of arrays, an axis and numbers. */
+static kiln_node add_numbered(const place *at, const char *function, const kiln_node *operands,
+                              size_t operand_count, const kiln_axes *axes, const double *numbers,
+                              size_t number_count, size_t result)
 {
-    const place at = {"sorting", file, line};
     const kiln__opaque *o =
         function != NULL ? kiln__opaque_named(function, strlen(function)) : NULL;
     kiln_graph *graph = operands != NULL ? home(operands, operand_count) : NULL;
@@ -487,17 +488,17 @@ kiln_node kiln_node_sorting(const char *function, const kiln_node *operands, siz
     size_t count = 0;
 
     if (graph == NULL)
-        return without_graph(&at);
+        return without_graph(at);
     if (o == NULL || o->data != KILN__OPAQUE_NUMBERS || (size_t)o->operand_count != operand_count ||
         strlen(o->numbers) != number_count || (number_count > 0 && numbers == NULL))
-        return fault(graph, &at, KILN_ERR_NAME,
+        return fault(graph, at, KILN_ERR_NAME,
                      "there is no function `%.60s` of %zu arrays and %zu numbers",
                      function != NULL ? function : "NULL", operand_count, number_count);
     if (result >= (size_t)o->result_count)
-        return fault(graph, &at, KILN_ERR_ARGUMENT, "there is no result %zu; %s has %d", result,
+        return fault(graph, at, KILN_ERR_ARGUMENT, "there is no result %zu; %s has %d", result,
                      o->name, o->result_count);
     if (axes != NULL && (axes->count != 1 || !o->takes_axis))
-        return fault(graph, &at, KILN_ERR_AXIS, "%s takes %s", o->name,
+        return fault(graph, at, KILN_ERR_AXIS, "%s takes %s", o->name,
                      o->takes_axis ? "one axis or none" : "no axis");
     if (o->takes_axis)
         data[count++] = axes != NULL ? axes->axis[0] : INT64_MIN;
@@ -508,7 +509,22 @@ kiln_node kiln_node_sorting(const char *function, const kiln_node *operands, siz
             data[count] = (int64_t)numbers[k];
     }
     const kiln__opaque_given given = {o, operands, operand_count, data, count};
-    return kiln__opaque_node(&given, result, file, line);
+    return kiln__opaque_node(&given, result, at->file, at->line);
+}
+
+kiln_node kiln_node_sorting(const char *function, const kiln_node *operands, size_t operand_count,
+                            const kiln_axes *axes, const double *numbers, size_t number_count,
+                            size_t result, const char *file, int line)
+{
+    return add_numbered(&(place){"sorting", file, line}, function, operands, operand_count, axes,
+                        numbers, number_count, result);
+}
+
+kiln_node kiln_node_scan(kiln_scan_op op, kiln_node x, const kiln_axes *axes, const char *file,
+                         int line)
+{
+    return add_numbered(&(place){"scan", file, line}, kiln_scan_op_name(op), &x, 1, axes, NULL, 0,
+                        0);
 }
 
 kiln_node kiln_node_linalg1(const char *function, kiln_node a, size_t result, const char *file,

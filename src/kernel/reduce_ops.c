@@ -284,11 +284,10 @@ kiln_status kiln_array_vecdot(const kiln_array *x, const kiln_array *y,
     return reduce("kiln_array_vecdot", KILN__REDUCE_VECDOT, x, y, opts, out, err);
 }
 
-kiln_status kiln_array_scan(kiln_scan_op op, const kiln_array *array, const kiln_axes *axes,
-                            unsigned flags, kiln_array **out, kiln_error *err)
+static kiln_status scan(kiln_scan_op op, const kiln_array *array,
+                        const kiln_scan_call_options *opts, kiln_array **out, kiln_error *err)
 {
     const kiln_reduction_call_options none = KILN_REDUCTION_CALL_OPTIONS_INIT;
-    const kiln_scan_call_options opts = {sizeof opts, NULL, axes, flags};
     kiln__kernel *kernel = NULL;
     wanted w;
 
@@ -298,5 +297,46 @@ kiln_status kiln_array_scan(kiln_scan_op op, const kiln_array *array, const kiln
     KILN_CHECK(get(array->ctx, &w, &kernel, err));
     const kiln_arg args[] = {kiln_arg_array(array), kiln_arg_out(out)};
     return kiln__fail_as(op_name(w.op),
-                         kiln__call_run(kernel, args, KILN_COUNT_OF(args), &opts, err), err);
+                         kiln__call_run(kernel, args, KILN_COUNT_OF(args), opts, err), err);
+}
+
+kiln_status kiln_array_scan(kiln_scan_op op, const kiln_array *array, const kiln_axes *axes,
+                            unsigned flags, kiln_array **out, kiln_error *err)
+{
+    const kiln_scan_call_options opts = {sizeof opts, NULL, axes, flags};
+
+    return scan(op, array, &opts, out, err);
+}
+
+/* ---- named scans in graphs ------------------------------------------------------------------- */
+
+kiln_status kiln__scan_infer(kiln_scan_op op, const kiln_array *x, int64_t axis,
+                             kiln_dtype *dtype_out, int *rank_out, int64_t *shape_out,
+                             kiln_error *err)
+{
+    const kiln__reduce_row *row = find_row(KILN__REDUCE_SCAN + (int)op, x->dtype, false);
+
+    if (row == NULL)
+        return kiln__fail(err, KILN_ERR_DTYPE, "%s does not take %s: complex numbers have no order",
+                          kiln_scan_op_name(op), kiln_dtype_name(x->dtype));
+    if (axis != KILN__SCAN_ALL && (axis < -x->rank || axis >= x->rank))
+        return kiln__fail(err, KILN_ERR_AXIS, "%s: axis %lld is not one of an array of %d axes",
+                          kiln_scan_op_name(op), (long long)axis, x->rank);
+    *dtype_out = kiln__reduce_result(row, x->dtype);
+    *rank_out = axis == KILN__SCAN_ALL ? 1 : x->rank;
+    if (axis == KILN__SCAN_ALL)
+        shape_out[0] = x->size;
+    else
+        memcpy(shape_out, x->shape, (size_t)x->rank * sizeof *shape_out);
+    return KILN_OK;
+}
+
+kiln_status kiln__scan_into(kiln_scan_op op, const kiln_array *x, int64_t axis, kiln_stream *stream,
+                            kiln_array **out, kiln_error *err)
+{
+    const bool all = axis == KILN__SCAN_ALL;
+    const kiln_axes axes = {.count = 1, .axis = {all ? 0 : (int)axis}};
+    const kiln_scan_call_options opts = {sizeof opts, stream, all ? NULL : &axes, 0};
+
+    return scan(op, x, &opts, out, err);
 }
