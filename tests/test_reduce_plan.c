@@ -5,10 +5,13 @@
  * Expectations are worked out by hand from the header comment of src/codegen/reduce_plan.c, for a
  * device of 132 multiprocessors; nothing here runs a kernel.
  */
+#define _POSIX_C_SOURCE 200809L
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 
 #include <cmocka.h>
 
@@ -75,9 +78,8 @@ static void fill_strides(const reduce_case *k, int64_t *strides)
     }
 }
 
-static void check(const reduce_case *k, const kiln__definition *def)
+static void make_plan(const reduce_case *k, const kiln__definition *def, kiln__plan *plan)
 {
-    static kiln__plan plan;
     static const int64_t still[3];
     const kiln_dtype dtypes[] = {KILN_FLOAT32, KILN_FLOAT32};
     int64_t strides[3], out_shape[3];
@@ -99,7 +101,14 @@ static void check(const reduce_case *k, const kiln__definition *def)
                                           .rank = k->rank,
                                           .shape = k->shape,
                                           .along = k->reduced},
-                    &plan);
+                    plan);
+}
+
+static void check(const reduce_case *k, const kiln__definition *def)
+{
+    static kiln__plan plan;
+
+    make_plan(k, def, &plan);
     const kiln__variant *v = &plan.variant;
     if (v->layout != k->layout || v->reduction.group != k->group || v->vec != k->vec ||
         (v->reduction.split != 0) != k->split || plan.word[KILN__WORD_OUTPUTS] != k->outputs ||
@@ -135,6 +144,19 @@ static void test_reduce_plan__classes(void **state)
     assert_int_equal(kiln__definition_create(&request, &def, NULL), KILN_OK);
     for (size_t c = 0; c < KILN_COUNT_OF(cases); c++)
         check(&cases[c], def);
+    /* Whole accesses need threads for the elements beside them, which a warp does not have, whatever a tuner
+     * asks for. */
+    static kiln__plan plan;
+    static const reduce_case beside[] = {{"25 accesses", 2, {4, 101}, {false, true}, .vec = 0},
+                                         {"64 accesses", 2, {4, 257}, {false, true}, .vec = 1}};
+    setenv("KILN_TUNE_PEEL", "16", 1);
+    for (size_t c = 0; c < KILN_COUNT_OF(beside); c++) {
+        make_plan(&beside[c], def, &plan);
+        assert_int_equal(plan.variant.reduction.peel, beside[c].vec);
+        assert_true(!plan.variant.reduction.peel ||
+                    plan.variant.reduction.group == plan.variant.block);
+    }
+    unsetenv("KILN_TUNE_PEEL");
     kiln__definition_destroy(def);
 }
 
