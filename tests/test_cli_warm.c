@@ -175,6 +175,22 @@ static void test_cli_warm__modules_are_compiled_for_gpus_that_are_not_here(void 
     EXPECT_OUT("sm_90");
 }
 
+/* A line of one of kiln's templates, and one of a template that it does not have. */
+static void test_cli_warm__templates_are_compiled_for_gpus_that_are_not_here(void **state)
+{
+    (void)state;
+    if (!has_nvrtc())
+        skip();
+    cli_write("t.jsonl",
+              "{\"kind\":\"template\",\"name\":\"kiln_linalg_report\",\"template\":\"linalg/"
+              "report.cu\"}\n"
+              "{\"kind\":\"template\",\"name\":\"f\",\"template\":\"linalg/rapport.cu\"}\n");
+    KILN("warm", "t.jsonl", "--arch", "sm_80", "--cpu", "--cache", "templates", "--json");
+    expect_numbers("sm_80", 1, 0, 1, 0);
+    expect_numbers(kiln__cpu_target(), 0, 0, 1, 1);
+    EXPECT_FAILED(1, "t.jsonl:2:43: this version of kiln has no template \"linalg/rapport.cu\"");
+}
+
 static void test_cli_warm__a_bundle_holds_what_the_manifests_name(void **state)
 {
     (void)state;
@@ -659,6 +675,7 @@ int main(void)
         cmocka_unit_test(test_cli_warm__what_was_recorded_is_warm_elsewhere),
         cmocka_unit_test(test_cli_warm__modules_are_recorded_and_warm_elsewhere),
         cmocka_unit_test(test_cli_warm__modules_are_compiled_for_gpus_that_are_not_here),
+        cmocka_unit_test(test_cli_warm__templates_are_compiled_for_gpus_that_are_not_here),
         cmocka_unit_test(test_cli_warm__a_bundle_holds_what_the_manifests_name),
         cmocka_unit_test(test_cli_warm__a_failure_is_told_and_the_rest_is_compiled),
         cmocka_unit_test(test_cli_warm__a_header_that_no_key_can_hold_is_named),

@@ -449,6 +449,12 @@ static const struct {
     {E ",\"shapes\":[[99999999999999999999]]}", "1:70: a whole number from 1 to", NULL},
     {E ",\"shapes\":[[1000000,1000000,1000000]]}", "1:86: a shape of more than", NULL},
     {E ",\"shapes\":[{\"x\":[1],\"x\":[1]}]}", "1:78: the shape of \"x\" is given twice", NULL},
+    {"{\"kind\":\"template\",\"template\":\"a.cu\"}",
+     "1:1: \"name\" is missing; a template needs it", "^"},
+    {"{\"kind\":\"template\",\"name\":\"f\"}", "1:1: \"template\" is missing", "^"},
+    {"{\"kind\":\"template\",\"name\":\"f\",\"template\":\"a.cu\",\"in\":\"T x\"}",
+     "1:49: a template has no \"in\"", NULL},
+    {E ",\"template\":\"a.cu\"}", "1:59: an elementwise kernel has no \"template\"", NULL},
     {"{\"kind\":\"row\",\"in\":\"\",\"out\":\"\",\"layouts\":[]}", "1:1: \"stages\" is missing",
      NULL},
     {"{\"kind\":\"row\",\"stages\":[{\"map\":1}]}", "1:32: a string is expected here", NULL},
@@ -594,7 +600,9 @@ static void test_manifest__what_is_written_reads_back_and_writes_the_same(void *
     static const char module[] =
         "{\"kind\":\"module\",\"name\":\"m\",\"source\":\"__global__ void f() {}\\n\",\"options\":[\"-DA\"],"
         "\"names\":[\"f<int, 4>\",\"&ns::Ã©\"]}";
-    const char *const lines[] = {text, scan, loop, row, expression, module};
+    static const char template[] = "{\"kind\":\"template\",\"name\":\"f\",\"template\":\"a/b.cu\","
+                                   "\"options\":[\"-DA=1\"]}";
+    const char *const lines[] = {text, scan, loop, row, expression, module, template};
 
     (void)state;
     for (size_t k = 0; k < COUNT(lines); k++) {

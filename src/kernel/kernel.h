@@ -373,7 +373,10 @@ typedef struct kiln__own_request {
     size_t macro_count;
 } kiln__own_request;
 
-/* Its definition and source, which the caller destroys and clears. Needs no device. (own.c) */
+/* Its definition, which the caller destroys; and with it the source, to be cleared. Need no device; ERR_INTERNAL for
+ * a file that kiln does not have. (own.c) */
+kiln_status kiln__own_definition(const kiln__own_request *request, kiln__definition **out,
+                                 kiln_error *err);
 kiln_status kiln__own_emit(const kiln__own_request *request, kiln__definition **def_out,
                            kiln__source *out, kiln_error *err);
 /* Its entry on the context's CUDA device, for kiln__launch(), compiled now if that was not done before.

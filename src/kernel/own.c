@@ -2,7 +2,7 @@
  * own.c - whole kernels of kiln's own for CUDA devices: templates that stand for themselves, and the context that
  * keeps what was compiled of them.
  *
- *     (template, macros) > table of the context > entry, compiled when it is first needed
+ *     (template, macros) > table of the context > entry, compiled and recorded when it is first needed
  *
  * Unlike the kernels of kept.c these have no signature and no planner: their caller fills the argument block.
  * Entries are only ever added, and live as long as the context.
@@ -43,24 +43,44 @@ static void owned_destroy(void *state)
     kiln__free(o);
 }
 
+kiln_status kiln__own_definition(const kiln__own_request *r, kiln__definition **out,
+                                 kiln_error *err)
+{
+    kiln__buf text = KILN__BUF_INIT;
+    kiln_status status = kiln__module_template(r->file, &text, err);
+
+    if (status == KILN_OK)
+        status = kiln__module_definition(r->entry, text.text, r->macros, r->macro_count, NULL, 0,
+                                         out, err);
+    kiln__buf_clear(&text);
+    return status;
+}
+
 kiln_status kiln__own_emit(const kiln__own_request *r, kiln__definition **def_out,
                            kiln__source *out, kiln_error *err)
 {
     kiln__definition *def = NULL;
-    kiln__buf text = KILN__BUF_INIT;
-    kiln_status status = KILN_OK;
+    kiln_status status = kiln__own_definition(r, &def, err);
 
-    KILN_TRY(kiln__module_template(r->file, &text, err));
-    KILN_TRY(kiln__module_definition(r->entry, text.text, r->macros, r->macro_count, NULL, 0, &def,
-                                     err));
-    KILN_TRY(kiln__module_emit(def, KILN_BACKEND_CUDA, out, err));
-    *def_out = def;
-    def = NULL;
-
-done:
-    kiln__definition_destroy(def);
-    kiln__buf_clear(&text);
+    if (status == KILN_OK)
+        status = kiln__module_emit(def, KILN_BACKEND_CUDA, out, err);
+    if (status == KILN_OK)
+        *def_out = def;
+    else
+        kiln__definition_destroy(def);
     return status;
+}
+
+/* Note down that the program needs the kernel ($KILN_RECORD). */
+static void record(kiln_context *ctx, const kiln__own_request *r)
+{
+    kiln__manifest_entry e = {.kind = &kiln__manifest_template,
+                              .options = (const char **)(uintptr_t)r->macros,
+                              .option_count = r->macro_count};
+
+    e.text[KILN__MANIFEST_NAME].text = r->entry;
+    e.text[KILN__MANIFEST_TEMPLATE].text = r->file;
+    kiln__recorder_add_entry(kiln__context_recorder(ctx), "kernel", &e);
 }
 
 static kiln_status compile(kiln_context *ctx, const kiln__own_request *r, own *into,
@@ -73,6 +93,7 @@ static kiln_status compile(kiln_context *ctx, const kiln__own_request *r, own *i
 
     KILN_TRY(kiln__own_emit(r, &def, &source, err));
     KILN_TRY(kiln__jit_image(ctx, def, &source, &blob, err));
+    record(ctx, r);
     KILN_TRY(
         kiln__module_load(kiln__context_device(ctx), blob->data, blob->bytes, &into->module, err));
     KILN_TRY(kiln__raw_entry(into->module, r->entry, &into->entry, err));

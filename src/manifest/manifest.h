@@ -46,7 +46,8 @@ typedef struct kiln__manifest_kind {
     X(REDUCE_TYPE, "reduce_type")                                                                  \
     X(WHERE, "where")                                                                              \
     X(NAMED, "named")                                                                              \
-    X(SOURCE, "source")
+    X(SOURCE, "source")                                                                            \
+    X(TEMPLATE, "template")
 
 typedef enum kiln__manifest_text {
 #define KILN__MANIFEST_TEXT_ENUM(id, name) KILN__MANIFEST_##id,
@@ -125,7 +126,7 @@ typedef struct kiln__manifest_value {
 } kiln__manifest_value;
 
 /* One line. Texts are NULL where the field is missing, lists empty. Expressions have a `text`, modules a
- * `source`, and no other line has one. */
+ * `source`, kernels of kiln's own a `template`, and no other line has one of these. */
 typedef struct kiln__manifest_entry {
     const kiln__manifest_kind *kind;
     kiln__manifest_word text[KILN__MANIFEST_TEXT_COUNT];
@@ -159,10 +160,10 @@ typedef struct kiln__manifest_entry {
 
 typedef struct kiln__manifest kiln__manifest;
 
-/* The kind of lines of modules. */
-extern const kiln__manifest_kind kiln__manifest_module;
+/* Lines that are neither of a family nor of an expression: modules, and whole kernels of kiln's own. */
+extern const kiln__manifest_kind kiln__manifest_module, kiln__manifest_template;
 
-/* For lines of `count` kinds (copied), of modules and of expressions. NULL without memory. */
+/* For lines of `count` kinds (copied), and of those that are no family. NULL without memory. */
 kiln__manifest *kiln__manifest_create(const kiln__manifest_kind *kinds, size_t count);
 void kiln__manifest_destroy(kiln__manifest *manifest); /* accepts NULL */
 
@@ -205,6 +206,11 @@ void kiln__recorder_destroy(kiln__recorder *recorder);
 /* Add a line (without newline) unless the file has it. Trouble is told to the log once and changes
  * nothing else. Waits for other processes at the same file a quarter of a second at most. */
 void kiln__recorder_add(kiln__recorder *recorder, const char *line, size_t bytes);
+
+/* Write an entry and add its line; `what` and the entry's name ("kernel", "softmax") stand in the warning that
+ * a text of it cannot be recorded. */
+void kiln__recorder_add_entry(kiln__recorder *recorder, const char *what,
+                              const kiln__manifest_entry *entry);
 
 /* Tell the log, once for each recorder, that something cannot be recorded. */
 void kiln__recorder_complain(kiln__recorder *recorder, const char *fmt, ...) KILN_PRINTF(2, 3);

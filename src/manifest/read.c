@@ -21,7 +21,7 @@ enum { LIST_MAX = 4096, WINDOW = 100 };
 
 struct kiln__manifest {
     kiln__arena *arena;
-    kiln__manifest_kind *kinds; /* those of modules and expressions are the last ones */
+    kiln__manifest_kind *kinds; /* those that are no family are the last ones */
     size_t kind_count;
     kiln__manifest_entry **entries;
     size_t count, room;
@@ -33,21 +33,29 @@ static const kiln__manifest_kind expression = {"expression", "expression",
 const kiln__manifest_kind kiln__manifest_module = {"module", "module",
                                                    "name source! names options"};
 
+const kiln__manifest_kind kiln__manifest_template = {"template", "template",
+                                                     "name! template! options"};
+
+/* The kinds of lines without a definition. */
+static const kiln__manifest_kind *const others[] = {&kiln__manifest_module,
+                                                    &kiln__manifest_template, &expression};
+
 /* The fields of all lines with a definition. */
 static const char definition_fields[] =
     "name in! out! preamble options types shapes scalars layouts";
 
 kiln__manifest *kiln__manifest_create(const kiln__manifest_kind *kinds, size_t count)
 {
-    kiln__manifest *m = kiln__calloc(1, sizeof *m + (count + 2) * sizeof *kinds);
+    kiln__manifest *m =
+        kiln__calloc(1, sizeof *m + (count + KILN_COUNT_OF(others)) * sizeof *kinds);
 
     if (m == NULL)
         return NULL;
     m->kinds = (kiln__manifest_kind *)(m + 1);
     memcpy(m->kinds, kinds, count * sizeof *kinds);
-    m->kinds[count] = kiln__manifest_module;
-    m->kinds[count + 1] = expression;
-    m->kind_count = count + 2;
+    for (size_t k = 0; k < KILN_COUNT_OF(others); k++)
+        m->kinds[count + k] = *others[k];
+    m->kind_count = count + KILN_COUNT_OF(others);
     return m;
 }
 
@@ -428,8 +436,10 @@ static char mark_in(const char *list, const char *name, unsigned *bit)
 char kiln__manifest_mark(const kiln__manifest_kind *kind, const char *name, unsigned *bit)
 {
     const char own = mark_in(kind->fields, name, bit);
-    const bool defines =
-        kind->fields != expression.fields && kind->fields != kiln__manifest_module.fields;
+    bool defines = true;
+
+    for (size_t k = 0; k < KILN_COUNT_OF(others); k++)
+        defines = defines && kind->fields != others[k]->fields;
     return own != 0 || !defines ? own : mark_in(definition_fields, name, bit);
 }
 
@@ -469,6 +479,7 @@ static const field fields[] = {
     {"where", TEXT(WHERE)},
     {"named", TEXT(NAMED)},
     {"source", TEXT(SOURCE)},
+    {"template", TEXT(TEMPLATE)},
     {"keep_axes", FLAG(keep_axes)},
     {"wide", FLAG(wide)},
     {"stages", LIST(stages, stage_count, read_stage, "a list of stages")},

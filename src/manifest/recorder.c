@@ -232,3 +232,19 @@ void kiln__recorder_add(kiln__recorder *r, const char *line, size_t bytes)
     }
     pthread_mutex_unlock(&r->lock);
 }
+
+void kiln__recorder_add_entry(kiln__recorder *r, const char *what, const kiln__manifest_entry *e)
+{
+    kiln__buf line = KILN__BUF_INIT;
+
+    if (r == NULL)
+        return;
+    if (!kiln__manifest_write(e, &line))
+        kiln__recorder_complain(r, "%s \"%s\" has a text that is no UTF-8", what,
+                                e->text[KILN__MANIFEST_NAME].text);
+    else if (line.failed)
+        kiln__recorder_complain(r, "the host is out of memory");
+    else
+        kiln__recorder_add(r, line.text, line.length);
+    kiln__buf_clear(&line);
+}

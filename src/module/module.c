@@ -76,25 +76,15 @@ static kiln_status load(kiln__loaded *l, const void *image, size_t bytes, kiln_e
 /* Note down that the program needs the module ($KILN_RECORD). */
 static void record(const kiln__loaded *l, const char *source, const kiln_module_options *o)
 {
-    kiln__recorder *const recorder = kiln__context_recorder(l->ctx);
     kiln__manifest_entry e = {.kind = &kiln__manifest_module,
                               .options = (const char **)(uintptr_t)o->compiler_options,
                               .option_count = o->compiler_option_count,
                               .names = (const char **)(uintptr_t)o->names,
                               .name_count = o->name_count};
-    kiln__buf line = KILN__BUF_INIT;
 
-    if (recorder == NULL)
-        return;
     e.text[KILN__MANIFEST_NAME].text = l->name;
     e.text[KILN__MANIFEST_SOURCE].text = source;
-    if (!kiln__manifest_write(&e, &line))
-        kiln__recorder_complain(recorder, "module \"%s\" has a text that is no UTF-8", l->name);
-    else if (line.failed)
-        kiln__recorder_complain(recorder, "the host is out of memory");
-    else
-        kiln__recorder_add(recorder, line.text, line.length);
-    kiln__buf_clear(&line);
+    kiln__recorder_add_entry(kiln__context_recorder(l->ctx), "module", &e);
 }
 
 static kiln_status load_source(kiln__loaded *l, const char *source, const kiln_module_options *o,

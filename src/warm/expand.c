@@ -388,15 +388,41 @@ static kiln_status plan_calls(expansion *x)
 
 /* ---- modules ----------------------------------------------------------------------------------- */
 
-/* A module is one program, without calls to be planned. */
-static kiln_status expand_module(expansion *x)
+static kiln_status define_module(expansion *x)
 {
     const kiln__manifest_entry *e = x->e;
     const char *const name = e->text[KILN__MANIFEST_NAME].text;
+
+    return kiln__module_definition(name != NULL ? name : "module",
+                                   e->text[KILN__MANIFEST_SOURCE].text, e->options, e->option_count,
+                                   e->names, e->name_count, &x->def, x->err);
+}
+
+/* A kernel of kiln's own. Templates come and go with versions of kiln. */
+static kiln_status define_template(expansion *x)
+{
+    const kiln__manifest_entry *e = x->e;
+    const kiln__manifest_word *file = &e->text[KILN__MANIFEST_TEMPLATE];
+    const kiln__own_request request = {.file = file->text,
+                                       .entry = e->text[KILN__MANIFEST_NAME].text,
+                                       .macros = e->options,
+                                       .macro_count = e->option_count};
+    const kiln_status status = kiln__own_definition(&request, &x->def, x->err);
+
+    return status != KILN_ERR_INTERNAL
+               ? status
+               : kiln__manifest_fail(e, file->at, strlen(file->text), KILN_ERR_FORMAT, x->err,
+                                     "this version of kiln has no template \"%.60s\"; record the "
+                                     "program again",
+                                     file->text);
+}
+
+/* Either is one program, without calls to be planned. */
+static kiln_status expand_module(expansion *x)
+{
     const kiln__variant v = {.family = &kiln__family_loop, .backend = (uint8_t)x->backend};
-    kiln_status status = kiln__module_definition(
-        name != NULL ? name : "module", e->text[KILN__MANIFEST_SOURCE].text, e->options,
-        e->option_count, e->names, e->name_count, &x->def, x->err);
+    kiln_status status =
+        x->e->text[KILN__MANIFEST_TEMPLATE].text != NULL ? define_template(x) : define_module(x);
 
     if (status == KILN_OK)
         status = x->to.fn(x->to.user, x->def, &v, x->err);
@@ -435,7 +461,8 @@ kiln_status kiln__warm_expand(const kiln__manifest_entry *entry, kiln_backend ba
 
     if (expression)
         status = kiln__expand_expression(entry, backend, fn, user, &own);
-    else if (entry->text[KILN__MANIFEST_SOURCE].text != NULL)
+    else if (entry->text[KILN__MANIFEST_SOURCE].text != NULL ||
+             entry->text[KILN__MANIFEST_TEMPLATE].text != NULL)
         status = expand_module(&x);
     else if (entry->type_count == 0)
         status = expand_types(&x, NULL);
