@@ -4,8 +4,10 @@
  *
  *     bench_matmul [cpu] [name ...]
  *
- * `name`: only the lines of that dtype or of that many rows. A line holds the median time of a product by each, how many times as fast kiln is, the least time of the host
- * for a call (GPU only), and the time of kiln's first call of that shape.
+ * `name`: only the lines of that dtype or of that many rows. A line holds the median time of a product by each and how many
+ * times as fast kiln is. On a GPU it also holds the least time of the host for a call of each, of a few calls that begin with
+ * an empty queue, and the time of the first call of that shape of each: descriptors, the heuristic and a call. The library
+ * goes first, twice, so that neither first time holds the loading of its kernels.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -15,7 +17,7 @@
 
 #include "kiln/kiln.h"
 
-enum { ROUNDS = 9, WARM = 3, WORKSPACE = 32 << 20 };
+enum { ROUNDS = 9, WARM = 3, HOST_ROUNDS = 400, HOST_CALLS = 8, WORKSPACE = 32 << 20 };
 
 typedef struct shape {
     const char *name;
@@ -23,7 +25,8 @@ typedef struct shape {
     kiln_compute compute;
     int lt_compute, lt_type, lt_scale; /* as gpu_library.h has them */
     int64_t m, k, n;
-    bool turned; /* b is the transpose of what lies in memory: what the library wants of int8 and float8 */
+    bool
+        turned; /* b is the transpose of what lies in memory: what the library wants of int8 and float8 */
     kiln_dtype out; /* NONE: kiln's choice */
 } shape;
 
@@ -56,6 +59,9 @@ static const shape gpu_shapes[] = {
     {"bfloat16", KILN_BFLOAT16, 0, 68, 14, 0, 1, 8192, 8192, false, 0},
     {"float32", KILN_FLOAT32, 0, 68, 0, 0, 64, 64, 64, false, 0},
     {"float16", KILN_FLOAT16, 0, 68, 2, 0, 64, 64, 64, false, 0},
+    {"float64", KILN_FLOAT64, 0, 70, 1, 1, 64, 64, 64, false, 0},
+    {"int8", KILN_INT8, 0, 72, 3, 10, 64, 64, 64, true, 0},
+    {"float8", KILN_FLOAT8_E4M3FN, 0, 68, 28, 0, 64, 64, 64, true, KILN_BFLOAT16},
 };
 
 static const shape cpu_shapes[] = {
@@ -177,14 +183,11 @@ static void prepare_direct(bench *b)
 {
     const shape *s = b->s;
     const size_t room = WORKSPACE;
-    const int64_t bytes = WORKSPACE;
     kiln__lt_preference preference = NULL;
     const int transpose = KILN__LT_OP_T;
     const int64_t high = s->turned ? s->k : s->n, wide = s->turned ? s->n : s->k;
     int count = 0;
 
-    must(kiln_array_empty_like(b->y, KILN_DTYPE_NONE, &b->direct, &err));
-    must(kiln_array_empty(b->ctx, KILN_INT8, 1, &bytes, &b->workspace, &err));
     must_lt(b->lt->desc_create(&b->desc, s->lt_compute, s->lt_scale), "descriptor");
     must_lt(b->lt->layout_create(&b->layout[0], s->lt_type, (uint64_t)high, (uint64_t)wide, high),
             "layout");
@@ -202,6 +205,31 @@ static void prepare_direct(bench *b)
                              b->layout[2], preference, 1, &b->choice, &count),
             "heuristic");
     b->lt->preference_destroy(preference);
+}
+
+static void drop_direct(bench *b)
+{
+    for (int side = 0; side < 3; side++)
+        b->lt->layout_destroy(b->layout[side]);
+    b->lt->desc_destroy(b->desc);
+}
+
+static void prepare_and_run_direct(bench *b)
+{
+    prepare_direct(b);
+    run_direct(b);
+}
+
+/* The arrays that the library computes into. */
+static void make_direct_arrays(bench *b)
+{
+    const int64_t dims[] = {b->s->m, b->s->n}, bytes = WORKSPACE;
+    const kiln_dtype dtype = b->s->out != KILN_DTYPE_NONE ? b->s->out
+                             : b->s->dtype == KILN_INT8   ? KILN_INT32
+                                                          : b->s->dtype;
+
+    must(kiln_array_empty(b->ctx, dtype, 2, dims, &b->direct, &err));
+    must(kiln_array_empty(b->ctx, KILN_INT8, 1, &bytes, &b->workspace, &err));
 }
 
 static int by_size(const void *a, const void *b)
@@ -222,6 +250,23 @@ static double measure(bench *b, void (*run)(bench *), int count, double *host_ou
     return (kiln__now_us() - begin) / count;
 }
 
+/* The least microseconds of the host for a call, of each in turns. */
+static void measure_hosts(bench *b, double hosts[2])
+{
+    void (*const runs[])(bench *) = {run_kiln, run_direct};
+    double took;
+
+    hosts[0] = hosts[1] = 1e9;
+    for (int round = 0; round < 2 * HOST_ROUNDS; round++) {
+        const double begin = kiln__now_us();
+        for (int k = 0; k < HOST_CALLS; k++)
+            runs[round % 2](b);
+        took = (kiln__now_us() - begin) / HOST_CALLS;
+        must(kiln_stream_synchronize(b->stream, &err));
+        hosts[round % 2] = took < hosts[round % 2] ? took : hosts[round % 2];
+    }
+}
+
 /* Whether a line was asked for, by its dtype or by its rows. */
 static bool asked(const shape *s, char **names, int count)
 {
@@ -234,39 +279,62 @@ static bool asked(const shape *s, char **names, int count)
     return count == 0;
 }
 
+/* Times of the host for first calls of a shape: kiln's, and the second one of the library. */
+static void measure_first(bench *b, double first[2])
+{
+    first[1] = 0;
+    if (b->lt != NULL) {
+        make_direct_arrays(b);
+        prepare_and_run_direct(b);
+        must(kiln_stream_synchronize(b->stream, &err));
+        drop_direct(b);
+        measure(b, prepare_and_run_direct, 1, &first[1]);
+    }
+    measure(b, run_kiln, 1, &first[0]);
+}
+
+static void print_line(const bench *b, double times[2][ROUNDS], const double hosts[2],
+                       const double first[2])
+{
+    const shape *s = b->s;
+    const double work = 2.0 * (double)s->m * (double)s->k * (double)s->n;
+
+    printf("%-10s %5lld x %5lld x %5lld  kiln %9.1f us, %8.1f GFLOP/s", s->name, (long long)s->m,
+           (long long)s->k, (long long)s->n, times[0][ROUNDS / 2],
+           work / times[0][ROUNDS / 2] / 1e3);
+    if (b->lt != NULL)
+        printf("  cuBLASLt %9.1f us  x %.3f  host %.2f and %.2f us  first %.0f and %.0f us",
+               times[1][ROUNDS / 2], times[1][ROUNDS / 2] / times[0][ROUNDS / 2], hosts[0],
+               hosts[1], first[0], first[1]);
+    putchar('\n');
+    fflush(stdout);
+}
+
 static void show(bench *b)
 {
     const shape *s = b->s;
     const double work = 2.0 * (double)s->m * (double)s->k * (double)s->n;
     const int count = work > 4e12 ? 1 : work > 1e12 ? 4 : work > 1e9 ? 12 : 60;
-    double times[2][ROUNDS], hosts[2][ROUNDS], first;
+    double times[2][ROUNDS], hosts[2] = {0, 0}, first[2], host;
 
     b->a = random_matrix(b, s->m, s->k);
     b->b = s->turned ? transposed(random_matrix(b, s->n, s->k)) : random_matrix(b, s->k, s->n);
     must(kiln_context_synchronize(b->ctx, &err));
-    measure(b, run_kiln, 1, &first);
-    if (b->lt != NULL)
-        prepare_direct(b);
+    measure_first(b, first);
     for (int k = 0; k < WARM; k++)
         run_kiln(b);
     for (int round = 0; round < ROUNDS; round++) {
-        times[0][round] = measure(b, run_kiln, count, &hosts[0][round]);
+        times[0][round] = measure(b, run_kiln, count, &host);
         if (b->lt != NULL)
-            times[1][round] = measure(b, run_direct, count, &hosts[1][round]);
+            times[1][round] = measure(b, run_direct, count, &host);
     }
-    for (int which = 0; which < (b->lt != NULL ? 2 : 1); which++) {
+    for (int which = 0; which < (b->lt != NULL ? 2 : 1); which++)
         qsort(times[which], ROUNDS, sizeof(double), by_size);
-        qsort(hosts[which], ROUNDS, sizeof(double), by_size);
-    }
-    printf("%-10s %5lld x %5lld x %5lld  kiln %9.1f us, %8.1f GFLOP/s", s->name, (long long)s->m,
-           (long long)s->k, (long long)s->n, times[0][ROUNDS / 2],
-           work / times[0][ROUNDS / 2] / 1e3);
+    if (b->lt != NULL && work < 1e9)
+        measure_hosts(b, hosts);
+    print_line(b, times, hosts, first);
     if (b->lt != NULL)
-        printf("  cuBLASLt %9.1f us  x %.3f  host %.2f and %.2f us  first %.0f us",
-               times[1][ROUNDS / 2], times[1][ROUNDS / 2] / times[0][ROUNDS / 2], hosts[0][0],
-               hosts[1][0], first);
-    putchar('\n');
-    fflush(stdout);
+        drop_direct(b);
     kiln_array *const all[] = {b->a, b->b, b->y, b->direct, b->workspace};
     for (size_t k = 0; k < KILN_COUNT_OF(all); k++)
         kiln_array_release(all[k]);

@@ -24,6 +24,7 @@ enum {
     NOT_SUPPORTED = 15,
     WORKSPACE_BYTES = 1000,
     SLOW = 30,
+    ALIGNMENT = 256, /* where none is named */
     EPILOGUE_RELU = 2,
     EPILOGUE_BIAS = 4,
     EPILOGUE_GELU = 32
@@ -259,6 +260,8 @@ EMU_EXPORT int cublasLtMatmulPreferenceCreate(preference **out)
     const int result = make(&made, sizeof **out);
 
     *out = made;
+    for (int k = 0; k < 4 && result == SUCCESS; k++)
+        (*out)->alignment[k] = ALIGNMENT;
     return result;
 }
 
