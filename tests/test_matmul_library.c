@@ -67,6 +67,121 @@ static void check_ways(test_env *t, kiln_dtype dtype, int way, const int64_t *si
     kiln_array_release(y);
 }
 
+/* y = 2 * a @ b - c in a way of laying out `c` and one of `y`, measured or not, at once or by a program. */
+static void check_added(test_env *t, int c_way, int y_way, bool tuned, bool recorded,
+                        const stand_in_call *last)
+{
+    enum { M = 8, K = 6, N = 12 };
+    kiln_array *a = in_way(t, KILN_FLOAT32, 0, M, K), *b = in_way(t, KILN_FLOAT32, 1, K, N);
+    kiln_array *c = in_way(t, KILN_FLOAT32, c_way, M, N), *y = in_way(t, KILN_FLOAT32, y_way, M, N);
+    kiln_matmul_options options = KILN_MATMUL_OPTIONS_INIT;
+    void *added = elements(t, c);
+    kiln_program *program = NULL;
+    kiln_stream *stream = NULL;
+
+    options.c = c;
+    options.alpha = 2;
+    options.beta = -1;
+    options.autotune = tuned;
+    OK(t, kiln_stream_create(t->ctx, NULL, &stream, &t->err));
+    options.stream = stream;
+    if (recorded)
+        OK(t, kiln_capture_begin(t->ctx, stream, &t->err));
+    OK(t, kiln_matmul(a, b, &options, &y, &t->err));
+    if (recorded) {
+        OK(t, kiln_capture_end(t->ctx, stream, &program, &t->err));
+        OK(t, kiln_program_run(program, stream, &t->err));
+    }
+    OK(t, kiln_stream_synchronize(stream, &t->err));
+    check_product(t, a, b, y, &(oracle){.alpha = 2, .beta = -1, .c = added});
+    check_product(t, a, b, c, &(oracle){.alpha = 0, .beta = 1, .c = added}); /* as it was */
+    if (t->cuda && last != NULL) /* ways 0, 3 and 7 have rows without gaps, way 1 columns */
+        assert_int_equal(last->c == kiln_array_data(c),
+                         y_way == 1 ? c_way == 1 : c_way == 0 || c_way == 3 || c_way == 7);
+    free(added);
+    kiln_program_destroy(program);
+    kiln_stream_destroy(stream);
+    kiln_array *const all[] = {a, b, c, y};
+    for (size_t k = 0; k < COUNT(all); k++)
+        kiln_array_release(all[k]);
+}
+
+/* What is added is read as it lies where its matrices lie as those of the result; else it is copied. */
+static void test_matmul_library__reads_what_is_added_where_it_lies(void **state)
+{
+    static const int y_ways[] = {0, 1, 7};
+    void *library = dlopen("libcublasLt.so.13", RTLD_NOW | RTLD_NOLOAD);
+    const stand_in_call *last = library != NULL ? dlsym(library, "stand_in_last") : NULL;
+
+    for (int k = 0; k < WAYS * (int)COUNT(y_ways) * 3; k++)
+        check_added(*state, k % WAYS, y_ways[k / WAYS % 3], k / WAYS / 3 == 1, k / WAYS / 3 == 2,
+                    last);
+}
+
+/* Stacks whose c steps otherwise than y does: (4, 3, 2, 5) of a larger array, or backwards; rows that fold. */
+static void test_matmul_library__adds_stacks(void **state)
+{
+    static const char *const places[] = {"...", "::2", "::-1, 1:4", ":, ::-1", ":, :, :, 2:7"};
+    static const int64_t wide[][4] = {
+        {4, 3, 2, 5}, {8, 3, 2, 5}, {4, 5, 2, 5}, {4, 3, 2, 5}, {4, 3, 2, 9}};
+    test_env *t = *state;
+
+    for (size_t k = 0; k < 3 * COUNT(places); k++) {
+        const int folds =
+            (int)(k / COUNT(places)); /* b: for each matrix, one for all, and for all rows */
+        const int64_t rows = folds == 2 ? 1 : 2;
+        const int64_t a_shape[] = {4, 3, rows, 6}, b_shape[] = {4, 3, 6, 5};
+        const int64_t *w = wide[k % COUNT(places)], c_shape[] = {w[0], w[1], rows, w[3]};
+        kiln_array *a = random_array(t, KILN_FLOAT32, 4, a_shape), *y = NULL, *one[4] = {NULL};
+        kiln_array *b = random_array(t, KILN_FLOAT32, folds ? 2 : 4, b_shape + (folds ? 2 : 0));
+        kiln_array *base = random_array(t, KILN_FLOAT32, 4, c_shape), *c = NULL;
+        kiln_matmul_options options = KILN_MATMUL_OPTIONS_INIT;
+        OK(t, kiln_array_view(base, places[k % COUNT(places)], &c, &t->err));
+        options.c = c;
+        OK(t, kiln_matmul(a, b, &options, &y, &t->err));
+        for (int at = 0; at < 12; at++) {
+            kiln_array *const whole[] = {a, c, y, b};
+            char place[24];
+            snprintf(place, sizeof place, "%d, %d", at / 3, at % 3);
+            for (int which = 0; which < (folds ? 3 : 4); which++)
+                OK(t, kiln_array_view(whole[which], place, &one[which], &t->err));
+            void *added = elements(t, one[1]);
+            check_product(t, one[0], folds ? b : one[3], one[2],
+                          &(oracle){.alpha = 1, .beta = 1, .c = added});
+            free(added);
+            for (int which = 0; which < 4; which++) {
+                kiln_array_release(one[which]);
+                one[which] = NULL;
+            }
+        }
+        kiln_array *const all[] = {a, b, base, c, y};
+        for (size_t i = 0; i < COUNT(all); i++)
+            kiln_array_release(all[i]);
+    }
+}
+
+/* y is c moved down by a row: c is read before it is written. */
+static void test_matmul_library__adds_what_overlaps_the_result(void **state)
+{
+    enum { M = 5, K = 6, N = 4 };
+    test_env *t = *state;
+    kiln_array *a = in_way(t, KILN_FLOAT32, 0, M, K), *b = in_way(t, KILN_FLOAT32, 0, K, N);
+    kiln_array *base = random_array(t, KILN_FLOAT32, 2, (const int64_t[]){M + 1, N});
+    kiln_array *c = NULL, *y = NULL;
+    kiln_matmul_options options = KILN_MATMUL_OPTIONS_INIT;
+
+    OK(t, kiln_array_view(base, ":-1", &c, &t->err));
+    OK(t, kiln_array_view(base, "1:", &y, &t->err));
+    void *added = elements(t, c);
+    options.c = c;
+    OK(t, kiln_matmul(a, b, &options, &y, &t->err));
+    check_product(t, a, b, y, &(oracle){.alpha = 1, .beta = 1, .c = added});
+    free(added);
+    kiln_array *const all[] = {a, b, base, c, y};
+    for (size_t k = 0; k < COUNT(all); k++)
+        kiln_array_release(all[k]);
+}
+
 /* Of int8 the library takes sides that are multiples of four; others, and rows, are for kernels of kiln's. */
 static void test_matmul_library__multiplies_int8_on_tensor_cores(void **state)
 {
@@ -346,6 +461,9 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         TEST(test_matmul_library__computes_in_other_precisions), /* loads the library */
         TEST(test_matmul_library__gives_the_library_what_it_takes),
+        TEST(test_matmul_library__reads_what_is_added_where_it_lies),
+        TEST(test_matmul_library__adds_stacks),
+        TEST(test_matmul_library__adds_what_overlaps_the_result),
         TEST(test_matmul_library__multiplies_int8_on_tensor_cores),
         TEST(test_matmul_library__int8_goes_into_outputs_of_any_strides),
         TEST(test_matmul_library__multiplies_float8_on_tensor_cores),

@@ -82,8 +82,9 @@ typedef struct kiln__lt_call {
     const kiln__lt *lt;
     kiln__lt_handle handle;
     kiln__lt_desc desc;
-    kiln__lt_layout layout[3]; /* of a, b and d */
+    kiln__lt_layout layout[4]; /* of a, b, c and d */
     const void *alpha, *beta, *a, *b;
+    const void *c; /* NULL: what is computed into */
     void *d;
     kiln_stream *stream;
 } kiln__lt_call;

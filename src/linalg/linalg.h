@@ -42,13 +42,14 @@ typedef struct kiln__side {
     int64_t step[KILN_RANK_MAX]; /* along the axes of the stack; 0 where it is broadcast */
 } kiln__side;
 
-/* y = epilogue(alpha * a @ b + beta * y + bias), for each matrix of the stack. `y` overlaps nothing. */
+/* y = epilogue(alpha * a @ b + beta * c + bias), for each matrix of the stack. `y` overlaps nothing. */
 typedef struct kiln__product {
     kiln_dtype in, out; /* of a and b; of y and the bias */
     int64_t m, n, k;    /* a is m x k, b is k x n, y is m x n */
     int stack_rank;
     int64_t stack[KILN_RANK_MAX], count; /* count: how many matrices, never 0 */
     kiln__side a, b, y;
+    kiln__side c; /* its data NULL: c is what y holds before. Others only where cuBLASLt computes */
     const char *bias;  /* NULL: none */
     int64_t bias_step; /* bytes from one column's to the next */
     double alpha, beta;
@@ -105,6 +106,9 @@ typedef struct kiln__view {
 /* A side's matrices of `rows` x `columns`. A stride along an axis of one element does not matter.
  * (product.c) */
 kiln__view kiln__view_of(int64_t rows, int64_t columns, const kiln__side *side, size_t itemsize);
+/* The same where it is known whether they lie transposed, which matters for those of one row or column. */
+kiln__view kiln__view_as(int64_t rows, int64_t columns, const kiln__side *side, size_t itemsize,
+                         bool transposed);
 
 /* Shapes of a product by NumPy's rules, and of its result: `shape` has room for KILN_RANK_MAX. Fills
  * m, n, k and the stack of `p`. ERR_SHAPE. (product.c) */
@@ -120,9 +124,12 @@ kiln_status kiln__matmul_infer(const kiln_array *a, const kiln_array *b, kiln_dt
                                int *rank_out, int64_t *shape, kiln_error *err);
 
 /* Fill the sides of `p` from arrays of those shapes, and make axes of the stack one where memory allows:
- * `m`, `n`, `stack` change. (product.c) */
+ * `m`, `n`, `stack` change. `c` may be NULL: what y holds. (product.c) */
 void kiln__product_bind(kiln__product *p, const kiln_array *a, const kiln_array *b,
-                        const kiln_array *y);
+                        const kiln_array *c, const kiln_array *y);
+/* Whether the matrices of `c`, which has y's shape, lie as those of `y`. (product.c) */
+bool kiln__product_reads(const kiln__product *p, const kiln_array *a, const kiln_array *b,
+                         const kiln_array *c, const kiln_array *y);
 
 /* The addresses of a product that stands at `offset` of what is recorded. (product.c) */
 void kiln__product_describe(size_t offset, kiln__step_note *note);

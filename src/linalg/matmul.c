@@ -19,8 +19,9 @@ typedef struct matmul {
     int rank;
     int64_t shape[KILN_RANK_MAX];
     kiln_array *cast_a, *cast_b, *bias, *c;
-    kiln_array *y;         /* what is computed into */
-    kiln_array *delivered; /* the caller's array, or NULL where `y` becomes it */
+    const kiln_array *read; /* `c` where it is read as it lies; NULL: y holds it */
+    kiln_array *y;          /* what is computed into */
+    kiln_array *delivered;  /* the caller's array, or NULL where `y` becomes it */
 } matmul;
 
 /* ---- dtypes ---------------------------------------------------------------------------------- */
@@ -236,7 +237,18 @@ static bool suits_as_bias(const matmul *w, const kiln_array *x)
     return x->dtype == w->p.out && x->contiguous && (uintptr_t)x->data % 16 == 0;
 }
 
-/* `c` goes into y first; the bias becomes one number for each column, of the result's dtype. */
+/* Whether the library reads `c` where it lies: it has the result's shape and dtype, and lies as `y` does. */
+static bool suits_as_c(const matmul *w, const kiln_array *c)
+{
+    const kiln_array *y = w->y;
+
+    return !kiln__device_is_host(kiln__context_device(w->ctx)) && kiln__cublaslt_takes(w->p.in) &&
+           c->dtype == w->p.out && c->rank == y->rank &&
+           memcmp(c->shape, y->shape, (size_t)y->rank * sizeof y->shape[0]) == 0 &&
+           !kiln__array_overlap(y, c) && kiln__product_reads(&w->p, w->a, w->b, c, y);
+}
+
+/* `c` goes into y first where it is not read as it lies; the bias becomes one number for each column, of the result's dtype. */
 static kiln_status make_additions(matmul *w, kiln_error *err)
 {
     kiln_status status = KILN_OK;
@@ -244,7 +256,9 @@ static kiln_status make_additions(matmul *w, kiln_error *err)
 
     if (w->o.c != NULL) {
         KILN_TRY(kiln_array_broadcast_to(w->o.c, w->y->rank, w->y->shape, &w->c, err));
-        if (w->o.c != w->y)
+        if (suits_as_c(w, w->o.c))
+            w->read = w->c;
+        else if (w->o.c != w->y)
             KILN_TRY(kiln__array_assign_on(w->y, w->c, w->stream, err));
     }
     if (w->o.bias != NULL) {
@@ -342,7 +356,7 @@ static kiln_status compute_bytes(matmul *w, bool *done_out, kiln_error *err)
     *done_out = false;
     KILN_TRY(make_bytes(w, w->a, false, &a, err));
     KILN_TRY(make_bytes(w, w->b, true, &b, err));
-    kiln__product_bind(&p, a, b, w->y);
+    kiln__product_bind(&p, a, b, w->read, w->y);
     status = kiln__product_cuda(w->ctx, &p, w->stream, &finished, &why);
     *done_out = status == KILN_OK;
     if (!finished && *done_out)
@@ -369,13 +383,13 @@ static kiln_status compute_cuda(matmul *w, kiln_error *err)
     kiln_status status = KILN_OK;
 
     if (!kiln__cublaslt_takes(w->p.in)) {
-        kiln__product_bind(&w->p, w->cast_a, w->cast_b, w->y);
+        kiln__product_bind(&w->p, w->cast_a, w->cast_b, w->read, w->y);
         return kiln__product_kernel(&w->p, w->cast_a, w->cast_b, w->y, w->stream, err);
     }
     KILN_TRY(make_suitable(w, w->cast_a->rank - 1, &w->cast_a, err));
     KILN_TRY(make_suitable(w, w->cast_b->rank > 1 ? w->cast_b->rank - 2 : 0, &w->cast_b, err));
     w->p.k = w->p.k > 0 ? w->p.k : 1;
-    kiln__product_bind(&w->p, w->cast_a, w->cast_b, w->y);
+    kiln__product_bind(&w->p, w->cast_a, w->cast_b, w->read, w->y);
     KILN_TRY(kiln__product_cuda(w->ctx, &w->p, w->stream, &finished, err));
     if (!finished)
         KILN_TRY(kiln__finish_kernel(&w->p, w->y, w->bias, w->stream, err));
@@ -390,7 +404,7 @@ static kiln_status multiply(matmul *w, bool host, kiln_error *err)
     KILN_CHECK(make_cast(w, w->b, &w->cast_b, err));
     if (!host)
         return compute_cuda(w, err);
-    kiln__product_bind(&w->p, w->cast_a, w->cast_b, w->y);
+    kiln__product_bind(&w->p, w->cast_a, w->cast_b, w->read, w->y);
     return kiln__product_cpu(kiln__context_device(w->ctx), &w->p, w->stream, err);
 }
 

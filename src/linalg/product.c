@@ -73,26 +73,32 @@ static void bind(const kiln__product *p, const kiln_array *x, int row, int colum
             side->step[p->stack_rank - own + axis] = x->strides[axis];
 }
 
-kiln__view kiln__view_of(int64_t rows, int64_t columns, const kiln__side *side, size_t itemsize)
+kiln__view kiln__view_as(int64_t rows, int64_t columns, const kiln__side *side, size_t itemsize,
+                         bool transposed)
 {
     const int64_t item = (int64_t)itemsize;
+    const int64_t inner = transposed ? side->column : side->row;
+    const int64_t outer = transposed ? side->row : side->column;
+    const int64_t high = transposed ? columns : rows, wide = transposed ? rows : columns;
+    const int64_t step = wide > 1 ? outer / item : high;
 
-    for (int transposed = 0; transposed < 2; transposed++) {
-        const int64_t inner = transposed ? side->column : side->row;
-        const int64_t outer = transposed ? side->row : side->column;
-        const int64_t high = transposed ? columns : rows, wide = transposed ? rows : columns;
-        const int64_t step = wide > 1 ? outer / item : high;
-        if ((high <= 1 || inner == item) && step >= high)
-            return (kiln__view){true, transposed != 0, step > 0 ? step : 1};
-    }
-    return (kiln__view){false, false, 0};
+    if ((high > 1 && inner != item) || step < high)
+        return (kiln__view){false, false, 0};
+    return (kiln__view){true, transposed, step > 0 ? step : 1};
+}
+
+kiln__view kiln__view_of(int64_t rows, int64_t columns, const kiln__side *side, size_t itemsize)
+{
+    const kiln__view plain = kiln__view_as(rows, columns, side, itemsize, false);
+
+    return plain.fits ? plain : kiln__view_as(rows, columns, side, itemsize, true);
 }
 
 /* ---- stacks ---------------------------------------------------------------------------------- */
 
 static void drop_axis(kiln__product *p, int axis)
 {
-    kiln__side *const sides[] = {&p->a, &p->b, &p->y};
+    kiln__side *const sides[] = {&p->a, &p->b, &p->c, &p->y};
     const size_t behind = (size_t)(p->stack_rank - 1 - axis) * sizeof(int64_t);
 
     memmove(&p->stack[axis], &p->stack[axis + 1], behind);
@@ -104,7 +110,7 @@ static void drop_axis(kiln__product *p, int axis)
 /* Whether walking axis `axis` of the stack goes on where the next axis ends, for all sides. */
 static bool goes_on(const kiln__product *p, int axis)
 {
-    const kiln__side *const sides[] = {&p->a, &p->b, &p->y};
+    const kiln__side *const sides[] = {&p->a, &p->b, &p->c, &p->y};
 
     for (size_t k = 0; k < KILN_COUNT_OF(sides); k++)
         if (sides[k]->step[axis] != sides[k]->step[axis + 1] * p->stack[axis + 1])
@@ -112,12 +118,21 @@ static bool goes_on(const kiln__product *p, int axis)
     return true;
 }
 
-/* Whether a BLAS takes the matrices of both sides. */
+/* Whether c lies as y does. */
+static bool c_fits(const kiln__product *p)
+{
+    const size_t item = kiln_dtype_size(p->out);
+    const bool transposed = kiln__view_of(p->m, p->n, &p->y, item).transposed;
+
+    return p->c.data == NULL || kiln__view_as(p->m, p->n, &p->c, item, transposed).fits;
+}
+
+/* Whether a BLAS takes the matrices of an operand and of the result. */
 static bool both_fit(const kiln__product *p, const kiln__side *operand, int64_t rows,
                      int64_t columns)
 {
     return kiln__view_of(rows, columns, operand, kiln_dtype_size(p->in)).fits &&
-           kiln__view_of(p->m, p->n, &p->y, kiln_dtype_size(p->out)).fits;
+           kiln__view_of(p->m, p->n, &p->y, kiln_dtype_size(p->out)).fits && c_fits(p);
 }
 
 /* Make the last axis of the stack more rows of one product (`b` is the same for all of them), or more
@@ -129,9 +144,11 @@ static bool widen(kiln__product *p)
     kiln__product wide = *p;
 
     if (p->b.step[last] == 0 &&
-        (p->m == 1 || (p->a.step[last] == p->a.row * p->m && p->y.step[last] == p->y.row * p->m))) {
+        (p->m == 1 || (p->a.step[last] == p->a.row * p->m && p->y.step[last] == p->y.row * p->m &&
+                       p->c.step[last] == p->c.row * p->m))) {
         if (p->m == 1) {
             wide.a.row = p->a.step[last];
+            wide.c.row = p->c.step[last];
             wide.y.row = p->y.step[last];
         }
         wide.m *= count;
@@ -139,6 +156,7 @@ static bool widen(kiln__product *p)
             return false;
     } else if (p->a.step[last] == 0 && p->n == 1 && p->bias == NULL) {
         wide.b.column = p->b.step[last];
+        wide.c.column = p->c.step[last];
         wide.y.column = p->y.step[last];
         wide.n = count;
         if (!both_fit(&wide, &wide.b, wide.k, wide.n))
@@ -166,20 +184,40 @@ static void fold(kiln__product *p)
         continue;
 }
 
+static void bind_result(const kiln__product *p, const kiln_array *a, const kiln_array *b,
+                        const kiln_array *y, kiln__side *side)
+{
+    bind(p, y, a->rank > 1 ? (b->rank > 1 ? 2 : 1) : 0, b->rank > 1 ? 1 : 0, side);
+}
+
 void kiln__product_bind(kiln__product *p, const kiln_array *a, const kiln_array *b,
-                        const kiln_array *y)
+                        const kiln_array *c, const kiln_array *y)
 {
     bind(p, a, a->rank > 1 ? 2 : 0, 1, &p->a);
     bind(p, b, b->rank > 1 ? 2 : 1, b->rank > 1 ? 1 : 0, &p->b);
-    bind(p, y, a->rank > 1 ? (b->rank > 1 ? 2 : 1) : 0, b->rank > 1 ? 1 : 0, &p->y);
+    bind_result(p, a, b, y, &p->y);
+    memset(&p->c, 0, sizeof p->c);
+    if (c != NULL)
+        bind_result(p, a, b, c, &p->c);
     fold(p);
+}
+
+bool kiln__product_reads(const kiln__product *p, const kiln_array *a, const kiln_array *b,
+                         const kiln_array *c, const kiln_array *y)
+{
+    kiln__product q = *p;
+
+    bind_result(p, a, b, y, &q.y);
+    bind_result(p, a, b, c, &q.c);
+    return c_fits(&q);
 }
 
 void kiln__product_describe(size_t offset, kiln__step_note *note)
 {
     static const size_t addresses[] = {
         offsetof(kiln__product, a.data), offsetof(kiln__product, b.data),
-        offsetof(kiln__product, y.data), offsetof(kiln__product, bias)};
+        offsetof(kiln__product, c.data), offsetof(kiln__product, y.data),
+        offsetof(kiln__product, bias)};
 
     note->kernel = "matmul";
     note->place_count = KILN_COUNT_OF(addresses);

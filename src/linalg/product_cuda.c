@@ -25,8 +25,8 @@ enum { TUNED = 8 };
 #define ALIGNMENT_MAX 256u
 #define ALIGNMENT_RECORDED 64u
 
-/* a, b and d of the library's problem; its c is d. */
-enum { SIDE_A, SIDE_B, SIDE_D, SIDES };
+/* a, b, c and d of the library's problem; c is d where nothing else is added. */
+enum { SIDE_A, SIDE_B, SIDE_C, SIDE_D, SIDES };
 
 /* Compared and hashed as bytes: no padding. */
 typedef struct problem {
@@ -36,7 +36,8 @@ typedef struct problem {
     uint32_t alignment[SIDES];
     uint32_t transposed[2];
     uint32_t in, out, compute, epilogue;
-    uint32_t adds;  /* whether d is read */
+    uint32_t adds;  /* whether c is read */
+    uint32_t apart; /* whether c is not d */
     uint32_t tuned; /* whether algorithms are measured */
     uint32_t unused;
 } problem;
@@ -209,8 +210,8 @@ typedef struct operands {
 /* Whether an axis of the stack can be the library's batch: its matrices follow each other upwards. */
 static bool steps_forward(const kiln__product *p, int axis)
 {
-    return p->a.step[axis] >= 0 && p->b.step[axis] >= 0 && p->y.step[axis] > 0 &&
-           p->stack[axis] <= INT32_MAX;
+    return p->a.step[axis] >= 0 && p->b.step[axis] >= 0 && p->c.step[axis] >= 0 &&
+           p->y.step[axis] > 0 && p->stack[axis] <= INT32_MAX;
 }
 
 /* Fill `q` for one row of the stack: the last axis of the stack is the batch. */
@@ -222,20 +223,24 @@ static void read_problem(const kiln__product *p, uint32_t alignment, problem *q,
     const kiln__view b = kiln__view_of(p->k, p->n, &p->b, kiln_dtype_size(p->in));
 
     memset(q, 0, sizeof *q);
-    *o = y.transposed ? (operands){{&p->b, &p->a, &p->y}} : (operands){{&p->a, &p->b, &p->y}};
+    const kiln__side *c = p->c.data != NULL ? &p->c : &p->y;
+    *o = y.transposed ? (operands){{&p->b, &p->a, c, &p->y}} : (operands){{&p->a, &p->b, c, &p->y}};
     q->m = y.transposed ? p->n : p->m;
     q->n = y.transposed ? p->m : p->n;
     q->k = p->k;
     q->count = last >= 0 && steps_forward(p, last) ? p->stack[last] : 1;
     q->step[SIDE_A] = y.transposed ? b.step : a.step;
     q->step[SIDE_B] = y.transposed ? a.step : b.step;
+    q->step[SIDE_C] =
+        c == &p->y ? y.step
+                   : kiln__view_as(p->m, p->n, c, kiln_dtype_size(p->out), y.transposed).step;
     q->step[SIDE_D] = y.step;
     q->transposed[SIDE_A] = y.transposed ? !b.transposed : a.transposed;
     q->transposed[SIDE_B] = y.transposed ? !a.transposed : b.transposed;
     for (int side = 0; side < SIDES; side++) {
         const int64_t bytes = last >= 0 ? o->side[side]->step[last] : 0;
         q->batch[side] =
-            q->count > 1 ? bytes / (int64_t)kiln_dtype_size(side == SIDE_D ? p->out : p->in) : 0;
+            q->count > 1 ? bytes / (int64_t)kiln_dtype_size(side >= SIDE_C ? p->out : p->in) : 0;
         q->alignment[side] = alignment_of(p, o->side[side], alignment);
     }
     q->in = (uint32_t)p->in;
@@ -243,6 +248,7 @@ static void read_problem(const kiln__product *p, uint32_t alignment, problem *q,
     q->compute = (uint32_t)compute_of(p->in, p->compute);
     q->epilogue = KILN__LT_EPILOGUE_DEFAULT;
     q->adds = p->beta != 0;
+    q->apart = c != &p->y;
 }
 
 /* The library's epilogue that does all that follows the product; KILN__LT_EPILOGUE_DEFAULT: none does. Its
@@ -275,19 +281,25 @@ static bool plan_fits(const void *item, const void *key)
 
 static int make_layout(const kiln__lt *lt, const problem *q, int side, kiln__lt_layout *out)
 {
-    const bool transposed = side != SIDE_D && q->transposed[side];
+    const bool result = side >= SIDE_C, transposed = !result && q->transposed[side];
     const int64_t rows = side == SIDE_B ? q->k : q->m, columns = side == SIDE_A ? q->k : q->n;
     const int32_t count = (int32_t)q->count;
-    int result = lt->layout_create(out, type_of((kiln_dtype)(side == SIDE_D ? q->out : q->in)),
+    int status = lt->layout_create(out, type_of((kiln_dtype)(result ? q->out : q->in)),
                                    (uint64_t)(transposed ? columns : rows),
                                    (uint64_t)(transposed ? rows : columns), q->step[side]);
 
-    if (result == KILN__LT_SUCCESS && count > 1)
-        result = lt->layout_set(*out, KILN__LT_LAYOUT_BATCH_COUNT, &count, sizeof count);
-    if (result == KILN__LT_SUCCESS && count > 1)
-        result = lt->layout_set(*out, KILN__LT_LAYOUT_BATCH_STEP, &q->batch[side],
+    if (status == KILN__LT_SUCCESS && count > 1)
+        status = lt->layout_set(*out, KILN__LT_LAYOUT_BATCH_COUNT, &count, sizeof count);
+    if (status == KILN__LT_SUCCESS && count > 1)
+        status = lt->layout_set(*out, KILN__LT_LAYOUT_BATCH_STEP, &q->batch[side],
                                 sizeof q->batch[side]);
-    return result;
+    return status;
+}
+
+/* Whose layout the library's c has. */
+static int c_of(const problem *q)
+{
+    return q->apart ? SIDE_C : SIDE_D;
 }
 
 /* A descriptor of the problem's operation. `bias` may be NULL where the epilogue adds none. */
@@ -319,12 +331,12 @@ static int choose(const kept *state, const problem *q, plan *made, kiln__lt_heur
     if (result == KILN__LT_SUCCESS)
         result = lt->preference_set(preference, KILN__LT_PREFERENCE_WORKSPACE, &workspace,
                                     sizeof workspace);
-    for (int k = 0; k < 4 && result == KILN__LT_SUCCESS; k++) /* a, b, c and d */
+    for (int k = 0; k < SIDES && result == KILN__LT_SUCCESS; k++)
         result = lt->preference_set(preference, KILN__LT_PREFERENCE_ALIGNMENT_A + k,
-                                    &q->alignment[k < SIDE_D ? k : SIDE_D], sizeof(uint32_t));
+                                    &q->alignment[k], sizeof(uint32_t));
     if (result == KILN__LT_SUCCESS)
         result = lt->heuristic(state->handle, made->desc, made->layout[SIDE_A],
-                               made->layout[SIDE_B], made->layout[SIDE_D], made->layout[SIDE_D],
+                               made->layout[SIDE_B], made->layout[c_of(q)], made->layout[SIDE_D],
                                preference, room, found, &count);
     if (preference != NULL)
         lt->preference_destroy(preference);
@@ -367,16 +379,17 @@ static kiln_status fastest(const kept *state, const wanted_plan *w, const plan *
     const kiln_dtype scale = scale_dtype((kiln_dtype)q->in);
     const int64_t last = (q->count - 1) * q->batch[SIDE_D] + (q->n - 1) * q->step[SIDE_D];
     double alpha[2], beta[2];
-    const kiln__lt_call call = {
-        .lt = state->lt,
-        .handle = state->handle,
-        .desc = made->desc,
-        .layout = {made->layout[SIDE_A], made->layout[SIDE_B], made->layout[SIDE_D]},
-        .alpha = alpha,
-        .beta = beta,
-        .a = w->o->side[SIDE_A]->data,
-        .b = w->o->side[SIDE_B]->data,
-        .stream = w->stream};
+    const kiln__lt_call call = {.lt = state->lt,
+                                .handle = state->handle,
+                                .desc = made->desc,
+                                .layout = {made->layout[SIDE_A], made->layout[SIDE_B],
+                                           made->layout[c_of(q)], made->layout[SIDE_D]},
+                                .alpha = alpha,
+                                .beta = beta,
+                                .a = w->o->side[SIDE_A]->data,
+                                .b = w->o->side[SIDE_B]->data,
+                                .c = q->apart ? w->o->side[SIDE_C]->data : NULL,
+                                .stream = w->stream};
 
     kiln__put_number(scale, 1, alpha);
     kiln__put_number(scale, q->adds != 0, beta);
@@ -397,7 +410,7 @@ static bool load_choice(const kept *state, const tuned_key *key, plan *made)
     if (fits) {
         memcpy(&stored, blob.data, sizeof stored);
         fits = made->lt->check(state->handle, made->desc, layout[SIDE_A], layout[SIDE_B],
-                               layout[SIDE_D], layout[SIDE_D], &stored.algo,
+                               layout[c_of(&made->problem)], layout[SIDE_D], &stored.algo,
                                &checked) == KILN__LT_SUCCESS &&
                checked.state == KILN__LT_SUCCESS &&
                checked.workspace_bytes <= stored.workspace_bytes &&
@@ -453,7 +466,8 @@ static kiln_status make_plan(kept *state, const wanted_plan *w, plan **out, kiln
     made->problem = *q;
     made->lt = state->lt;
     for (int side = 0; side < SIDES && result == KILN__LT_SUCCESS; side++)
-        result = make_layout(state->lt, q, side, &made->layout[side]);
+        if (side != SIDE_C || q->apart)
+            result = make_layout(state->lt, q, side, &made->layout[side]);
     if (result == KILN__LT_SUCCESS) {
         call = "cublasLtMatmulDescCreate";
         result = make_desc(state->lt, q, w->bias, &made->desc);
@@ -569,8 +583,9 @@ static kiln_status multiply(const decision *d, const kiln__product *p, void *wor
         result = lt->matmul(d->state->handle, own != NULL ? own : made->desc, alpha,
                             kiln__side_matrix(p, d->o.side[SIDE_A], nth), made->layout[SIDE_A],
                             kiln__side_matrix(p, d->o.side[SIDE_B], nth), made->layout[SIDE_B],
-                            beta, y, made->layout[SIDE_D], y, made->layout[SIDE_D],
-                            &made->choice.algo, workspace, made->choice.workspace_bytes, native);
+                            beta, kiln__side_matrix(p, d->o.side[SIDE_C], nth),
+                            made->layout[c_of(q)], y, made->layout[SIDE_D], &made->choice.algo,
+                            workspace, made->choice.workspace_bytes, native);
     }
     if (own != NULL)
         lt->desc_destroy(own);

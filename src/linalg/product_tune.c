@@ -18,8 +18,8 @@ static kiln_status run_once(const kiln__lt_call *c, const kiln__lt_heuristic *fo
 {
     *result_out =
         c->lt->matmul(c->handle, c->desc, c->alpha, c->a, c->layout[0], c->b, c->layout[1], c->beta,
-                      c->d, c->layout[2], c->d, c->layout[2], &found->algo, workspace,
-                      found->workspace_bytes, kiln__stream_native(c->stream));
+                      c->c != NULL ? c->c : c->d, c->layout[2], c->d, c->layout[3], &found->algo,
+                      workspace, found->workspace_bytes, kiln__stream_native(c->stream));
     return *result_out == KILN__LT_SUCCESS ? KILN_OK : KILN_ERR_DRIVER;
 }
 

@@ -285,7 +285,8 @@ EMU_EXPORT int cublasLtMatmulPreferenceSetAttribute(preference *p, int attribute
 /* ---- products -------------------------------------------------------------------------------- */
 
 /* Whether the layouts are those of a product of this kind. */
-static bool agree(const desc *d, const layout *a, const layout *b, const layout *out)
+static bool agree(const desc *d, const layout *a, const layout *b, const layout *c,
+                  const layout *out)
 {
     const uint64_t a_rows = d->transpose[0] ? a->columns : a->rows;
     const uint64_t a_columns = d->transpose[0] ? a->rows : a->columns;
@@ -294,8 +295,10 @@ static bool agree(const desc *d, const layout *a, const layout *b, const layout 
     const int scale = out->type == R_16F || out->type == R_16BF ? R_32F : out->type;
 
     return a_rows == out->rows && b_columns == out->columns && a_columns == b_rows &&
-           a->type == b->type && d->scale == scale && a->count == out->count &&
-           b->count == out->count && (d->compute == 70) == (scale == R_64F || scale == C_64F) &&
+           c->rows == out->rows && c->columns == out->columns && c->type == out->type &&
+           c->count == out->count && a->type == b->type && d->scale == scale &&
+           a->count == out->count && b->count == out->count &&
+           (d->compute == 70) == (scale == R_64F || scale == C_64F) &&
            (d->compute == 72) == (a->type == R_8I) && (a->type == R_8I) == (out->type == R_32I);
 }
 
@@ -308,7 +311,7 @@ EMU_EXPORT int cublasLtMatmulAlgoGetHeuristic(void *handle, const desc *d, const
     const uint64_t multiple = a->type == R_8I ? 4 : 16;
 
     *count = 0;
-    if (handle == NULL || wanted < 1 || c != out || !agree(d, a, b, out))
+    if (handle == NULL || wanted < 1 || !agree(d, a, b, c, out))
         return INVALID_VALUE;
     if (d->epilogue != 1 && !narrow)
         return NOT_SUPPORTED;
@@ -340,7 +343,7 @@ EMU_EXPORT int cublasLtMatmulAlgoCheck(void *handle, const desc *d, const layout
                                        const layout *b, const layout *c, const layout *out,
                                        const uint64_t *algo, heuristic *result)
 {
-    if (handle == NULL || c != out || !agree(d, a, b, out) || algo[4] > 2 || stand_in_refuses != 0)
+    if (handle == NULL || !agree(d, a, b, c, out) || algo[4] > 2 || stand_in_refuses != 0)
         return INVALID_VALUE;
     memset(result, 0, sizeof *result);
     memcpy(result->algo, algo, sizeof result->algo);
@@ -355,6 +358,8 @@ typedef struct work {
     desc d;
     layout a_layout, b_layout, out_layout;
     const char *a, *b;
+    layout c_layout;
+    const char *c;
     char *out, *workspace;
     double complex alpha, beta;
     uint64_t times;
@@ -395,7 +400,8 @@ static void multiply_once(const work *w)
                                 element(&w->b_layout, w->d.transpose[1], w->b, matrix, k, j));
                 sum *= w->alpha;
                 if (w->beta != 0)
-                    sum += w->beta * load(w->out_layout.type, at);
+                    sum += w->beta *
+                           load(w->c_layout.type, element(&w->c_layout, false, w->c, matrix, i, j));
                 if ((w->d.epilogue & EPILOGUE_BIAS) != 0)
                     sum += load(w->out_layout.type, (const char *)w->d.bias +
                                                         i * (int64_t)bytes_of(w->out_layout.type));
@@ -431,8 +437,8 @@ EMU_EXPORT int cublasLtMatmul(void *handle, const desc *d, const void *alpha, co
     static work *all; /* a captured product is computed many times, so that none is freed */
     work *w = NULL;
 
-    if (handle == NULL || c != out || c_layout != out_layout || symbol == NULL ||
-        !agree(d, a_layout, b_layout, out_layout) || !is_aligned(algo, a, b, c, out) ||
+    if (handle == NULL || (c == out) != (c_layout == out_layout) || symbol == NULL ||
+        !agree(d, a_layout, b_layout, c_layout, out_layout) || !is_aligned(algo, a, b, c, out) ||
         workspace == NULL || workspace_bytes < WORKSPACE_BYTES ||
         ((d->epilogue & EPILOGUE_BIAS) != 0 && d->bias == NULL))
         return INVALID_VALUE;
@@ -446,6 +452,8 @@ EMU_EXPORT int cublasLtMatmul(void *handle, const desc *d, const void *alpha, co
                 *out_layout,
                 a,
                 b,
+                *c_layout,
+                c,
                 out,
                 workspace,
                 load(d->scale, alpha),
@@ -461,6 +469,7 @@ EMU_EXPORT int cublasLtMatmul(void *handle, const desc *d, const void *alpha, co
                                     .type = a_layout->type,
                                     .a = a,
                                     .b = b,
+                                    .c = c,
                                     .d = out,
                                     .bias = (d->epilogue & EPILOGUE_BIAS) != 0 ? d->bias : NULL,
                                     .workspace_bytes = workspace_bytes,

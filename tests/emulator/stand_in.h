@@ -11,7 +11,7 @@ typedef struct stand_in_call {
     int transposed[2];
     uint32_t epilogue;
     int compute, type; /* of the sums; of a and b */
-    const void *a, *b, *d, *bias; /* bias: NULL without one */
+    const void *a, *b, *c, *d, *bias; /* bias: NULL without one */
     uint64_t workspace_bytes;
     uint64_t algorithm; /* which of those that the heuristic gave, from 0 */
 } stand_in_call;
