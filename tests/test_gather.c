@@ -703,9 +703,73 @@ static void test_gather__rows_may_be_taken_in_place(void **state)
     }
 }
 
+/* Takes and rearrangements of one kind share a graph that the context keeps, so that a later call records nothing. */
+static void test_gather__calls_of_one_kind_record_once(void **state)
+{
+    enum { FEW = 12 }; /* a call that records makes hundreds */
+    test_env *t = *state;
+    const int64_t all[] = {6}, axis = 0;
+    const int16_t places[] = {5, -1, 2};
+    kiln_array *x = test_ramp(t, 1, all), *i = NULL;
+    int32_t got[12];
+
+    OK(t, kiln_array_from_host(t->ctx, KILN_INT16, 1, (int64_t[]){3}, places, NULL, &i, &t->err));
+    const kiln_arg both[] = {kiln_arg_array(x), kiln_arg_array(x)};
+    for (int k = 0; k < 3; k++) {
+        kiln_array *y = NULL, *z = NULL;
+#ifdef KILN_TEST_HOOKS
+        kiln__test_alloc_fail_at(k == 0 ? SIZE_MAX : FEW);
+#endif
+        OK(t, kiln_array_take(x, i, 0, NULL, &y, &t->err));
+        OK(t, kiln_array_rearrange(KILN_REARRANGE_CONCATENATE, both, 2, &axis, 1, &z, &t->err));
+#ifdef KILN_TEST_HOOKS
+        kiln__test_alloc_fail_at(SIZE_MAX);
+#endif
+        OK(t, kiln_array_to_host(y, got, 3 * sizeof *got, NULL, &t->err));
+        assert_true(got[0] == 5 && got[1] == 5 && got[2] == 2);
+        OK(t, kiln_array_to_host(z, got, sizeof got, NULL, &t->err));
+        for (int n = 0; n < 12; n++)
+            assert_int_equal(got[n], n % 6);
+        kiln_array_release(y);
+        kiln_array_release(z);
+    }
+    kiln_array_release(i);
+    kiln_array_release(x);
+}
+
+/* More kinds than a context keeps graphs of; modes, axes, bounds and kinds of subscripts are told apart. */
+static void test_gather__calls_of_many_kinds_are_told_apart(void **state)
+{
+    enum { COLUMNS = 300 };
+    test_env *t = *state;
+    const int64_t shape[] = {3, COLUMNS};
+    const int64_t places[] = {2, 0};
+    kiln_array *x = test_ramp(t, 2, shape), *i = NULL;
+    int32_t got[2];
+
+    OK(t, kiln_array_from_host(t->ctx, KILN_INT64, 1, (int64_t[]){2}, places, NULL, &i, &t->err));
+    for (int round = 0; round < 2; round++) {
+        for (int c = 0; c < COLUMNS; c++) {
+            const kiln_subscript by_number[] = {kiln_subscript_array(i), kiln_subscript_index(c)};
+            const kiln_subscript by_slice[] = {kiln_subscript_array(i),
+                                               kiln_subscript_slice(c, c + 1, 1)};
+            kiln_array *y = NULL;
+            OK(t, kiln_array_index(x, c % 2 == 0 ? by_number : by_slice, 2, NULL, &y, &t->err));
+            assert_int_equal(kiln_array_rank(y), 1 + c % 2);
+            OK(t, kiln_array_to_host(y, got, sizeof got, NULL, &t->err));
+            CHECK(got[0] == 2 * COLUMNS + c && got[1] == c, "column %d: %d %d", c, got[0], got[1]);
+            kiln_array_release(y);
+        }
+    }
+    kiln_array_release(i);
+    kiln_array_release(x);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
+        TEST(test_gather__calls_of_one_kind_record_once),
+        TEST(test_gather__calls_of_many_kinds_are_told_apart),
         TEST(test_gather__any_subscripts_are_numpys),
         TEST(test_gather__take_is_numpys),
         TEST(test_gather__take_along_an_axis),

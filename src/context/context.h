@@ -19,6 +19,7 @@
  * the device closes. */
 typedef enum kiln__attachment {
     KILN__ATTACH_PREFETCH, /* src/kernel: threads that compile ahead; first, for they use the rest */
+    KILN__ATTACH_GRAPH,    /* src/graph: graphs of kiln's own, such as a take at once */
     KILN__ATTACH_LINALG,   /* src/linalg: handles of libraries, and what they decided */
     KILN__ATTACH_SOLVER,   /* src/linalg: handles of the libraries of factorisations */
     KILN__ATTACH_KERNEL,   /* src/kernel: kernels of kiln's own, such as operations at once */

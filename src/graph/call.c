@@ -69,7 +69,7 @@ kiln_array *kiln__run_value(const kiln__graph_run *run, const kiln__step_param *
 {
     const size_t inputs = run->graph->ir.input_count;
     if (param->kind == KILN__VALUE_REPORT)
-        return run->entry->report;
+        return run->graph->report;
     if (param->kind == KILN__VALUE_TEMP)
         return run->temps[param->index];
     return param->index < inputs ? run->call->args[param->index].value.array

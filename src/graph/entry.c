@@ -189,8 +189,22 @@ static kiln_status make_view(const kiln_graph *graph, const kiln__step_param *pa
 
 _Static_assert((int)KILN__REPORT_SHAPE == (int)KILN__REPORT_WORDS, "one report, one size");
 
+static kiln_status need_report(kiln_graph *graph, kiln_error *err)
+{
+    kiln_status status = KILN_OK;
+
+    pthread_mutex_lock(&graph->lock);
+    if (graph->report == NULL) {
+        status = kiln__report_array(graph->ctx, &graph->report, err);
+        if (status == KILN_OK && graph->kept)
+            kiln_context_release(graph->ctx);
+    }
+    pthread_mutex_unlock(&graph->lock);
+    return status;
+}
+
 static kiln_status bind_step(kiln_graph *graph, const kiln__step *step, kiln__bound_step *bound,
-                             kiln_array **report, kiln_error *err)
+                             kiln_error *err)
 {
     KILN_CHECK(kiln__make_zeroed(&bound->views, step->param_count + 1, sizeof *bound->views, err));
     bound->view_count = step->param_count;
@@ -200,8 +214,8 @@ static kiln_status bind_step(kiln_graph *graph, const kiln__step *step, kiln__bo
     bound->axes = bound->reduce ? &step->axes : NULL;
     bound->keepdims = step->keepdims;
     for (size_t p = 0; p < step->param_count; p++) {
-        if (step->params[p].kind == KILN__VALUE_REPORT && *report == NULL)
-            KILN_CHECK(kiln__report_array(graph->ctx, report, err));
+        if (step->params[p].kind == KILN__VALUE_REPORT)
+            KILN_CHECK(need_report(graph, err));
         KILN_CHECK(make_view(graph, &step->params[p], &bound->views[p], err));
         bound->view_bytes += bound->views[p].bytes;
     }
@@ -286,8 +300,7 @@ static kiln_status entry_build(kiln_graph *graph, const kiln__graph_call *call, 
     KILN_TRY(kiln__make_zeroed(&entry->steps, entry->program->step_count + 1, sizeof *entry->steps,
                                err));
     for (size_t s = 0; s < entry->program->step_count; s++)
-        KILN_TRY(bind_step(graph, &entry->program->steps[s], &entry->steps[s], &entry->report,
-                           err));
+        KILN_TRY(bind_step(graph, &entry->program->steps[s], &entry->steps[s], err));
     *out = entry;
     entry = NULL;
 

@@ -70,7 +70,6 @@ void kiln__entry_destroy(void *item)
         kiln__free(entry->steps[s].views);
     }
     kiln__free(entry->steps);
-    kiln_array_release(entry->report);
     kiln__program_destroy(entry->program);
     kiln__free(entry);
 }
@@ -91,6 +90,7 @@ void kiln_graph_destroy(kiln_graph *graph)
     kiln__ir_clear(&graph->ir);
     kiln_error_clear(&graph->failed);
     kiln_error_clear(&graph->late_error);
+    kiln_array_release(graph->report);
     pthread_mutex_destroy(&graph->lock);
     kiln_context *const ctx = graph->ctx;
     if (ctx == NULL) {

@@ -12,6 +12,7 @@
  * prefetch.c kernels of a call, compiled ahead
  * step.c     a step without arrays and without a device: what it would need
  * show.c     explain, DOT, source
+ * keep.c     graphs of kiln's own that a context keeps
  * subscripts.c  x[...] as views and gathers; take.c: the same at once
  * opaque.c   operations that no kernel of a graph does: matrix products
  * eager.c    operations of arrays, without a graph
@@ -61,7 +62,6 @@ typedef struct kiln__entry {
     uint64_t hash; /* first: entries are items of a memo */
     kiln__program *program;
     kiln__bound_step *steps;
-    kiln_array *report; /* what kernels report to; NULL where none does */
     size_t arg_count;
     kiln__entry_arg args[];
 } kiln__entry;
@@ -72,6 +72,8 @@ struct kiln_graph {
     uint32_t magic;
     kiln_context *ctx; /* counted */
     kiln__device *device;
+    kiln_array *report; /* what kernels report to; NULL where none does */
+    bool kept; /* by the context, which it must not keep alive in turn: neither does `report` */
     kiln__ir ir;
     uint64_t counted; /* outputs whose number of elements is the output behind them, by bits */
     bool wide; /* 16-bit floats stay float32 until they are stored */
@@ -79,7 +81,7 @@ struct kiln_graph {
     _Atomic(bool) late; /* something was recorded after sealing: to be reported once */
     kiln_error failed;  /* the first error of recording */
     kiln_error late_error;
-    pthread_mutex_t lock; /* of `kernels`, sealing and late_error */
+    pthread_mutex_t lock; /* of `kernels`, `report`, sealing and late_error */
     kiln__map kernels;    /* by their texts: steps of equal texts share one */
     kiln__map names;      /* of inputs and outputs */
     kiln__memo memo;      /* entries by layouts; one for which it is full is built at each call */
@@ -137,6 +139,21 @@ kiln_status kiln__entry_get(kiln_graph *graph, const kiln__graph_call *call, boo
 kiln_status kiln__entry_plan(const kiln_graph *graph, const kiln__entry *entry, size_t step,
                              const kiln__graph_call *call, kiln__planned *out, kiln_error *err);
 void kiln__entry_destroy(void *entry); /* accepts NULL */
+
+/* ---- graphs that a context keeps (keep.c) -------------------------------------------------------- */
+
+/* A graph of kiln's own, for a function that is called at once. Equal keys of one `make` stand for equal graphs. */
+typedef struct kiln__kept_request {
+    kiln_status (*make)(kiln_context *ctx, const void *wanted, kiln_graph **out, kiln_error *err);
+    const void *wanted;
+    int64_t *key; /* the first item is left to kiln__kept_graph_run() */
+    size_t key_count;
+} kiln__kept_request;
+
+/* Run it on `stream` (NULL: the context's own), made now if the context has none. */
+kiln_status kiln__kept_graph_run(kiln_context *ctx, const kiln__kept_request *request,
+                                 const kiln_arg *args, size_t arg_count, kiln_stream *stream,
+                                 kiln_error *err);
 
 /* x, whose shape is checked to be the mask's. (record.c) */
 kiln_node kiln__node_masked(kiln_node x, kiln_node mask, const char *file, int line);

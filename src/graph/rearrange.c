@@ -2,7 +2,7 @@
  * rearrange.c - rearrangements of arrays at once: views, or a graph of one node.
  *
  *     operands > [view: geometry] > view
- *              > [else: a graph, recorded, run and destroyed] > array
+ *              > [else: a graph, which the context keeps: keep.c] > array
  */
 #include "kiln/rearrange.h"
 #include "graph/graph.h"
@@ -48,11 +48,18 @@ static kiln_status find_context(kiln_rearrangement what, const kiln_arg *operand
     return KILN_OK;
 }
 
+/* A rearrangement as the key of its graph has it, behind what is not its own. */
+typedef struct wanted {
+    int64_t make, what, operand_count, number_count;
+    int64_t numbers[];
+} wanted;
+
 /* A graph of one rearrangement, whose inputs are the operands. */
-static kiln_status record(kiln_context *ctx, kiln_rearrangement what, size_t operand_count,
-                          const int64_t *numbers, size_t number_count, kiln_graph **out,
-                          kiln_error *err)
+static kiln_status record(kiln_context *ctx, const void *user, kiln_graph **out, kiln_error *err)
 {
+    const wanted *w = user;
+    const kiln_rearrangement what = (kiln_rearrangement)w->what;
+    const size_t operand_count = (size_t)w->operand_count;
     kiln_node nodes[KILN__REARRANGE_OPERANDS_MAX];
     const char *name = kiln_rearrangement_name(what);
     kiln_graph_options opts = KILN_GRAPH_OPTIONS_INIT;
@@ -65,10 +72,31 @@ static kiln_status record(kiln_context *ctx, kiln_rearrangement what, size_t ope
         snprintf(text, sizeof text, "x%zu", k + 1);
         nodes[k] = kiln_node_input(*out, text, KILN_DTYPE_NONE, -1, name, 0);
     }
-    const kiln_node z =
-        kiln_node_rearrange(what, nodes, operand_count, numbers, number_count, name, 0);
+    const kiln_node z = kiln_node_rearrange(what, nodes, operand_count, w->numbers,
+                                            (size_t)w->number_count, name, 0);
     kiln_node_output(*out, "z", z, name, 0);
-    return kiln_graph_compile(*out, err);
+    return KILN_OK;
+}
+
+static kiln_status run(kiln_context *ctx, kiln_rearrangement what, const kiln_arg *args,
+                       size_t operand_count, const int64_t *numbers, size_t number_count,
+                       kiln_error *err)
+{
+    const size_t items = sizeof(wanted) / sizeof(int64_t) + number_count;
+    wanted *w = NULL;
+
+    KILN_CHECK(kiln__make_zeroed(&w, items, sizeof(int64_t), err));
+    w->what = what;
+    w->operand_count = (int64_t)operand_count;
+    w->number_count = (int64_t)number_count;
+    for (size_t k = 0; k < number_count; k++)
+        w->numbers[k] = numbers[k];
+    const kiln__kept_request request = {
+        .make = record, .wanted = w, .key = (int64_t *)(void *)w, .key_count = items};
+    const kiln_status status =
+        kiln__kept_graph_run(ctx, &request, args, operand_count + 1, NULL, err);
+    kiln__free(w);
+    return status;
 }
 
 /* Widths that are those of all axes, for each axis: a node does not know how many there are. */
@@ -93,9 +121,7 @@ kiln_status kiln_array_rearrange(kiln_rearrangement what, const kiln_arg *operan
 {
     kiln_arg args[KILN__REARRANGE_OPERANDS_MAX + 1];
     kiln_context *ctx = NULL;
-    kiln_graph *graph = NULL;
     kiln_array *made = NULL;
-    kiln_status status = KILN_OK;
 
     KILN_CHECK_NULL(out, err);
     *out = NULL;
@@ -109,13 +135,9 @@ kiln_status kiln_array_rearrange(kiln_rearrangement what, const kiln_arg *operan
         widths_of_all(&operands[0], &numbers, &number_count, widths);
     if (kiln__arrange_is_view(what))
         return view(what, operands[0].value.array, numbers, number_count, out, err);
-    KILN_TRY(record(ctx, what, operand_count, numbers, number_count, &graph, err));
     memcpy(args, operands, operand_count * sizeof *args);
     args[operand_count] = kiln_arg_out(&made);
-    KILN_TRY(kiln_graph_run(graph, args, operand_count + 1, NULL, err));
+    KILN_CHECK(run(ctx, what, args, operand_count, numbers, number_count, err));
     *out = made;
-
-done:
-    kiln_graph_destroy(graph);
-    return status;
+    return KILN_OK;
 }

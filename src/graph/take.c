@@ -1,9 +1,7 @@
 /*
  * take.c - take(), take_along_axis() and x[...] at once: a graph of one gather.
  *
- *     arrays, subscripts > [a graph, recorded, run and destroyed] > array
- *
- * The kernels of equal calls are shared by the context, by their text.
+ *     arrays, subscripts > [a graph, which the context keeps: keep.c] > array
  */
 #include <stdio.h>
 
@@ -12,7 +10,8 @@
 
 KILN_DEFINE_OPTIONS_INIT(kiln_index_options)
 
-enum { SUBSCRIPTS_MAX = 64 };
+/* A key has the make, four numbers of a call, and four of each subscript. */
+enum { SUBSCRIPTS_MAX = 64, KEY_HEAD = 5, KEY_MAX = KEY_HEAD + 4 * SUBSCRIPTS_MAX };
 
 /* What is recorded: a take along an axis, one along it, or subscripts. */
 typedef struct gather {
@@ -52,15 +51,16 @@ static kiln_node record_subscripts(const gather *g, kiln_node x, const kiln_node
     return kiln_node_index(x, list, g->count, g->opts.mode, g->name, 0);
 }
 
-static kiln_status record(const gather *g, kiln_graph **out, kiln_error *err)
+static kiln_status record(kiln_context *ctx, const void *wanted, kiln_graph **out, kiln_error *err)
 {
+    const gather *g = wanted;
     kiln_graph_options opts = KILN_GRAPH_OPTIONS_INIT;
     kiln_node indices[KILN_RANK_MAX], z;
     char text[32];
 
     opts.name = "kiln_index";
     opts.wide = -1;
-    KILN_CHECK(kiln_graph_create(g->array->ctx, &opts, out, err));
+    KILN_CHECK(kiln_graph_create(ctx, &opts, out, err));
     const kiln_node x = kiln_node_input(*out, "x", KILN_DTYPE_NONE, -1, g->name, 0);
     for (size_t k = 0; k < g->index_count; k++) {
         snprintf(text, sizeof text, g->index_count == 1 ? "indices" : "indices%zu", k + 1);
@@ -73,31 +73,50 @@ static kiln_status record(const gather *g, kiln_graph **out, kiln_error *err)
     else
         z = kiln_node_take(x, indices[0], g->axis, g->opts.mode, g->name, 0);
     kiln_node_output(*out, "z", z, g->name, 0);
-    return kiln_graph_compile(*out, err);
+    return KILN_OK;
+}
+
+/* All that decides what is recorded; the number of items. */
+static size_t put_key(const gather *g, int64_t *key)
+{
+    size_t used = KEY_HEAD;
+
+    key[1] = g->opts.mode;
+    key[2] = g->subscripts != NULL ? (int64_t)g->count : -1 - g->along;
+    key[3] = g->subscripts != NULL ? 0 : g->axis;
+    key[4] = (int64_t)g->index_count;
+    for (size_t k = 0; k < g->count; k++) {
+        const kiln_subscript *s = &g->subscripts[k];
+        const bool slice = s->kind == KILN_SUBSCRIPT_SLICE;
+        key[used++] = s->kind;
+        key[used++] = slice || s->kind == KILN_SUBSCRIPT_INDEX ? s->start : 0;
+        key[used++] = slice ? s->stop : 0;
+        key[used++] = slice ? s->step : 0;
+    }
+    return used;
 }
 
 static kiln_status run(gather *g, const kiln_index_options *opts, kiln_array **out, kiln_error *err)
 {
-    kiln_graph_call_options call = KILN_GRAPH_CALL_OPTIONS_INIT;
     kiln_index_options defaults = KILN_INDEX_OPTIONS_INIT;
     kiln_arg args[KILN_RANK_MAX + 2];
-    kiln_graph *graph = NULL;
+    int64_t key[KEY_MAX];
     kiln_status status = KILN_OK;
 
     KILN_CHECK_NULL(out, err);
     KILN_TRY(check(g, err));
     g->opts = defaults;
     KILN_TRY(KILN_READ_OPTIONS(kiln_index_options, &g->opts, opts, err));
-    KILN_TRY(record(g, &graph, err));
-    call.stream = g->opts.stream;
     args[0] = kiln_arg_array((kiln_array *)g->array);
     for (size_t k = 0; k < g->index_count; k++)
         args[1 + k] = kiln_arg_array((kiln_array *)g->indices[k]);
     args[1 + g->index_count] = kiln_arg_out(out);
-    KILN_TRY(kiln_graph_run(graph, args, g->index_count + 2, &call, err));
+    const kiln__kept_request request = {
+        .make = record, .wanted = g, .key = key, .key_count = put_key(g, key)};
+    KILN_TRY(kiln__kept_graph_run(g->array->ctx, &request, args, g->index_count + 2, g->opts.stream,
+                                  err));
 
 done:
-    kiln_graph_destroy(graph);
     return status == KILN_OK ? KILN_OK : kiln__fail_as(g->name, status, err);
 }
 
