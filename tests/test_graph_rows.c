@@ -292,8 +292,6 @@ static void test_graph_rows__a_chain_of_scales_is_few_kernels(void **state)
     kiln_graph_destroy(g);
 }
 
-/* A mean over all elements by a count that is an array without axes: it is one value for the row, but is
- * computed for each element, and is an output as well. */
 /* Running means, as batch normalisation keeps: an input that has one element a row, and is an output. */
 static void test_graph_rows__results_of_rows_may_be_in_place(void **state)
 {
@@ -321,6 +319,8 @@ static void test_graph_rows__results_of_rows_may_be_in_place(void **state)
     kiln_graph_destroy(g);
 }
 
+/* A mean over all elements by a count that is an array without axes: it is one value for the row, but is
+ * computed for each element, and is an output as well. */
 static void test_graph_rows__what_elements_compute_is_no_name_for_rows(void **state)
 {
     static const char *const names[] = {"x", "z"};
@@ -347,6 +347,49 @@ static void test_graph_rows__what_elements_compute_is_no_name_for_rows(void **st
     kiln_graph_destroy(g);
 }
 
+/* Two stages and the results use the square root of an input that has one element a row: no element keeps
+ * it. An exponential of the elements is kept. */
+static void test_graph_rows__elements_keep_what_differs_among_them(void **state)
+{
+    static const struct {
+        const char *text;
+        bool keeps;
+    } cases[] = {
+        {"y = x / sqrt(s * s + 1); y / sqrt(mean(y * y, axis=-1, keepdims=True) + 1)", false},
+        {"y = exp(x / sqrt(s * s + 1)); y / sqrt(mean(y * y, axis=-1, keepdims=True) + 1)", true}};
+    static const char *const names[] = {"x", "s"};
+    test_env *t = *state;
+    static double xs[ROWS * LENGTH], ss[ROWS], got[ROWS * LENGTH];
+    kiln_array *x = graph_array(t, KILN_FLOAT64, 2, shape, xs);
+    kiln_array *s = graph_array(t, KILN_FLOAT64, 2, (int64_t[]){ROWS, 1}, ss);
+
+    for (size_t c = 0; c < 2; c++) {
+        kiln_graph *g = NULL;
+        kiln_array *y = NULL;
+        char *told = NULL;
+        OK(t, kiln_graph_parse(t->ctx, cases[c].text, names, 2, NULL, &g, NULL, &t->err));
+        const kiln_arg args[] = {kiln_arg_array(x), kiln_arg_array(s), kiln_arg_out(&y)};
+        OK(t, kiln_graph_explain(g, args, 3, &told, &t->err));
+        CHECK((strstr(told, "kept per element") != NULL) == cases[c].keeps, "%s", told);
+        OK(t, kiln_call(g, &t->err, x, s, &y));
+        graph_fetch(t, y, got, ROWS * LENGTH);
+        for (size_t r = 0; r < ROWS; r++) {
+            double row[LENGTH], squares = 0;
+            for (size_t k = 0; k < LENGTH; k++) {
+                row[k] = xs[r * LENGTH + k] / sqrt(ss[r] * ss[r] + 1);
+                row[k] = cases[c].keeps ? exp(row[k]) : row[k];
+                squares += row[k] * row[k];
+            }
+            for (size_t k = 0; k < LENGTH; k++)
+                graph_near(got[r * LENGTH + k], row[k] / sqrt(squares / LENGTH + 1), 1e-12, k);
+        }
+        kiln_free(told);
+        kiln_array_release(y);
+        kiln_graph_destroy(g);
+    }
+    kiln_array_release(x), kiln_array_release(s);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -361,6 +404,7 @@ int main(int argc, char **argv)
         TEST(test_graph_rows__a_chain_of_scales_is_few_kernels),
         TEST(test_graph_rows__results_of_rows_may_be_in_place),
         TEST(test_graph_rows__what_elements_compute_is_no_name_for_rows),
+        TEST(test_graph_rows__elements_keep_what_differs_among_them),
     };
     return test_env_main(argc, argv, "test_graph_rows", tests, COUNT(tests));
 }

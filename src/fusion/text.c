@@ -183,6 +183,16 @@ static const char *value_statement(kiln__writer *w, kiln_dtype dtype, const char
     return name;
 }
 
+/* Whether elements of a row may have different values of a lowered node: `map` says how the loop's axes
+ * lead to its own ones. What is one for the whole row needs no register of each element. */
+static bool moves_along_row(const kiln__writer *w, uint32_t low, const kiln__axis_map *map)
+{
+    for (int a = 0; a < w->b->lows[low].rank; a++)
+        if (map[a].from >= 0 && map[a].step != 0 && w->kernel->reduced[map[a].from])
+            return true;
+    return false;
+}
+
 /* Write what a row program computes: once for each row where the operands allow it, otherwise once
  * for each element. */
 static const char *row_text(kiln__writer *w, uint32_t low, const kiln__axis_map *map)
@@ -191,7 +201,8 @@ static const char *row_text(kiln__writer *w, uint32_t low, const kiln__axis_map 
     const kiln__fact *fact = &w->b->facts[low];
     if (body == KILN__BUF_BODY && fact->reduces && is_of_row(w, low))
         w->body = KILN__BUF_ROW;
-    else if (body == KILN__BUF_BODY && w->dry && fact->calls && was_computed(w, low, map))
+    else if (body == KILN__BUF_BODY && w->dry && fact->calls && moves_along_row(w, low, map) &&
+             was_computed(w, low, map))
         return "";
     const char *text = computed_text(w, low, map);
     kiln__name_low(w, low, map, text); /* in the scope that it was computed in */
