@@ -46,8 +46,8 @@ static kiln_status first_of_rows(const kiln__rows *r, bool descending, int64_t k
                     .descending = descending,
                     .keys = r->x->data,
                     .wide = true};
-    const bool few = kiln__first_suits(&s, keep);
-    const bool cut = keep == 0 || few || kiln__sort_cuts(&s);
+    const bool few = kiln__first_suits(&s, keep), choose = kiln__choose_suits(&s, keep);
+    const bool cut = keep == 0 || few || choose || kiln__sort_cuts(&s);
     const int64_t length = cut ? keep : r->length;
 
     s.keep = cut ? keep : 0;
@@ -62,6 +62,8 @@ static kiln_status first_of_rows(const kiln__rows *r, bool descending, int64_t k
     if (few)
         return kiln__first_of_long_rows(&s, r->x, keep, *sorted, order != NULL ? *order : NULL,
                                         err);
+    if (choose)
+        return kiln__choose_rows(&s, 0, keep, false, err);
     KILN_CHECK(kiln__sort_rows(&s, err));
     if (cut)
         return KILN_OK;
@@ -322,7 +324,7 @@ static kiln_status pick_between(const kiln__rows *r, const kiln_array *sorted, b
     KILN_TRY(kiln__kept_kernel(r->ctx, define, same ? &one : &w, key, &kernel, err));
     KILN_TRY(element(r, sorted, b.low, &low, err));
     KILN_TRY(element(r, sorted, b.high, &high, err));
-    KILN_TRY(element(r, sorted, r->length - 1, &last, err));
+    KILN_TRY(element(r, sorted, sorted->shape[r->rank - 1] - 1, &last, err));
     const kiln_arg args[] = {kiln_arg_array(low), kiln_arg_array(high), kiln_arg_array(last),
                              kiln_arg_float(b.weight), kiln_arg_array(to)};
     o.stream = r->stream;
@@ -375,17 +377,48 @@ static int result_shape(const quantiles *w, const kiln__rows *r, int64_t *shape)
     return rank;
 }
 
+static between place_of(const quantiles *w, const kiln__rows *r, int64_t k)
+{
+    return w->median ? (between){(r->length - 1) / 2, r->length / 2, 0.5}
+                     : place_of_quantile(w->method, r->length, w->q[k]);
+}
+
+/* Rows in sorted order: all of each or, where that is faster, what the only quantile needs, from element number
+ * *first_out on. The last element of each is NaN where the row holds one. */
+static kiln_status sort_for(const quantiles *w, const kiln__rows *r, int64_t *first_out,
+                            kiln_array **out, kiln_error *err)
+{
+    const between b = place_of(w, r, 0);
+    const int64_t count = b.high - b.low + 1;
+    kiln__sort s = {.ctx = r->ctx,
+                    .stream = r->stream,
+                    .dtype = r->x->dtype,
+                    .rows = r->rows,
+                    .length = r->length,
+                    .keys = r->x->data};
+
+    *first_out = 0;
+    if (w->count > 1 || !kiln__choose_suits(&s, count))
+        return first_of_rows(r, false, r->length, out, NULL, err);
+    *first_out = b.low;
+    KILN_CHECK(kiln__rows_new(r, s.dtype, count + 1, out, err));
+    s.sorted = (*out)->data;
+    return kiln__choose_rows(&s, b.low, count, true, err);
+}
+
 static kiln_status fill_quantiles(const quantiles *w, const kiln__rows *r, kiln_array *y,
                                   kiln_error *err)
 {
     const int skip = w->count >= 0;
+    int64_t first = 0;
     kiln_array *sorted = NULL, *to = NULL;
     kiln_status status = KILN_OK;
 
-    KILN_TRY(first_of_rows(r, false, r->length, &sorted, NULL, err));
+    KILN_TRY(sort_for(w, r, &first, &sorted, err));
     for (int64_t k = 0; k < (skip ? w->count : 1); k++) {
-        const between b = w->median ? (between){(r->length - 1) / 2, r->length / 2, 0.5}
-                                    : place_of_quantile(w->method, r->length, w->q[k]);
+        between b = place_of(w, r, k);
+        b.low -= first;
+        b.high -= first;
         KILN_TRY(kiln__array_view(y, y->rank - skip, y->shape + skip, y->strides + skip,
                                   (char *)y->data + (skip ? k * y->strides[0] : 0), &to, err));
         KILN_TRY(pick_between(r, sorted, b, w->median ? PICK_MEAN : PICK_BETWEEN, to, err));

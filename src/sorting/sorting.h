@@ -11,6 +11,7 @@
  * sort.c      sort, argsort, lexsort
  * rule.c      several arrays by a rule of the user's
  * first.c     the first elements of long rows on CUDA devices
+ * choose.c    a few neighbours of the sorted order of shorter rows on CUDA devices
  * select.c    topk, partition, median, quantile
  * search.c    searchsorted, isin
  * bins.c      bincount, histogram, digitize
@@ -82,6 +83,13 @@ bool kiln__first_suits(const kiln__sort *s, int64_t keep);
 kiln_status kiln__first_of_long_rows(const kiln__sort *s, const kiln_array *x, int64_t keep,
                                      const kiln_array *values, const kiln_array *order,
                                      kiln_error *err);
+
+/* Whether `count` neighbours of the sorted order of each row are better found without sorting the rows, and that:
+ * elements number `from` on into `sorted` and `order`, rows of `count` without gaps. `last`: each row of the result has
+ * one element more, a NaN where the row has any. (choose.c) */
+bool kiln__choose_suits(const kiln__sort *s, int64_t count);
+kiln_status kiln__choose_rows(const kiln__sort *s, int64_t from, int64_t count, bool last,
+                              kiln_error *err);
 
 /* A new array from pool memory of that many elements, for a kernel's temporaries: C-order, one axis. */
 static inline kiln_status kiln__sort_room(kiln_context *ctx, kiln_stream *stream, kiln_dtype dtype,

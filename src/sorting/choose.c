@@ -1,0 +1,83 @@
+/*
+ * choose.c - a few neighbours of the sorted order of each row, without sorting the rows, on CUDA devices: for rows that
+ * a block holds in its registers.
+ *
+ * The kernel is templates/sorting/choose.cu, whose struct this is.
+ */
+#include <stdio.h>
+
+#include "sorting/sorting.h"
+
+enum {
+    LENGTH_MIN = 256, /* lanes sort shorter rows faster */
+    THREADS_MIN = 256,
+    THREADS_MAX = 1024,
+    ITEMS_MAX = 16, /* elements that a thread holds: what 64 registers have room for */
+    ROOM = 512,     /* elements that a block ranks among each other, at most */
+    FEW = 96        /* so many are not worth another pass */
+};
+
+typedef struct choose_call {
+    const void *keys;
+    void *keys_out, *order_out;
+    int32_t length, wide, from, count, last, most;
+} choose_call;
+
+/* Threads of a block that holds a row, and elements that each of them holds; false: the row does not fit. */
+static bool fits(const kiln__sort *s, int *threads, int *items)
+{
+    const int most = kiln_dtype_size(s->dtype) > 4 ? ITEMS_MAX / 2 : ITEMS_MAX;
+
+    *threads = THREADS_MIN;
+    *items = 1;
+    while (*threads < THREADS_MAX && (int64_t)*threads * most < s->length)
+        *threads *= 2;
+    while (*items < most && (int64_t)*threads * *items < s->length)
+        *items *= 2;
+    return (int64_t)*threads * *items >= s->length;
+}
+
+bool kiln__choose_suits(const kiln__sort *s, int64_t count)
+{
+    int threads, items;
+
+    return !kiln__device_is_host(kiln__context_device(s->ctx)) &&
+           kiln__place_kind_of(s->dtype) != KILN__PLACE_COMPLEX && s->length > LENGTH_MIN &&
+           fits(s, &threads, &items) && s->rows > 0 && s->rows <= INT32_MAX && count > 0 &&
+           count <= ROOM - FEW && count <= s->length / 4;
+}
+
+kiln_status kiln__choose_rows(const kiln__sort *s, int64_t from, int64_t count, bool last,
+                              kiln_error *err)
+{
+    int threads = 0, items = 0;
+    (void)fits(s, &threads, &items); /* kiln__choose_suits() has said so */
+    const choose_call call = {.keys = s->keys,
+                              .keys_out = s->sorted,
+                              .order_out = s->order,
+                              .length = (int32_t)s->length,
+                              .wide = s->wide,
+                              .from = (int32_t)from,
+                              .count = (int32_t)count,
+                              .last = last,
+                              .most = (int32_t)(count + FEW)};
+    const kiln__launch_config config = {.grid_x = s->rows, .block = (uint32_t)threads};
+    char text[KILN__KEY_MACROS + 4][KILN__KEY_MACRO_BYTES];
+    const char *macros[KILN__KEY_MACROS + 4];
+    const kiln__own_request request = {.file = "sorting/choose.cu",
+                                       .entry = "kiln_sort_choose",
+                                       .macros = macros,
+                                       .macro_count = KILN_COUNT_OF(macros)};
+    void *entry = NULL;
+
+    kiln__key_macros(s, text);
+    snprintf(text[KILN__KEY_MACROS], sizeof text[0], "-DKILN__THREADS=%d", threads);
+    snprintf(text[KILN__KEY_MACROS + 1], sizeof text[0], "-DKILN__ITEMS=%d", items);
+    snprintf(text[KILN__KEY_MACROS + 2], sizeof text[0], "-DKILN__ROOM=%d", ROOM);
+    snprintf(text[KILN__KEY_MACROS + 3], sizeof text[0], "-DKILN__ORDER=%d", s->order != NULL);
+    for (size_t k = 0; k < KILN_COUNT_OF(macros); k++)
+        macros[k] = text[k];
+    KILN_CHECK(kiln__own_kernel(s->ctx, &request, &entry, err));
+    return kiln__launch(kiln__context_device(s->ctx), entry, &config, &call, sizeof call, s->stream,
+                        err);
+}
