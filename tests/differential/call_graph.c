@@ -25,6 +25,8 @@ static kiln_node record(const dt_node *n, const kiln_node *nodes)
     case DT_REDUCE:
         return kiln_node_reduce(n->reduction, x, n->all_axes ? NULL : &axes, n->keepdims,
                                 KILN_DTYPE_NONE, KILN_HERE);
+    case DT_SCAN:
+        return kiln_node_scan(n->scan, x, n->all_axes ? NULL : &axes, KILN_HERE);
     case DT_TRANSPOSE:
         return kiln_transpose(x, &axes);
     case DT_NEWAXIS:

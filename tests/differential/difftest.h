@@ -56,6 +56,7 @@ typedef struct dt_value {
     double alone;  /* the same where no sum takes the product into itself: a value that is stored */
     bool open_zero; /* a zero of either sign */
     bool unwritten; /* nothing is stored here: any bytes are right */
+    int also;       /* dt_array.others: another right answer is at also - 1; -1: there was an assignment */
 } dt_value;
 
 /* Digits and exponents of a floating dtype, or of a complex one's parts. */
@@ -423,6 +424,8 @@ typedef struct dt_array {
     int rank;
     int64_t shape[DT_RANK], size;
     dt_value *at;
+    dt_value *others; /* what elements may be instead, chained by `also` */
+    int other_count;
 } dt_array;
 
 /* What each output must be, and the bytes that buffers begin with. */
@@ -446,6 +449,10 @@ bool dt_evaluate_family(const dt_case *c, dt_array *in, dt_array *out);
 const char *dt_function_name(int function);
 int dt_function_named(const char *name);
 bool dt_array_make(dt_array *a, kiln_dtype dtype, int rank, const int64_t *shape);
+/* Whether the bytes are a right answer for the element `at`. */
+bool dt_array_agrees(const dt_array *a, int64_t at, const void *element);
+/* Assign `v` to the element `at`. In any order what was assigned before may stay as well. */
+bool dt_array_assign(dt_array *a, int64_t at, dt_value v, bool in_any_order);
 /* Place in `a` of the element that an index of a broadcast of `rank` axes stands for. */
 int64_t dt_broadcast_at(const dt_array *a, int rank, const int64_t *index);
 void dt_unravel(int64_t at, int rank, const int64_t *shape, int64_t *index);

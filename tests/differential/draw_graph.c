@@ -8,7 +8,10 @@
 
 #include "draw.h"
 
-enum { ELEMENTS_MAX = 30000 }; /* of one value */
+enum {
+    ELEMENTS_MAX = 30000, /* of one value */
+    SCANNED_MAX = 3000    /* of one that is scanned: products are evaluated in quadratic time */
+};
 
 static void add_input(dt_random *r, dt_case *c, kiln_dtype dtype, dt_fill fill)
 {
@@ -115,6 +118,42 @@ static bool add_reduce(dt_random *r, dt_case *c)
     return true;
 }
 
+/* A view that turns one axis round; returns whether it can be. */
+static bool add_flip(dt_case *c, int in, int axis)
+{
+    dt_node *n = &c->node[dt_add_node(c, DT_FLIP, in, 0, 0)];
+
+    n->axis_count = 1;
+    n->axis[0] = axis;
+    return keep_last(c);
+}
+
+/* A running value; now and then from the last element to the first, or without the element itself. */
+static bool add_scan(dt_random *r, dt_case *c)
+{
+    const int from = pick(r, c), rank = c->node[from].rank, how = dt_below(r, 4);
+    const bool all = rank == 0 || dt_once_in(r, 4), back = how == 0 && !all;
+    const int axis = all ? 0 : dt_below(r, rank);
+
+    if (dt_size(rank, c->node[from].shape) > SCANNED_MAX || (back && !add_flip(c, from, axis)))
+        return false;
+    const int in = back ? c->node_count - 1 : from;
+    dt_node *n = &c->node[dt_add_node(c, DT_SCAN, in, 0, 0)];
+    n->scan = (kiln_scan_op)(1 + dt_below(r, 4));
+    n->all_axes = all;
+    n->axis_count = all ? 0 : 1;
+    n->axis[0] = dt_once_in(r, 2) ? axis : axis - rank;
+    if (!keep_last(c))
+        return false;
+    if (back)
+        return add_flip(c, c->node_count - 1, axis);
+    if (how == 1 && !all) {
+        dt_add_node(c, DT_SUBTRACT, c->node_count - 1, in, 0);
+        keep_last(c);
+    }
+    return true;
+}
+
 static bool add_view(dt_random *r, dt_case *c)
 {
     static const int64_t bounds[] = {KILN_SLICE_OPEN, KILN_SLICE_OPEN, 1, 2, -1, -2, 5};
@@ -190,7 +229,9 @@ static void grow(dt_random *r, dt_case *c, int operations)
     for (int tries = 0; tries < 400 && c->node_count < want && c->node_count < DT_NODES - 4;
          tries++) {
         const int draw = dt_below(r, 10);
-        if (draw < 6)
+        if (dt_once_in(r, 12))
+            add_scan(r, c);
+        else if (draw < 6)
             add_elementwise(r, c);
         else if (draw < 9)
             add_reduce(r, c);
@@ -254,7 +295,8 @@ bool dt_draw_graph(dt_case *c, dt_random definition, dt_random view)
     dt_draw_operand_shapes(&shapes, &resized, rank, redrawn);
     bool fits = dt_infer(&resized, NULL, 0);
     for (int k = 0; k < resized.node_count && fits; k++)
-        fits = dt_size(resized.node[k].rank, resized.node[k].shape) <= 16 * ELEMENTS_MAX;
+        fits = dt_size(resized.node[k].rank, resized.node[k].shape) <=
+               (resized.node[k].op == DT_SCAN ? 4 * SCANNED_MAX : 16 * ELEMENTS_MAX);
     if (fits)
         *c = resized;
     r = &view;

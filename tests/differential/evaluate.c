@@ -21,7 +21,33 @@ bool dt_array_make(dt_array *a, kiln_dtype dtype, int rank, const int64_t *shape
     for (int axis = 0; axis < rank; axis++)
         a->shape[axis] = shape[axis];
     a->at = calloc((size_t)a->size + 1, sizeof *a->at);
+    a->others = NULL;
+    a->other_count = 0;
     return a->at != NULL;
+}
+
+bool dt_array_agrees(const dt_array *a, int64_t at, const void *element)
+{
+    bool right = dt_agrees(a->dtype, element, a->at[at]);
+
+    for (int k = a->at[at].also; k > 0 && !right; k = a->others[k - 1].also)
+        right = dt_agrees(a->dtype, element, a->others[k - 1]);
+    return right;
+}
+
+bool dt_array_assign(dt_array *a, int64_t at, dt_value v, bool in_any_order)
+{
+    v.also = in_any_order ? -1 : 0;
+    if (in_any_order && a->at[at].also != 0) {
+        dt_value *grown = realloc(a->others, (size_t)(a->other_count + 1) * sizeof *grown);
+        if (grown == NULL)
+            return false;
+        a->others = grown;
+        a->others[a->other_count++] = a->at[at];
+        v.also = a->other_count;
+    }
+    a->at[at] = v;
+    return true;
 }
 
 void dt_unravel(int64_t at, int rank, const int64_t *shape, int64_t *index)
@@ -435,7 +461,9 @@ void dt_expected_clear(dt_expected *e)
 {
     for (int k = 0; k < DT_BUFFERS; k++)
         free(e->buffer[k]);
-    for (int k = 0; k < DT_OUTPUTS; k++)
+    for (int k = 0; k < DT_OUTPUTS; k++) {
         free(e->output[k].at);
+        free(e->output[k].others);
+    }
     memset(e, 0, sizeof *e);
 }

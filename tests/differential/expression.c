@@ -48,6 +48,12 @@ static void put_reduce(writer *w, const dt_node *n)
     put(w, n->keepdims ? ", keepdims=True)" : ")");
 }
 
+static void put_scan(writer *w, const dt_node *n)
+{
+    put(w, "%s(t%d", kiln_scan_op_name(n->scan), n->in[0]);
+    put(w, n->all_axes ? ")" : ", axis=%d)", n->axis[0]);
+}
+
 static void put_bound(writer *w, int64_t bound)
 {
     if (bound != KILN_SLICE_OPEN)
@@ -133,6 +139,8 @@ void dt_expression(const dt_case *c, char *text, size_t bytes)
             put(&w, "cast(t%d, %s)", n->in[0], kiln_dtype_name(n->dtype));
         else if (n->op == DT_REDUCE)
             put_reduce(&w, n);
+        else if (n->op == DT_SCAN)
+            put_scan(&w, n);
         else if (n->op < DT_ELEMENTWISE_COUNT)
             put_operation(&w, n);
         else

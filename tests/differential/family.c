@@ -148,21 +148,22 @@ bool dt_draw_family(dt_case *c, dt_random definition, dt_random view)
     if (!f->draw(&definition, r, c))
         return false;
     draw_negated(&definition, c);
+    const bool in_place = (f->traits & DT_IN_PLACE) != 0 && c->way == DT_AT_ONCE;
     for (int k = 0; k < c->operand_count; k++) {
         dt_operand *o = &c->operand[k];
         const bool plain = o->fill == DT_FILL_RISING ||
-                           (k == 0 && (f->traits & (DT_IN_PLACE | DT_PLAIN_FIRST)) != 0);
+                           (k == 0 && (in_place || (f->traits & DT_PLAIN_FIRST) != 0));
         if (!o->is_number && o->view.buffer < 0)
             dt_draw_view(r, style, !plain, c, &o->view);
     }
-    if ((f->traits & DT_IN_PLACE) != 0) {
+    if (in_place) {
         c->output[0].given = true;
         c->output[0].view = c->operand[0].view;
     }
     if (!dt_evaluate(c, &e))
         return false;
     const kiln_dtype result = e.output[0].dtype;
-    if ((f->traits & DT_IN_PLACE) == 0)
+    if (!in_place)
         draw_outputs(r, style, f, e.output, c);
     dt_expected_clear(&e);
     c->inverted = c->way != DT_AT_ONCE && c->output_count == 1 &&
@@ -172,13 +173,22 @@ bool dt_draw_family(dt_case *c, dt_random definition, dt_random view)
 
 /* ---- evaluation -------------------------------------------------------------------------------- */
 
+static void negate_values(kiln_dtype dtype, dt_value *values, int64_t count)
+{
+    for (int64_t k = 0; k < count; k++) {
+        const int also = values[k].also;
+        if (values[k].unwritten)
+            continue;
+        values[k] = dt_is_complex(dtype) ? dt_apply_complex(DT_NEGATIVE, dtype, &values[k])
+                                         : dt_apply(DT_NEGATIVE, dtype, &values[k], false);
+        values[k].also = also;
+    }
+}
+
 static void negate(dt_array *a)
 {
-    for (int64_t at = 0; at < a->size; at++)
-        if (!a->at[at].unwritten)
-            a->at[at] = dt_is_complex(a->dtype)
-                            ? dt_apply_complex(DT_NEGATIVE, a->dtype, &a->at[at])
-                            : dt_apply(DT_NEGATIVE, a->dtype, &a->at[at], false);
+    negate_values(a->dtype, a->at, a->size);
+    negate_values(a->dtype, a->others, a->other_count);
 }
 
 bool dt_evaluate_family(const dt_case *c, dt_array *in, dt_array *out)

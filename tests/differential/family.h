@@ -15,7 +15,7 @@
 /* What a row's function allows. */
 enum {
     DT_MAY_BE_GIVEN = 1, /* outputs may be arrays that exist */
-    DT_IN_PLACE = 2,     /* operand 0 is the output */
+    DT_IN_PLACE = 2,     /* at once, operand 0 is the output */
     DT_MAY_RECORD = 4,   /* there is a node for it */
     DT_MAY_PARSE = 8,    /* expressions have it */
     DT_PLAIN_FIRST = 16  /* operand 0 must not overlap itself */

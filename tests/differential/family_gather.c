@@ -131,7 +131,7 @@ bool dt_draw_along(dt_random *d, dt_random *r, dt_case *c)
     int axis;
 
     dt_draw_mode(d, c);
-    c->number[DT_FAST] = put && dt_once_in(d, 4);
+    c->number[DT_FAST] = put && c->way == DT_AT_ONCE && dt_once_in(d, 3);
     dt_draw_small_shape(r, rank, shape);
     dt_draw_operand(r, c, dtype, dt_draw_fill(r), rank, shape);
     c->number[DT_AXIS] = dt_below(d, 2 * rank) - rank;
@@ -139,6 +139,8 @@ bool dt_draw_along(dt_random *d, dt_random *r, dt_case *c)
     for (int k = 0; k < rank; k++)
         wanted[k] = dt_once_in(r, 8) ? 1 : shape[k];
     wanted[axis] = shape[axis] == 0 ? 0 : dt_draw_extent(r, 40);
+    if (dt_size(rank, wanted) > 1 << 20)
+        return false;
     dt_draw_indices(r, c, index, shape[axis], c->number[DT_MODE] != KILN_INDEX_CHECK, rank, wanted);
     if (!put)
         return true;
@@ -148,7 +150,7 @@ bool dt_draw_along(dt_random *d, dt_random *r, dt_case *c)
     if (dt_once_in(r, 3))
         wanted[dt_below(r, rank)] = 1;
     dt_draw_operand(r, c, dt_once_in(d, 4) ? dt_draw_dtype(d) : dtype, DT_FILL_SMALL, rank, wanted);
-    return !c->number[DT_FAST];
+    return true;
 }
 
 /* The shape over which indices are read along an axis. */
@@ -210,9 +212,9 @@ void dt_text_take_along(const dt_case *c, const char *first, char *text, size_t 
 }
 
 /* An element of the target takes a value; what follows in C-order comes later. */
-static void set(dt_array *out, int64_t at, kiln_dtype from, dt_value v)
+static bool set(const dt_case *c, dt_array *out, int64_t at, kiln_dtype from, dt_value v)
 {
-    out->at[at] = dt_cast(from, out->dtype, v);
+    return dt_array_assign(out, at, dt_cast(from, out->dtype, v), c->number[DT_FAST] != 0);
 }
 
 static bool copy_of(const dt_array *x, dt_array *out)
@@ -246,7 +248,8 @@ bool dt_evaluate_put_along(const dt_case *c, const dt_array *in, dt_array *out)
         index[axis] = dt_place_of(i->dtype, where, x->shape[axis], c->number[DT_MODE]);
         if (index[axis] < 0)
             return false;
-        set(out, dt_broadcast_at(x, x->rank, index), v->dtype, from);
+        if (!set(c, out, dt_broadcast_at(x, x->rank, index), v->dtype, from))
+            return false;
     }
     return true;
 }
@@ -282,6 +285,19 @@ kiln_status dt_call_put_along(dt_device *device, const dt_case *c, dt_arrays *a,
                                      (int)c->number[DT_AXIS], &o, err);
 }
 
+kiln_node dt_record_put_along(const dt_case *c, const kiln_node *in, size_t result)
+{
+    (void)result;
+    return kiln_node_put_along_axis(in[0], in[1], in[2], (int)c->number[DT_AXIS],
+                                    (kiln_index_mode)c->number[DT_MODE], KILN_HERE);
+}
+
+void dt_text_put_along(const dt_case *c, const char *first, char *text, size_t bytes)
+{
+    snprintf(text, bytes, "put_along_axis(%s, x1, x2, %d, mode=%s)", first, (int)c->number[DT_AXIS],
+             mode_names[c->number[DT_MODE]]);
+}
+
 /* ---- put --------------------------------------------------------------------------------------- */
 
 bool dt_draw_put(dt_random *d, dt_random *r, dt_case *c)
@@ -291,6 +307,7 @@ bool dt_draw_put(dt_random *d, dt_random *r, dt_case *c)
     int64_t shape[DT_RANK], wanted[DT_RANK], size = 1;
 
     dt_draw_mode(d, c);
+    c->number[DT_FAST] = c->way == DT_AT_ONCE && dt_once_in(d, 3);
     dt_draw_small_shape(r, rank, shape);
     for (int k = 0; k < rank; k++)
         size *= shape[k];
@@ -324,9 +341,9 @@ bool dt_evaluate_put(const dt_case *c, const dt_array *in, dt_array *out)
         dt_unravel(at, i->rank, i->shape, index);
         const int64_t to =
             x->size == 0 ? -1 : dt_place_of(i->dtype, i->at[at], x->size, c->number[DT_MODE]);
-        if (to < 0)
+        if (to < 0 ||
+            !set(c, out, to, v->dtype, v->at[dt_broadcast_at(v, i->rank, index)]))
             return false;
-        set(out, to, v->dtype, v->at[dt_broadcast_at(v, i->rank, index)]);
     }
     return true;
 }
@@ -337,4 +354,15 @@ kiln_status dt_call_put(dt_device *device, const dt_case *c, dt_arrays *a, kiln_
 
     (void)device;
     return kiln_array_put(a->output[0], a->operand[1], dt_value_arg(c, a), &o, err);
+}
+
+kiln_node dt_record_put(const dt_case *c, const kiln_node *in, size_t result)
+{
+    (void)result;
+    return kiln_node_put(in[0], in[1], in[2], (kiln_index_mode)c->number[DT_MODE], KILN_HERE);
+}
+
+void dt_text_put(const dt_case *c, const char *first, char *text, size_t bytes)
+{
+    snprintf(text, bytes, "put(%s, x1, x2, mode=%s)", first, mode_names[c->number[DT_MODE]]);
 }

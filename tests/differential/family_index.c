@@ -383,8 +383,11 @@ static bool draw_scatter(dt_random *d, dt_random *r, dt_case *c)
     dt_draw_mode(d, c);
     c->number[DT_WHAT] = dt_below(d, KILN_SCATTER_REDUCE + 2);
     c->number[DT_FAST] = dt_once_in(d, 3);
-    if (c->number[DT_WHAT] == KILN_SCATTER_SET)
-        c->number[DT_FAST] = 0; /* which value stays is open */
+    if (c->way == DT_AS_TEXT) { /* expressions have neither modes of subscripts nor these */
+        c->number[DT_MODE] = KILN_INDEX_CHECK;
+        c->number[DT_WHAT] %= KILN_SCATTER_REDUCE;
+        c->number[DT_FAST] = 0;
+    }
     dt_draw_small_shape(r, rank, shape);
     dt_draw_operand(r, c, dtype, dt_draw_fill(r), rank, shape);
     if (!draw_subscripts(d, r, c, rank, shape))
@@ -481,9 +484,11 @@ static bool evaluate_scatter(const dt_case *c, const dt_array *in, dt_array *out
         if (!ok)
             break;
         by = dt_cast(v->dtype, x->dtype, by);
-        out->at[to] = what == KILN_SCATTER_SET ? by : combined(c, x->dtype, out->at[to], by);
-        if (what != KILN_SCATTER_SET)
-            out->at[to] = exact_only(c, x->dtype, out->at[to], &taken[to], by);
+        if (what == KILN_SCATTER_SET)
+            ok = dt_array_assign(out, to, by, c->number[DT_FAST] != 0);
+        else
+            out->at[to] = exact_only(c, x->dtype, combined(c, x->dtype, out->at[to], by),
+                                     &taken[to], by);
     }
     free(taken);
     return ok &&
@@ -513,9 +518,37 @@ static kiln_status call_scatter(dt_device *device, const dt_case *c, dt_arrays *
         (kiln_scatter)(what > KILN_SCATTER_REDUCE ? KILN_SCATTER_REDUCE : what), &o, err);
 }
 
+static kiln_node record_scatter(const dt_case *c, const kiln_node *in, size_t result)
+{
+    kiln_subscript list[DT_SUBSCRIPTS_MAX];
+    const size_t count = subscripts_of(c, NULL, in, list);
+    const kiln_scatter_options o = dt_scatter_options(c);
+    const int64_t what = c->number[DT_WHAT];
+
+    (void)result;
+    return kiln_node_scatter(in[0], list, count, in[c->operand_count - 1],
+                             (kiln_scatter)(what > KILN_SCATTER_REDUCE ? KILN_SCATTER_REDUCE : what),
+                             &o, KILN_HERE);
+}
+
+static void text_scatter(const dt_case *c, const char *first, char *text, size_t bytes)
+{
+    static const char *const names[] = {"set", "add", "multiply", "min", "max"};
+    char at[16];
+
+    snprintf(at, sizeof at, "%s.at", first);
+    text_index(c, at, text, bytes);
+    const size_t used = strlen(text);
+    snprintf(text + used, bytes - used, ".%s(x%d)", names[c->number[DT_WHAT]],
+             c->operand_count - 1);
+}
+
 /* ---- rows -------------------------------------------------------------------------------------- */
 
-enum { READS = DT_MAY_BE_GIVEN | DT_MAY_RECORD | DT_MAY_PARSE };
+enum {
+    READS = DT_MAY_BE_GIVEN | DT_MAY_RECORD | DT_MAY_PARSE,
+    WRITES = DT_IN_PLACE | DT_MAY_RECORD | DT_MAY_PARSE
+};
 
 const dt_function dt_gather_functions[] = {
     {"take", DT_KIND_GATHER, READS, 1, dt_draw_take, dt_evaluate_take, dt_call_take, dt_record_take,
@@ -526,10 +559,11 @@ const dt_function dt_gather_functions[] = {
      text_index},
     {"index", DT_KIND_GATHER, READS, 1, draw_index, evaluate_index, call_index, record_index,
      text_index},
-    {"scatter", DT_KIND_SCATTER, DT_IN_PLACE, 1, draw_scatter, evaluate_scatter, call_scatter, NULL,
-     NULL},
-    {"put", DT_KIND_SCATTER, DT_IN_PLACE, 1, dt_draw_put, dt_evaluate_put, dt_call_put, NULL, NULL},
-    {"put_along_axis", DT_KIND_SCATTER, DT_IN_PLACE, 1, dt_draw_along, dt_evaluate_put_along,
-     dt_call_put_along, NULL, NULL},
+    {"scatter", DT_KIND_SCATTER, WRITES, 1, draw_scatter, evaluate_scatter, call_scatter,
+     record_scatter, text_scatter},
+    {"put", DT_KIND_SCATTER, WRITES, 1, dt_draw_put, dt_evaluate_put, dt_call_put, dt_record_put,
+     dt_text_put},
+    {"put_along_axis", DT_KIND_SCATTER, WRITES, 1, dt_draw_along, dt_evaluate_put_along,
+     dt_call_put_along, dt_record_put_along, dt_text_put_along},
 };
 const int dt_gather_function_count = (int)DT_COUNT(dt_gather_functions);

@@ -35,6 +35,10 @@ kiln_status dt_call_put(dt_device *device, const dt_case *c, dt_arrays *a, kiln_
 kiln_node dt_record_take(const dt_case *c, const kiln_node *in, size_t result);
 kiln_node dt_record_take_along(const dt_case *c, const kiln_node *in, size_t result);
 void dt_text_take(const dt_case *c, const char *first, char *text, size_t bytes);
+kiln_node dt_record_put(const dt_case *c, const kiln_node *in, size_t result);
+kiln_node dt_record_put_along(const dt_case *c, const kiln_node *in, size_t result);
+void dt_text_put(const dt_case *c, const char *first, char *text, size_t bytes);
+void dt_text_put_along(const dt_case *c, const char *first, char *text, size_t bytes);
 void dt_text_take_along(const dt_case *c, const char *first, char *text, size_t bytes);
 
 #endif

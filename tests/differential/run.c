@@ -148,7 +148,7 @@ static void check_given(const dt_case *c, int k, const dt_expected *e, unsigned 
         dt_unravel(at, v->rank, v->shape, index);
         for (int axis = 0; axis < v->rank; axis++)
             place += index[axis] * v->stride[axis];
-        if (report->verdict == DT_RIGHT && !dt_agrees(v->dtype, got + place, want->at[at]))
+        if (report->verdict == DT_RIGHT && !dt_array_agrees(want, at, got + place))
             say_element(report, k, want, at, got + place);
         memcpy(got + place, e->buffer[v->buffer] + place, size);
     }
@@ -219,7 +219,7 @@ static void check_allocated(int k, const dt_expected *e, const kiln_array *got, 
     }
     dt_add_bytes(hash, elements, bytes);
     for (int64_t at = 0; at < want->size; at++)
-        if (!dt_agrees(want->dtype, elements + (size_t)at * size, want->at[at])) {
+        if (!dt_array_agrees(want, at, elements + (size_t)at * size)) {
             say_element(report, k, want, at, elements + (size_t)at * size);
             break;
         }
