@@ -67,7 +67,8 @@ typedef struct dt_format {
 bool dt_is_integer(kiln_dtype dtype); /* bool is one */
 bool dt_is_float(kiln_dtype dtype);
 bool dt_is_complex(kiln_dtype dtype);
-bool dt_is_half(kiln_dtype dtype); /* float16 or bfloat16 */
+bool dt_is_narrow(kiln_dtype dtype); /* float16, bfloat16, float8: computed in float32 */
+bool dt_is_float8(kiln_dtype dtype);
 bool dt_is_signed(kiln_dtype dtype);
 kiln_dtype dt_part_of(kiln_dtype dtype); /* complex64 to float32; others stay */
 kiln_dtype dt_complex_of(kiln_dtype part);

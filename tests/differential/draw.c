@@ -11,7 +11,7 @@
 kiln_dtype dt_draw_dtype(dt_random *r)
 {
     static const kiln_dtype often[] = {KILN_FLOAT32, KILN_INT32, KILN_FLOAT64, KILN_INT64};
-    return dt_once_in(r, 4) ? often[dt_below(r, 4)] : (kiln_dtype)(1 + dt_below(r, 15));
+    return dt_once_in(r, 4) ? often[dt_below(r, 4)] : (kiln_dtype)(1 + dt_below(r, 17));
 }
 
 dt_fill dt_draw_fill(dt_random *r)

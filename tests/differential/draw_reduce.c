@@ -113,8 +113,8 @@ static int draw_map(dt_random *r, dt_case *c)
         dt_add_input(r, c, dtype, fill);
     }
     last = dt_draw_expression(r, c, dt_below(r, 5));
-    if (c->node[last].dtype == KILN_BOOL || dt_is_half(c->node[last].dtype)) {
-        const kiln_dtype to = dt_is_half(c->node[last].dtype) ? KILN_FLOAT32
+    if (c->node[last].dtype == KILN_BOOL || dt_is_narrow(c->node[last].dtype)) {
+        const kiln_dtype to = dt_is_narrow(c->node[last].dtype) ? KILN_FLOAT32
                               : dt_once_in(r, 2)              ? KILN_INT32
                                                               : KILN_INT64;
         last = dt_add_node(c, DT_CAST, last, 0, 0);
@@ -230,7 +230,7 @@ static int draw_mapped(dt_random *r, dt_case *c)
     int last = dt_draw_expression(r, c, 1 + dt_below(r, 4));
     const kiln_dtype dtype = c->node[last].dtype;
 
-    if (dtype == KILN_BOOL || dt_is_half(dtype)) {
+    if (dtype == KILN_BOOL || dt_is_narrow(dtype)) {
         last = dt_add_node(c, DT_CAST, last, 0, 0);
         c->node[last].dtype = dtype == KILN_BOOL ? KILN_INT32 : KILN_FLOAT32;
     }

@@ -246,6 +246,8 @@ static bool evaluate(const dt_case *c, const dt_array *in, dt_array *out)
         dtype = dt_promote(dtype, in[k].dtype);
     if (dtype == KILN_INT8)
         dtype = KILN_INT32;
+    if (dt_is_float8(dtype))
+        dtype = KILN_FLOAT32;
     for (int k = 0; k < s.letters; k++)
         all *= s.extent[(int)s.order[k]];
     for (const char *at = s.result; *at != '\0'; at++)

@@ -33,12 +33,12 @@ static kiln_dtype signed_with(int bits)
     return bits <= 8 ? KILN_INT8 : bits <= 16 ? KILN_INT16 : bits <= 32 ? KILN_INT32 : KILN_INT64;
 }
 
-static kiln_dtype float_for(kiln_dtype integer, bool beside_bfloat16)
+static kiln_dtype float_for(kiln_dtype integer, kiln_dtype beside)
 {
     const int bits = bits_of(integer);
 
     if (bits <= 8)
-        return beside_bfloat16 ? KILN_BFLOAT16 : KILN_FLOAT16;
+        return dt_is_narrow(beside) ? beside : KILN_FLOAT16;
     return bits <= 16 ? KILN_FLOAT32 : KILN_FLOAT64;
 }
 
@@ -55,12 +55,11 @@ kiln_dtype dt_promote(kiln_dtype a, kiln_dtype b)
         return bits_of(u) == 64 ? KILN_FLOAT64 : signed_with(2 * bits_of(u));
     }
     const bool complex = dt_is_complex(a) || dt_is_complex(b);
-    const bool brain = a == KILN_BFLOAT16 || b == KILN_BFLOAT16;
-    a = dt_is_integer(a) ? float_for(a, brain) : dt_part_of(a);
-    b = dt_is_integer(b) ? float_for(b, brain) : dt_part_of(b);
-    kiln_dtype f = a;
-    if (a != b)
-        f = dt_is_half(a) && dt_is_half(b) ? KILN_FLOAT32 : bits_of(a) > bits_of(b) ? a : b;
+    a = dt_is_integer(a) ? float_for(a, b) : dt_part_of(a);
+    b = dt_is_integer(b) ? float_for(b, a) : dt_part_of(b);
+    kiln_dtype f = bits_of(a) > bits_of(b) ? a : b;
+    if (a != b && bits_of(a) == bits_of(b))
+        f = dt_is_float8(a) ? KILN_FLOAT16 : KILN_FLOAT32;
     return complex ? dt_complex_of(f) : f;
 }
 
@@ -103,11 +102,11 @@ static kiln_dtype floats_for(const kiln_dtype *in, const bool *weak, int first, 
     kiln_dtype loop = KILN_DTYPE_NONE;
 
     for (int k = first; k < count; k++) {
-        const kiln_dtype f = weak[k] ? KILN_DTYPE_NONE : float_for(in[k], false);
+        const kiln_dtype f = weak[k] ? KILN_DTYPE_NONE : float_for(in[k], KILN_DTYPE_NONE);
         if (f != KILN_DTYPE_NONE && (loop == KILN_DTYPE_NONE || bits_of(f) > bits_of(loop)))
             loop = f;
     }
-    return common == KILN_INT64 || loop == KILN_DTYPE_NONE ? float_for(common, false) : loop;
+    return common == KILN_INT64 || loop == KILN_DTYPE_NONE ? float_for(common, KILN_DTYPE_NONE) : loop;
 }
 
 bool dt_loop_of(dt_op op, const kiln_dtype *in, const bool *weak, int count, bool in_snippet,
@@ -123,8 +122,8 @@ bool dt_loop_of(dt_op op, const kiln_dtype *in, const bool *weak, int count, boo
         for (int k = first; k < count; k++)
             if (in[k] != common)
                 return false;
-    if (in_snippet && op == DT_FMA && dt_is_half(common))
-        return false; /* no format rounds a half's fma once */
+    if (in_snippet && op == DT_FMA && dt_is_narrow(common))
+        return false; /* no format rounds a narrow fma once */
     if (in_snippet && op == DT_WHERE && in[0] != KILN_BOOL)
         return false;
     const char *kinds = in_snippet ? row->snippet_kinds : row->graph_kinds;

@@ -43,7 +43,7 @@ static long double carried_sum(const carried *c)
 
 static kiln_dtype accumulated_in(kiln_dtype dtype)
 {
-    return dt_is_half(dtype) ? KILN_FLOAT32 : dt_part_of(dtype);
+    return dt_is_narrow(dtype) ? KILN_FLOAT32 : dt_part_of(dtype);
 }
 
 static double unit_of(kiln_dtype dtype)

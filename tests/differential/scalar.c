@@ -479,7 +479,7 @@ static double narrow_fma(kiln_dtype t, const double *x)
  * for arguments that nobody measured. Results of 16 bits are rounded from float32. */
 static double allowed_ulps(kiln_dtype t)
 {
-    return dt_is_half(t) ? 1 : 6;
+    return dt_is_narrow(t) ? 1 : 6;
 }
 
 /* Values that a function has exactly at 0 are exact. Results below the normal range may underflow,
@@ -488,10 +488,12 @@ static double function_error(kiln_dtype t, double r, long double middle)
 {
     const double tiny = ldexp(1, dt_format_of(t).emin);
 
-    if (middle == 0 || isnan(r) || isinf(middle))
+    const double beyond = dt_largest(t) + dt_ulp(t, dt_largest(t)) / 2;
+
+    if (middle == 0 || isnan(middle) || isinf(middle))
         return 0;
-    if (isinf(r))
-        return fabsl(middle) < 1.001L * dt_largest(t) ? INFINITY : 0;
+    if (!isfinite(r))
+        return fabsl(middle) < 1.001L * beyond ? INFINITY : 0;
     return allowed_ulps(t) * dt_ulp(t, r) + (fabs(r) < tiny ? tiny : 0);
 }
 
@@ -606,7 +608,7 @@ static long double spread(dt_op op, const dt_value *in, long double middle)
 /* What a fused multiplication and addition may see instead of the rounded product. */
 static double product_slack(kiln_dtype t, const double *x, double rounded)
 {
-    if (!isfinite(rounded) || dt_is_half(t))
+    if (!isfinite(rounded) || dt_is_narrow(t))
         return 0;
     return t == KILN_FLOAT64 ? fabs(fma(x[0], x[1], -rounded)) : fabs(x[0] * x[1] - rounded);
 }
@@ -648,7 +650,7 @@ static dt_value apply_real(dt_op op, kiln_dtype t, const dt_value *in)
         error = fmax(error, allowed_ulps(t) * dt_ulp(t, fmax(x[0], x[1])));
     if (!exact) {
         const long double most = spread(op, in, middle);
-        if (most < 0 || (isinf(r.re) && !isinf(middle)))
+        if (most < 0 || (!isfinite(r.re) && isfinite(middle)))
             return dt_unknown();
         if (most > 0)
             error += 1.01 * (double)most + dt_ulp(t, r.re);

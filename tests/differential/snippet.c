@@ -62,7 +62,7 @@ static void put_node(writer *w, int k);
 /* An operand, widened from 16 bits where a function or a conversion wants it. */
 static void put_operand(writer *w, int k, bool widen)
 {
-    put(w, widen && dt_is_half(w->c->node[k].dtype) ? "(float)(" : "(");
+    put(w, widen && dt_is_narrow(w->c->node[k].dtype) ? "(float)(" : "(");
     put_node(w, k);
     put(w, ")");
 }
@@ -70,7 +70,7 @@ static void put_operand(writer *w, int k, bool widen)
 static void put_cast(writer *w, const dt_node *n)
 {
     const kiln_dtype from = w->c->node[n->in[0]].dtype;
-    const bool through_float = dt_is_half(from) || (dt_is_half(n->dtype) && dt_is_integer(from));
+    const bool through_float = dt_is_narrow(from) || (dt_is_narrow(n->dtype) && dt_is_integer(from));
 
     if (n->dtype == KILN_BOOL) {
         put_operand(w, n->in[0], true);
@@ -177,7 +177,7 @@ void dt_combined(const dt_case *c, const dt_node *n, const char **reduce, const 
 /* Constants that begin one below, and that each element steps for itself, as long as that is exact. */
 static bool steps_constant(const dt_node *n)
 {
-    return n->op == DT_CONSTANT && n->dtype != KILN_BOOL && !dt_is_half(n->dtype) &&
+    return n->op == DT_CONSTANT && n->dtype != KILN_BOOL && !dt_is_narrow(n->dtype) &&
            !dt_is_complex(n->dtype) && n->number >= 1;
 }
 

@@ -19,7 +19,7 @@ bool dt_is_integer(kiln_dtype dtype)
 
 bool dt_is_float(kiln_dtype dtype)
 {
-    return dtype >= KILN_FLOAT16 && dtype <= KILN_FLOAT64;
+    return (dtype >= KILN_FLOAT16 && dtype <= KILN_FLOAT64) || dt_is_float8(dtype);
 }
 
 bool dt_is_complex(kiln_dtype dtype)
@@ -27,9 +27,14 @@ bool dt_is_complex(kiln_dtype dtype)
     return dtype == KILN_COMPLEX64 || dtype == KILN_COMPLEX128;
 }
 
-bool dt_is_half(kiln_dtype dtype)
+bool dt_is_narrow(kiln_dtype dtype)
 {
-    return dtype == KILN_FLOAT16 || dtype == KILN_BFLOAT16;
+    return dtype == KILN_FLOAT16 || dtype == KILN_BFLOAT16 || dt_is_float8(dtype);
+}
+
+bool dt_is_float8(kiln_dtype dtype)
+{
+    return dtype == KILN_FLOAT8_E4M3FN || dtype == KILN_FLOAT8_E5M2;
 }
 
 bool dt_is_signed(kiln_dtype dtype)
@@ -54,6 +59,10 @@ dt_format dt_format_of(kiln_dtype dtype)
         return (dt_format){11, -14, 15};
     case KILN_BFLOAT16:
         return (dt_format){8, -126, 127};
+    case KILN_FLOAT8_E4M3FN:
+        return (dt_format){4, -6, 8};
+    case KILN_FLOAT8_E5M2:
+        return (dt_format){3, -14, 15};
     case KILN_FLOAT32:
     case KILN_COMPLEX64:
         return (dt_format){24, -126, 127};
@@ -65,15 +74,20 @@ dt_format dt_format_of(kiln_dtype dtype)
 double dt_largest(kiln_dtype dtype)
 {
     const dt_format f = dt_format_of(dtype);
+
+    if (dtype == KILN_FLOAT8_E4M3FN) /* one number less, for NaN */
+        return 448;
     return ldexp(2 - ldexp(1, 1 - f.digits), f.emax);
 }
 
-/* To nearest, ties to even; beyond the largest it is infinite. */
+/* To nearest, ties to even; beyond the largest it is infinite, or NaN where there is no infinity. */
 double dt_round(kiln_dtype dtype, long double v)
 {
     const dt_format f = dt_format_of(dtype);
     int exponent;
 
+    if (isinf(v) && dtype == KILN_FLOAT8_E4M3FN)
+        return NAN;
     if (v == 0 || isnan(v) || isinf(v))
         return (double)v;
     if (f.digits == 53)
@@ -84,8 +98,8 @@ double dt_round(kiln_dtype dtype, long double v)
     exponent = exponent - 1 < f.emin ? f.emin : exponent - 1;
     const long double quantum = ldexpl(1, exponent - (f.digits - 1));
     const long double rounded = nearbyintl(v / quantum) * quantum;
-    if (fabsl(rounded) >= ldexpl(1, f.emax + 1))
-        return copysign(INFINITY, (double)v);
+    if (fabsl(rounded) > dt_largest(dtype))
+        return dtype == KILN_FLOAT8_E4M3FN ? (double)NAN : copysign(INFINITY, (double)v);
     return rounded == 0 ? copysign(0, (double)v) : (double)rounded;
 }
 
@@ -152,8 +166,10 @@ dt_value dt_of_real(kiln_dtype dtype, double v)
 
 dt_value dt_limit(kiln_dtype dtype, bool greatest)
 {
-    if (!dt_is_integer(dtype))
-        return (dt_value){.re = greatest ? INFINITY : -INFINITY};
+    if (!dt_is_integer(dtype)) {
+        const double most = dtype == KILN_FLOAT8_E4M3FN ? dt_largest(dtype) : (double)INFINITY;
+        return (dt_value){.re = greatest ? most : -most};
+    }
     const unsigned bits = 8 * (unsigned)kiln_dtype_size(dtype);
     if (dtype == KILN_BOOL)
         return (dt_value){.i = greatest};
@@ -172,40 +188,60 @@ long double dt_real(kiln_dtype dtype, dt_value v)
 
 /* ---- bytes ----------------------------------------------------------------------------------- */
 
-static double load_half(kiln_dtype dtype, unsigned bits)
+/* How a narrow float lies in its bits, below the sign. */
+typedef struct layout {
+    int bits, fraction_bits, bias;
+    unsigned top;      /* the exponent whose numbers are special */
+    bool has_infinity; /* else all bits set are NaN, and the rest of them are numbers */
+} layout;
+
+static layout layout_of(kiln_dtype dtype)
 {
-    const bool brain = dtype == KILN_BFLOAT16;
-    const int mantissa_bits = brain ? 7 : 10, bias = brain ? 127 : 15;
-    const unsigned fraction = bits & ((1u << mantissa_bits) - 1);
-    const unsigned top = brain ? 255 : 31, exponent = bits >> mantissa_bits & top;
+    switch (dtype) {
+    case KILN_BFLOAT16:
+        return (layout){15, 7, 127, 255, true};
+    case KILN_FLOAT8_E4M3FN:
+        return (layout){7, 3, 7, 15, false};
+    case KILN_FLOAT8_E5M2:
+        return (layout){7, 2, 15, 31, true};
+    default:
+        return (layout){15, 10, 15, 31, true};
+    }
+}
+
+static double load_narrow(kiln_dtype dtype, unsigned bits)
+{
+    const layout f = layout_of(dtype);
+    const unsigned ones = (1u << f.fraction_bits) - 1, fraction = bits & ones;
+    const unsigned exponent = bits >> f.fraction_bits & f.top;
     double v;
 
-    if (exponent == top)
+    if (exponent == f.top && (f.has_infinity || fraction == ones))
         v = fraction != 0 ? (double)NAN : (double)INFINITY;
     else if (exponent == 0)
-        v = ldexp(fraction, 1 - bias - mantissa_bits);
+        v = ldexp(fraction, 1 - f.bias - f.fraction_bits);
     else
-        v = ldexp(fraction + (1u << mantissa_bits), (int)exponent - bias - mantissa_bits);
-    return bits >> 15 != 0 ? -v : v;
+        v = ldexp(fraction + ones + 1, (int)exponent - f.bias - f.fraction_bits);
+    return bits >> f.bits != 0 ? -v : v;
 }
 
 /* `v` has been rounded to the dtype. */
-static unsigned store_half(kiln_dtype dtype, double v)
+static unsigned store_narrow(kiln_dtype dtype, double v)
 {
-    const bool brain = dtype == KILN_BFLOAT16;
-    const int mantissa_bits = brain ? 7 : 10, bias = brain ? 127 : 15;
-    const unsigned top = brain ? 255 : 31, sign = signbit(v) ? 0x8000u : 0;
+    const layout f = layout_of(dtype);
+    const unsigned sign = signbit(v) ? 1u << f.bits : 0;
     int exponent;
 
-    if (isnan(v))
-        return top << mantissa_bits | 1u << (mantissa_bits - 1);
+    if (isnan(v) || (isinf(v) && !f.has_infinity))
+        return f.top << f.fraction_bits |
+               (f.has_infinity ? 1u << (f.fraction_bits - 1) : (1u << f.fraction_bits) - 1);
     if (isinf(v))
-        return sign | top << mantissa_bits;
-    if (fabs(v) < ldexp(1, 1 - bias))
-        return sign | (unsigned)ldexp(fabs(v), bias - 1 + mantissa_bits);
+        return sign | f.top << f.fraction_bits;
+    if (fabs(v) < ldexp(1, 1 - f.bias))
+        return sign | (unsigned)ldexp(fabs(v), f.bias - 1 + f.fraction_bits);
     const double fraction = frexp(fabs(v), &exponent); /* in [0.5, 1) */
-    return sign | (unsigned)(exponent + bias - 1) << mantissa_bits |
-           ((unsigned)ldexp(fraction, mantissa_bits + 1) - (1u << mantissa_bits));
+    return sign | (unsigned)(exponent + f.bias - 1) << f.fraction_bits |
+           ((unsigned)ldexp(fraction, f.fraction_bits + 1) - (1u << f.fraction_bits));
 }
 
 static double load_part(kiln_dtype part, const void *bytes)
@@ -222,8 +258,10 @@ static double load_part(kiln_dtype part, const void *bytes)
         memcpy(&f, bytes, sizeof f);
         return (double)f;
     }
+    if (dt_is_float8(part))
+        return load_narrow(part, *(const unsigned char *)bytes);
     memcpy(&h, bytes, sizeof h);
-    return load_half(part, h);
+    return load_narrow(part, h);
 }
 
 static void store_part(kiln_dtype part, void *bytes, double v)
@@ -235,8 +273,10 @@ static void store_part(kiln_dtype part, void *bytes, double v)
         memcpy(bytes, &v, sizeof v);
     } else if (part == KILN_FLOAT32) {
         memcpy(bytes, &f, sizeof f);
+    } else if (dt_is_float8(part)) {
+        *(unsigned char *)bytes = (unsigned char)store_narrow(part, v);
     } else {
-        h = (uint16_t)store_half(part, v);
+        h = (uint16_t)store_narrow(part, v);
         memcpy(bytes, &h, sizeof h);
     }
 }
@@ -325,7 +365,7 @@ dt_value dt_cast(kiln_dtype from, kiln_dtype to, dt_value v)
     const kiln_dtype part = dt_part_of(to);
     dt_value r = to_part(part, dt_real(from, v), v.error);
     /* A 64-bit integer may be rounded to a float on its way to 16 bits. */
-    if (dt_is_integer(from) && dt_is_half(to) && fabsl(dt_real(from, v)) > 0x1p24L)
+    if (dt_is_integer(from) && dt_is_narrow(to) && fabsl(dt_real(from, v)) > 0x1p24L)
         r.error = r.alone = isfinite(r.re) ? dt_ulp(to, r.re) : INFINITY;
     if (dt_is_complex(from) && dt_is_complex(to)) {
         const dt_value im = to_part(part, v.im, v.error);
