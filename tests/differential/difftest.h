@@ -56,7 +56,7 @@ typedef struct dt_value {
     double alone;  /* the same where no sum takes the product into itself: a value that is stored */
     bool open_zero; /* a zero of either sign */
     bool unwritten; /* nothing is stored here: any bytes are right */
-    int also;       /* dt_array.others: another right answer is at also - 1; -1: there was an assignment */
+    int also; /* dt_array.others: another right answer is at also - 1; -1: there was an assignment */
 } dt_value;
 
 /* Digits and exponents of a floating dtype, or of a complex one's parts. */

@@ -341,8 +341,7 @@ bool dt_evaluate_put(const dt_case *c, const dt_array *in, dt_array *out)
         dt_unravel(at, i->rank, i->shape, index);
         const int64_t to =
             x->size == 0 ? -1 : dt_place_of(i->dtype, i->at[at], x->size, c->number[DT_MODE]);
-        if (to < 0 ||
-            !set(c, out, to, v->dtype, v->at[dt_broadcast_at(v, i->rank, index)]))
+        if (to < 0 || !set(c, out, to, v->dtype, v->at[dt_broadcast_at(v, i->rank, index)]))
             return false;
     }
     return true;

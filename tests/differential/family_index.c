@@ -487,8 +487,8 @@ static bool evaluate_scatter(const dt_case *c, const dt_array *in, dt_array *out
         if (what == KILN_SCATTER_SET)
             ok = dt_array_assign(out, to, by, c->number[DT_FAST] != 0);
         else
-            out->at[to] = exact_only(c, x->dtype, combined(c, x->dtype, out->at[to], by),
-                                     &taken[to], by);
+            out->at[to] =
+                exact_only(c, x->dtype, combined(c, x->dtype, out->at[to], by), &taken[to], by);
     }
     free(taken);
     return ok &&
@@ -526,9 +526,9 @@ static kiln_node record_scatter(const dt_case *c, const kiln_node *in, size_t re
     const int64_t what = c->number[DT_WHAT];
 
     (void)result;
-    return kiln_node_scatter(in[0], list, count, in[c->operand_count - 1],
-                             (kiln_scatter)(what > KILN_SCATTER_REDUCE ? KILN_SCATTER_REDUCE : what),
-                             &o, KILN_HERE);
+    return kiln_node_scatter(
+        in[0], list, count, in[c->operand_count - 1],
+        (kiln_scatter)(what > KILN_SCATTER_REDUCE ? KILN_SCATTER_REDUCE : what), &o, KILN_HERE);
 }
 
 static void text_scatter(const dt_case *c, const char *first, char *text, size_t bytes)

@@ -106,7 +106,8 @@ static kiln_dtype floats_for(const kiln_dtype *in, const bool *weak, int first, 
         if (f != KILN_DTYPE_NONE && (loop == KILN_DTYPE_NONE || bits_of(f) > bits_of(loop)))
             loop = f;
     }
-    return common == KILN_INT64 || loop == KILN_DTYPE_NONE ? float_for(common, KILN_DTYPE_NONE) : loop;
+    return common == KILN_INT64 || loop == KILN_DTYPE_NONE ? float_for(common, KILN_DTYPE_NONE)
+                                                           : loop;
 }
 
 bool dt_loop_of(dt_op op, const kiln_dtype *in, const bool *weak, int count, bool in_snippet,
