@@ -171,8 +171,7 @@ typedef enum kiln_reduce_op {
  *             the result's kind or a more general one (bool, integers, floating point, complex);
  *             positions go into integers alone. A wider floating-point or complex output is
  *             accumulated in its own precision, a narrower one is rounded to once, at the end.
- * @return As kiln_reduction_run(); ERR_DTYPE for a dtype the reduction does not take (min and max
- *         and their relatives take no complex numbers) or an output that cannot hold the result.
+ * @return As kiln_reduction_run(); ERR_DTYPE for an output that cannot hold the result.
  */
 KILN_API KILN_NODISCARD kiln_status kiln_array_reduce(kiln_reduce_op op, const kiln_array *array,
                                                       const kiln_axes *axes, bool keepdims,

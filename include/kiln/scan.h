@@ -142,8 +142,8 @@ KILN_API void kiln_scan_destroy(kiln_scan *op);
 #define KILN_SCAN_MAP(X)                                                                           \
     X(CUMSUM, 1, "cumsum", "sum of the elements so far")                                           \
     X(CUMPROD, 2, "cumprod", "product of the elements so far")                                     \
-    X(CUMMAX, 3, "cummax", "largest element so far; no complex numbers")                           \
-    X(CUMMIN, 4, "cummin", "smallest element so far; no complex numbers")
+    X(CUMMAX, 3, "cummax", "largest element so far")                                               \
+    X(CUMMIN, 4, "cummin", "smallest element so far")
 
 typedef enum kiln_scan_op {
 #define KILN_SCAN_ENUM(name, value, text, doc) KILN_SCAN_##name = value,

@@ -97,6 +97,20 @@ class Cases(unittest.TestCase):
         with self.assertRaises(ValueError):
             kiln.cumulative_sum(ours(i))
 
+    def test_complex_numbers_have_an_order(self):
+        z = np.round(2 * x) + 1j * np.round(2 * x[::-1])
+        holes = np.where(np.abs(x) > 1.5, np.nan + 1j, z)
+        for name in ("max", "min", "argmax", "argmin"):
+            for axis in (None, 0, 1, -1):
+                self.check(name, z, axis=axis)
+                self.check(name, z.astype(np.complex64), axis=axis)
+                self.check("nan" + name, holes, axis=axis, numpys=getattr(np, "nan" + name))
+        self.same(kiln.cummax(ours(z), 1), np.maximum.accumulate(z, 1), "cummax")
+        self.same(kiln.cummin(ours(z), 0), np.minimum.accumulate(z, 0), "cummin")
+        self.assertEqual(kiln.eval("max(z) - min(z)", z=z), z.max() - z.min())
+        total = kiln.fuse(lambda v: v.max(axis=0) * 2)(z)
+        np.testing.assert_array_equal(total, z.max(axis=0) * 2)
+
     def test_spread(self):
         for correction in (0, 1, 0.5):
             for name in ("std", "var"):

@@ -75,6 +75,9 @@ typedef struct kiln__reduce_row row;
 /* Here a NaN loses: the identity is NaN, and stays when there is nothing else. */
 #define LEAST_NUMBER "(b < a) | (a != a) ? b : a"
 #define GREATEST_NUMBER "(b > a) | (a != a) ? b : a"
+/* Complex numbers in NumPy's order: by their real parts, then by their imaginary ones. */
+#define LEAST_COMPLEX "kiln_complex_minimum(a, b)"
+#define GREATEST_COMPLEX "kiln_complex_maximum(a, b)"
 
 /* Sums of integers wrap as NumPy's do, which signed C++ integers must not: they are unsigned. */
 static const row rows[] = {
@@ -89,15 +92,25 @@ static const row rows[] = {
     {KILN_REDUCE_MIN, INTEGERS, RULE_SAME, RULE_SAME, "$", "x", LEAST_INT, "y = a", "$H", NEEDS, SINGLY},
     {KILN_REDUCE_MIN, "h", RULE_SAME, RULE_SAME, "$", "x", LEAST_HALF, "y = a", "$H", NEEDS, SINGLY},
     {KILN_REDUCE_MIN, "f", RULE_SAME, RULE_SAME, "$", "x", LEAST, "y = a", "$H", NEEDS, SINGLY},
+    {KILN_REDUCE_MIN, "c", RULE_SAME, RULE_SAME, "$", "x", LEAST_COMPLEX, "y = a",
+     "$(INFINITY, INFINITY)", NEEDS, SINGLY},
     {KILN_REDUCE_MAX, INTEGERS, RULE_SAME, RULE_SAME, "$", "x", GREATEST_INT, "y = a", "$L", NEEDS, SINGLY},
     {KILN_REDUCE_MAX, "h", RULE_SAME, RULE_SAME, "$", "x", GREATEST_HALF, "y = a", "$L", NEEDS, SINGLY},
     {KILN_REDUCE_MAX, "f", RULE_SAME, RULE_SAME, "$", "x", GREATEST, "y = a", "$L", NEEDS, SINGLY},
+    {KILN_REDUCE_MAX, "c", RULE_SAME, RULE_SAME, "$", "x", GREATEST_COMPLEX, "y = a",
+     "$(-INFINITY, -INFINITY)", NEEDS, SINGLY},
     {KILN_REDUCE_ARGMIN, REALS, RULE_INT64, RULE_SAME, "kiln_position<$>",
      "kiln_position_of<$>(x, _J)", "kiln_position_least(a, b)", "y = a.index",
      "kiln_position_of<$>($H, kiln_position_none)", NEEDS, LEAST_AT},
     {KILN_REDUCE_ARGMAX, REALS, RULE_INT64, RULE_SAME, "kiln_position<$>",
      "kiln_position_of<$>(x, _J)", "kiln_position_greatest(a, b)", "y = a.index",
      "kiln_position_of<$>($L, kiln_position_none)", NEEDS, GREATEST_AT},
+    {KILN_REDUCE_ARGMIN, "c", RULE_INT64, RULE_SAME, "kiln_position<$>",
+     "kiln_position_of<$>(x, _J)", "kiln_complex_position_least(a, b)", "y = a.index",
+     "kiln_position_of<$>($(INFINITY, INFINITY), kiln_position_none)", NEEDS, SINGLY},
+    {KILN_REDUCE_ARGMAX, "c", RULE_INT64, RULE_SAME, "kiln_position<$>",
+     "kiln_position_of<$>(x, _J)", "kiln_complex_position_greatest(a, b)", "y = a.index",
+     "kiln_position_of<$>($(-INFINITY, -INFINITY), kiln_position_none)", NEEDS, SINGLY},
 
     {KILN_REDUCE_ANY, ANY_KIND, RULE_BOOL, RULE_BOOL, "unsigned char", "x != T(0)", "a | b",
      "y = a != 0", "0", 0, SINGLY},
@@ -146,10 +159,14 @@ static const row rows[] = {
      "y = a", "1", 0, SINGLY},
     {KILN_REDUCE_NANMIN, INTEGERS, RULE_SAME, RULE_SAME, "$", "x", LEAST_INT, "y = a", "$H", NEEDS, SINGLY},
     {KILN_REDUCE_NANMIN, "f", RULE_SAME, RULE_SAME, "$", "x", LEAST_NUMBER, "y = a", "NAN", NEEDS, SINGLY},
+    {KILN_REDUCE_NANMIN, "c", RULE_SAME, RULE_SAME, "$", "x", "kiln_complex_fmin(a, b)", "y = a",
+     "$(NAN, NAN)", NEEDS, SINGLY},
     {KILN_REDUCE_NANMAX, INTEGERS, RULE_SAME, RULE_SAME, "$", "x", GREATEST_INT, "y = a", "$L",
      NEEDS, SINGLY},
     {KILN_REDUCE_NANMAX, "f", RULE_SAME, RULE_SAME, "$", "x", GREATEST_NUMBER, "y = a", "NAN",
      NEEDS, SINGLY},
+    {KILN_REDUCE_NANMAX, "c", RULE_SAME, RULE_SAME, "$", "x", "kiln_complex_fmax(a, b)", "y = a",
+     "$(NAN, NAN)", NEEDS, SINGLY},
     {KILN_REDUCE_NANMEAN, INTEGERS, RULE_FLOAT, RULE_FLOAT, "kiln_counted<$>",
      "kiln_counted_of<$>(x, true)", "kiln_counted_add(a, b)", "y = a.sum / (double)a.count",
      "kiln_counted_of<$>(0, false)", FOR_MASKS, SINGLY},
@@ -180,6 +197,14 @@ static const row rows[] = {
     {KILN_REDUCE_NANARGMAX, REALS, RULE_INT64, RULE_SAME, "kiln_position<$>",
      "kiln_position_of_number<$>(x, _J, $L)", "kiln_position_greatest(a, b)",
      "y = kiln_position_index(a)", "kiln_position_of<$>($L, kiln_position_none)", NEEDS, SINGLY},
+    {KILN_REDUCE_NANARGMIN, "c", RULE_INT64, RULE_SAME, "kiln_position<$>",
+     "kiln_position_of_number<$>(x, _J, $(INFINITY, INFINITY))",
+     "kiln_complex_position_least(a, b)", "y = kiln_position_index(a)",
+     "kiln_position_of<$>($(INFINITY, INFINITY), kiln_position_none)", NEEDS, SINGLY},
+    {KILN_REDUCE_NANARGMAX, "c", RULE_INT64, RULE_SAME, "kiln_position<$>",
+     "kiln_position_of_number<$>(x, _J, $(-INFINITY, -INFINITY))",
+     "kiln_complex_position_greatest(a, b)", "y = kiln_position_index(a)",
+     "kiln_position_of<$>($(-INFINITY, -INFINITY), kiln_position_none)", NEEDS, SINGLY},
 
     /* What stands in the accumulators of the rows above. */
     {KILN_REDUCE_MEAN, REALS, RULE_FLOAT, RULE_REAL, "kiln_moments<$>", "kiln_moments_of<$>(x)",
@@ -239,10 +264,14 @@ static const row rows[] = {
      "b > a || b != b ? b : a", "y = a", "-INFINITY", 0, SINGLY},
     {KILN__REDUCE_SCAN + KILN_SCAN_CUMMAX, INTEGERS, RULE_SAME, RULE_SAME, "$", "x", GREATEST_INT,
      "y = ($R)a", "std::numeric_limits<$>::lowest()", 0, SINGLY},
+    {KILN__REDUCE_SCAN + KILN_SCAN_CUMMAX, "c", RULE_SAME, RULE_SAME, "$", "x", GREATEST_COMPLEX,
+     "y = a", "$(-INFINITY, -INFINITY)", 0, SINGLY},
     {KILN__REDUCE_SCAN + KILN_SCAN_CUMMIN, "f", RULE_SAME, RULE_SAME, "$", "x",
      "b < a || b != b ? b : a", "y = a", "INFINITY", 0, SINGLY},
     {KILN__REDUCE_SCAN + KILN_SCAN_CUMMIN, INTEGERS, RULE_SAME, RULE_SAME, "$", "x", LEAST_INT,
      "y = ($R)a", "std::numeric_limits<$>::max()", 0, SINGLY},
+    {KILN__REDUCE_SCAN + KILN_SCAN_CUMMIN, "c", RULE_SAME, RULE_SAME, "$", "x", LEAST_COMPLEX,
+     "y = a", "$(INFINITY, INFINITY)", 0, SINGLY},
 };
 
 /* $L and $H. Of narrow floats those of float, in which they are compared. */

@@ -135,7 +135,7 @@ static uint32_t reduce_low(kiln__build *b, uint32_t node, int op, uint32_t x, bo
     const kiln__reduce_row *row = kiln__reduce_row_find(op, o->dtype);
     if (row == NULL)
         kiln__build_fail(b, node, KILN_ERR_DTYPE,
-                         "it does not take %s: complex numbers have no order",
+                         "it does not take %s",
                          kiln_dtype_name(o->dtype));
     kiln__low made = {.kind = KILN__LOW_REDUCE,
                       .dtype = kiln__reduce_result(row, o->dtype),

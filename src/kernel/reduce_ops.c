@@ -205,7 +205,7 @@ static kiln_status check(const char *function, int op, const kiln_array *array,
                   {.masked = o->where != NULL, .ddof = o->ddof != 0, .out = KILN_DTYPE_NONE}};
     const kiln__reduce_row *row = find_row(op, array->dtype, w->form.masked);
     if (row == NULL)
-        return kiln__fail(err, KILN_ERR_DTYPE, "%s does not take %s: complex numbers have no order",
+        return kiln__fail(err, KILN_ERR_DTYPE, "%s does not take %s",
                           op_name(op), kiln_dtype_name(array->dtype));
     const kiln_dtype result = kiln__reduce_result(row, array->dtype);
     if (*out != NULL && !kiln__reduce_fits(row, array->dtype, (*out)->dtype))
@@ -317,7 +317,7 @@ kiln_status kiln__scan_infer(kiln_scan_op op, const kiln_array *x, int64_t axis,
     const kiln__reduce_row *row = find_row(KILN__REDUCE_SCAN + (int)op, x->dtype, false);
 
     if (row == NULL)
-        return kiln__fail(err, KILN_ERR_DTYPE, "%s does not take %s: complex numbers have no order",
+        return kiln__fail(err, KILN_ERR_DTYPE, "%s does not take %s",
                           kiln_scan_op_name(op), kiln_dtype_name(x->dtype));
     if (axis != KILN__SCAN_ALL && (axis < -x->rank || axis >= x->rank))
         return kiln__fail(err, KILN_ERR_AXIS, "%s: axis %lld is not one of an array of %d axes",

@@ -66,6 +66,20 @@ KILN__COMPLEX_PICK(kiln_complex_minimum, !kiln__complex_known(x) || kiln_complex
 KILN__COMPLEX_PICK(kiln_complex_fmax, !kiln__complex_known(y) || kiln_complex_less_equal(y, x))
 KILN__COMPLEX_PICK(kiln_complex_fmin, !kiln__complex_known(y) || kiln_complex_less_equal(x, y))
 
+//% section complex_position needs position op_complex_order
+//% when kiln_complex_position_least kiln_complex_position_greatest
+// complex_position: a complex number and where it stands, as in the section position.
+template <class T>
+KILN_FN kiln_position<T> kiln_complex_position_least(kiln_position<T> a, kiln_position<T> b)
+{
+    return kiln_position_pick(a, b, kiln_complex_less(b.value, a.value), b.value == a.value);
+}
+template <class T>
+KILN_FN kiln_position<T> kiln_complex_position_greatest(kiln_position<T> a, kiln_position<T> b)
+{
+    return kiln_position_pick(a, b, kiln_complex_less(a.value, b.value), b.value == a.value);
+}
+
 //% section op_complex_power needs complex_pow fabs when kiln_complex_power
 // op_complex_power: as pow, but exact for small integer exponents, by squaring, and with NumPy's
 // powers of 0.
