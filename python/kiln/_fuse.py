@@ -10,6 +10,7 @@ statement of an expression (docs/expressions.md). The text is parsed into a grap
 """
 import functools
 
+from ._errors import DtypeError
 from ._functions import ALIASES, OPERATIONS, PAIRS, REDUCTIONS, tail_of
 from ._kernels import _graph
 from ._operators import add_operators
@@ -39,12 +40,28 @@ def _literal(value):
     return f"({_literal(value.real)} + {_literal(value.imag)} * 1j)"
 
 
-class _Recorder:
-    """The statements of one function, and the facts of its arguments that it asked for."""
+def _can_cast(source, target):
+    """NumPy's casting rule "same_kind" for names of dtypes."""
+    from ._dtypes import as_dtype
+    return "buifc".index(as_dtype(source).kind) <= "buifc".index(as_dtype(target).kind)
 
-    def __init__(self):
+
+class _Recorder:
+    """The statements of one function, and the facts of its arguments that it asked for. With `narrows`, what
+    is written to an array gets its dtype by NumPy's rule "same_kind"."""
+
+    def __init__(self, given=(), narrows=False):
         self.lines = []
         self.asked = set()
+        self.given = given  # (position, argument) of those that are inputs
+        self.narrows = narrows
+
+    def fact_of(self, text, name):
+        """The dtype, ndim or shape of a value: what was recorded so far is run on the arguments at hand, and
+        the recording holds for others like them."""
+        graph = _graph("; ".join(self.lines + [text]), tuple(f"x{k}" for k, _ in self.given))
+        self.asked.update((k, fact) for k, _ in self.given for fact in {"dtype", name})
+        return getattr(graph(*(v for _, v in self.given)), name)
 
     def add(self, text, results=1):
         names = [f"t{len(self.lines)}_{k}" for k in range(results)]
@@ -104,9 +121,23 @@ class Node:
 
     def _assign(self, value):
         """Become another value; an array of the arguments is written to when the function is called."""
+        if self._argument is None or self._recorder.narrows:
+            value = self._in_own_dtype(value)
         self._text = self._recorder.text_of(value)
         self._written = self._argument is not None and not _is_number(self._given)
         return self
+
+    def _in_own_dtype(self, value):
+        """What an array that is written to holds of a value."""
+        from ._dtypes import name_of
+        if not isinstance(value, Node) or self._argument is not None and _is_number(self._given):
+            return value
+        own, other = name_of(self.dtype), name_of(value.dtype)
+        if own == other:
+            return value
+        if not _can_cast(other, own):
+            raise TypeError(f"fuse(): a result of {other} is not cast to {own} by the rule \"same_kind\"")
+        return value.astype(own)
 
     def _update(self, value):
         """What `x += y` makes of x: a number among the arguments stays what it is, for other names of it."""
@@ -122,7 +153,7 @@ class Node:
 
     def _fact(self, name):
         if self._argument is None:
-            raise TypeError(f"fuse() knows the {name} of arguments only, where it records")
+            return self._recorder.fact_of(self._text, name)
         self._recorder.asked.add((self._argument, name))
         return _fact_of(self._given, name)
 
@@ -323,7 +354,7 @@ class _Functions:
 
     @staticmethod
     def copyto(dst, src):
-        dst._fill(src)
+        dst._fill(dst._in_own_dtype(src))
 
 
 def _operand(value):
@@ -387,9 +418,9 @@ class Fusion:
                 tuple(str(_fact_of(args[k], name)) for k, name in self._asked if k < len(args)),
                 tuple((k, str(v.dtype)) for k, v in enumerate(args) if _has_dtype(v)))
 
-    def _record(self, args, static):
+    def _record(self, args, static, narrows=False):
         """(graph, positions of its inputs, positions written, whether it returns a tuple)"""
-        recorder = _Recorder()
+        recorder = _Recorder([(k, v) for k, v in enumerate(args) if k not in static], narrows)
         nodes = [v if k in static else Node(recorder, _argument(k, v), k, v)
                  for k, v in enumerate(args)]
         returned = self._function(*nodes)
@@ -415,12 +446,23 @@ class Fusion:
         if any(hasattr(v, "_kiln_node") for v in args):
             return self._function(*args)
         static = {k: v for k, v in enumerate(args) if _is_static(v)}
-        key = self._key(args, static)
-        if key not in self._recorded:
-            recorded = self._record(args, static)
-            key = self._key(args, static)  # of what it asked for, too
-            self._recorded[key] = recorded
-        graph, inputs, written, same, kind = self._recorded[key]
+        recorded = self._recorded.get(self._key(args, static))
+        if recorded is None:
+            recorded = self._recording(args, static)
+        try:
+            return self._run(args, *recorded)
+        except DtypeError:
+            if not recorded[2]:
+                raise
+        return self._run(args, *self._recording(args, static, narrows=True))
+
+    def _recording(self, args, static, narrows=False):
+        """A new recording, kept for all arguments like these in what it asked for."""
+        recorded = self._record(args, static, narrows)
+        self._recorded[self._key(args, static)] = recorded
+        return recorded
+
+    def _run(self, args, graph, inputs, written, same, kind):
         count = len(same)
         if graph is None:
             return None if kind is type(None) else kind()

@@ -1,12 +1,13 @@
 """A plugin of pytest's that makes CuPy's kernels and fusion kiln's, on CuPy's own arrays; see
 cupy_suite.py. CuPy's functions take the nodes that kiln.fuse() records, too."""
 import functools
+import os
 
 import cupy
 import numpy
 
 import kiln
-from cupy_words import Kernel
+from cupy_words import Kernel, in_cupys_words
 from kiln._fuse import Node
 
 
@@ -43,7 +44,31 @@ _Elementwise = type("ElementwiseKernel", (Kernel,), {"_class": kiln.ElementwiseK
 cupy.ElementwiseKernel, cupy.ReductionKernel = ElementwiseKernel, ReductionKernel
 
 
+_module_of = cupy.get_array_module
+cupy.get_array_module = lambda *args: _module_of(*(v._given if isinstance(v, Node) else v for v in args))
+NO_FILE, NOT_FOUND = 301, 500
+
+
 class RawModule(kiln.RawModule):
+    """kiln's loads a file and compiles a source when a kernel is called; CuPy's when it is asked for one."""
+
+    def __init__(self, code=None, **keywords):
+        super().__init__(code, **keywords)
+        self._source = code, keywords
+
+    def get_function(self, name):
+        code, keywords = self._source
+        if code is None and not os.path.exists(keywords["path"]):
+            raise cupy.cuda.driver.CUDADriverError(NO_FILE)
+        found = super().get_function(name)
+        try:
+            found._check(f"cuda:{cupy.cuda.Device().id}")
+        except kiln.CompileError as e:
+            raise cupy.cuda.compiler.CompileException(str(e), str(code), name, (), "nvrtc") from e
+        except kiln.ArgumentError as e:
+            raise cupy.cuda.driver.CUDADriverError(NOT_FOUND) from e
+        return found
+
     def get_global(self, name):
         memory = super().get_global(name)
         return cupy.cuda.MemoryPointer(
@@ -58,7 +83,11 @@ def _in_cupys_classes(function):
             return function(*args, **kwargs)
         except kiln.AxisError as e:
             raise cupy.exceptions.AxisError(str(e)) from e
-    return call
+        except TypeError as e:
+            if "has no truth value" in str(e):
+                raise TypeError(f"a Python scalar cannot be made of it: {e}") from e
+            raise
+    return lambda *args, **kwargs: in_cupys_words(call, args, kwargs)
 
 
 def fuse(*args, **kwargs):

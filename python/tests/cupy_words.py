@@ -1,7 +1,8 @@
 """CuPy's words for errors of kiln's; its tests look for them."""
 import kiln
 
-_WORDS = {"KILN_ERR_SIZE": "Specified 'size' can be used only if all of the ndarray are 'raw'.",
+_WORDS = {"KILN_ERR_SHAPE": "operands could not be broadcast together",
+          "KILN_ERR_SIZE": "Specified 'size' can be used only if all of the ndarray are 'raw'.",
           "KILN_ERR_UNDECIDED_SIZE": "Loop size is undecided.",
           "KILN_ERR_NAME": "Invalid kernel name", "KILN_ERR_OUTPUT": "Out shape is mismatched"}
 

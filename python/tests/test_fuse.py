@@ -98,8 +98,7 @@ class Fuse(unittest.TestCase):
                          floats(1))
         fused = kiln.fuse(lambda x, n: n if n.dtype == "int64" and n.ndim == 0 and n.shape == () else x)
         self.assertEqual((fused(floats(1), 3), fused(floats(1), 3.5)), (3, floats(1)))
-        with self.assertRaisesRegex(TypeError, "arguments only"):
-            kiln.fuse(lambda x: (x + 1).dtype)(floats(3))
+        self.assertEqual(kiln.fuse(lambda x: x.astype((x + np.float64(1)).dtype))(floats(3)).dtype, np.float64)
 
     def test_scalars_of_numpy_keep_their_dtypes(self):
         with np.errstate(over="ignore"):
@@ -146,6 +145,44 @@ class Fuse(unittest.TestCase):
         square = kiln.fuse(lambda x: x * x)
         self.check(lambda x: square(x) + kiln.sqrt(abs(x)) if isinstance(x, np.ndarray) else
                    square(x) + np.sqrt(abs(x)), floats(3))
+
+    def test_what_is_written_gets_the_arrays_dtype(self):
+        """By NumPy's rule "same_kind", for arguments and for what the function made itself."""
+        def into(x, y, z):
+            np.add(x, y, out=z)
+            return z
+
+        def copied(x, y, z):
+            np.copyto(z, x)
+            z += y
+            return z
+
+        def in_place(x, y, z):
+            made = x * 1
+            made += y
+            return made
+        for function in (into, copied, in_place):
+            fused = kiln.fuse(function)
+            for a in "?bQhfdF":
+                for b in "?bQhfdF":
+                    made = [(np.arange(4).astype(a), np.arange(4).astype(b), np.zeros(4, b)) for _ in range(2)]
+                    if function is not into:
+                        made = [(x, z, y.astype(b)) for x, y, z in made]
+                    try:
+                        want = function(*made[0])
+                    except TypeError:
+                        with self.assertRaises(TypeError, msg=(function, a, b)):
+                            fused(*made[1])
+                        continue
+                    got = fused(*made[1])
+                    self.assertEqual(got.dtype, want.dtype, (function, a, b))
+                    np.testing.assert_array_equal(got, want, f"{function} {a} {b}")
+
+    def test_facts_of_values(self):
+        fused = kiln.fuse(lambda x, y: x.astype((x + y).dtype).reshape((x * y).sum(axis=0).shape))
+        for a, b in ((np.float32, np.float64), (np.int8, np.uint8), (np.int32, np.int32)):
+            got = fused(np.ones(3, a), np.ones((2, 3), b))
+            self.assertEqual((got.dtype, got.shape), ((np.ones(1, a) + np.ones(1, b)).dtype, (3,)))
 
     def test_products_and_factors_are_steps(self):
         a, b, v = floats(3, 3) + 4 * np.eye(3, dtype=np.float32), floats(3, 3), floats(3)
