@@ -485,50 +485,41 @@ static void test_graph_matmul__refuses_named_products(void **state)
 
 /* ---- what follows a product -------------------------------------------------------------------- */
 
-static double plain(double p, double c)
-{
-    (void)c;
-    return p;
-}
-
-static double with_bias(double p, double c)
-{
-    return p + c;
-}
-
-static double relu(double p, double c)
-{
-    (void)c;
-    return p > 0 ? p : 0;
-}
-
-static double bias_relu(double p, double c)
-{
-    return relu(p + c, 0);
-}
-
-static double bias_gelu(double p, double c)
-{
-    const double z = p + c;
-    return z / 2 * (1 + tanh(0.79788456080286535588 * (z + 0.044715 * z * z * z)));
-}
-
-static double bias_near_gelu(double p, double c)
-{
-    const double z = p + c;
-    return z / 2 * (1 + tanh(0.79788456080286535588 * (z + 0.0447 * z * z * z)));
-}
+/* What an element of an expression is, of those of a @ b, c and d. */
+#define VALUE(name, expression)                                                                    \
+    static double name(double p, double c, double d)                                               \
+    {                                                                                              \
+        (void)p, (void)c, (void)d;                                                                 \
+        return expression;                                                                         \
+    }
+VALUE(plain, p)
+VALUE(twice, 2 * p)
+VALUE(thrice, 3 * p)
+VALUE(tenth, p / 10)
+VALUE(quarter, p / 4)
+VALUE(with_bias, p + c)
+VALUE(with_residual, p + d)
+VALUE(with_two_residuals, p + d + d)
+VALUE(twice_with_residual, 2 * p + d)
+VALUE(twice_all, 2 * (p + d))
+VALUE(relu, p > 0 ? p : 0)
+VALUE(bias_relu, relu(p + c, 0, 0))
+VALUE(relu_of_all, relu(2 * p + c + d, 0, 0))
+VALUE(gelu, p / 2 * (1 + tanh(0.79788456080286535588 * (p + 0.044715 * p * p * p))))
+VALUE(near_gelu, p / 2 * (1 + tanh(0.79788456080286535588 * (p + 0.0447 * p * p * p))))
+VALUE(bias_gelu, gelu(p + c, 0, 0))
+VALUE(bias_near_gelu, near_gelu(p + c, 0, 0))
 
 #define GELU(cube) "z = a @ b + c; 0.5 * z * (1 + tanh(sqrt(2 / pi) * (z + " cube " * z * z * z)))"
 
-/* An expression of a (6, 7), b (7, 5) and c (5,), the number of its kernels on a GPU, and what the product's step
+/* An expression of a (6, 7), b (7, 5), c (5,) and d (6, 5), the number of its kernels on a GPU, and what the product's step
  * says there. */
 static const struct following {
     const char *text;
     kiln_dtype dtype, bias;
     int wide, kernels;
     const char *why;
-    double (*value)(double p, double c);
+    double (*value)(double p, double c, double d);
 } followings[] = {
     {"a @ b + c", KILN_FLOAT32, KILN_FLOAT32, 0, 1, "product and a bias", with_bias},
     {"c + a @ b", KILN_FLOAT32, KILN_FLOAT32, 0, 1, "product and a bias", with_bias},
@@ -537,6 +528,36 @@ static const struct following {
      bias_relu},
     {"maximum(a @ b + c, 0).T", KILN_FLOAT32, KILN_FLOAT32, 0, 2, "product, a bias and relu",
      bias_relu},
+    /* scales, and whole arrays, which come before the bias where nothing is wide */
+    {"a @ b * 0.1", KILN_FLOAT32, KILN_FLOAT32, 0, 1, "product and a scale, by", tenth},
+    {"a @ b / 4", KILN_FLOAT32, KILN_FLOAT32, 0, 1, "product and a scale, by", quarter},
+    {"a @ b / 10", KILN_FLOAT32, KILN_FLOAT32, 0, 2, "a matrix product, by", tenth},
+    {"a @ b + d", KILN_FLOAT32, KILN_FLOAT32, 0, 1, "product and a residual, by", with_residual},
+    {"d + a @ b * 2", KILN_FLOAT64, KILN_FLOAT64, 0, 1, "product, a scale and a residual, by",
+     twice_with_residual},
+    {"maximum(a @ b + c, 0)", KILN_FLOAT64, KILN_FLOAT64, 0, 1, "product, a bias and relu, by",
+     bias_relu},
+    {"maximum(a @ b * 2 + d + c, 0)", KILN_FLOAT32, KILN_FLOAT32, 0, 1,
+     "product, a scale, a residual, a bias and relu, by", relu_of_all},
+    {"maximum(a @ b * 2 + c + d, 0)", KILN_FLOAT32, KILN_FLOAT32, 0, 2, "a matrix product, by",
+     relu_of_all},
+    {"maximum(a @ b * 2 + c + d, 0)", KILN_BFLOAT16, KILN_BFLOAT16, 1, 1,
+     "product, a scale, a residual, a bias and relu, by", relu_of_all},
+    {"(a @ b + d) * 2", KILN_FLOAT32, KILN_FLOAT32, 0, 2, "a matrix product, by", twice_all},
+    {"a @ b + d + d", KILN_FLOAT32, KILN_FLOAT32, 0, 2, "a matrix product, by", with_two_residuals},
+    {"a @ b + d", KILN_FLOAT16, KILN_FLOAT16, 0, 2, "a matrix product, by", with_residual},
+    {"(a + a) @ b + a @ b", KILN_FLOAT64, KILN_FLOAT64, 0, 3, "product and a residual, by", thrice},
+    /* casts of what is not rounded before */
+    {"cast(a @ b * 0.25, float32)", KILN_FLOAT16, KILN_FLOAT16, 1, 1,
+     "product, a scale and a cast to float32, by", quarter},
+    {"cast(a @ b, float32)", KILN_FLOAT16, KILN_FLOAT16, 1, 1, "product and a cast to float32, by",
+     plain},
+    {"cast(a @ b, float32)", KILN_FLOAT16, KILN_FLOAT16, 0, 2, "a matrix product, by", plain},
+    {"cast(a @ b, float16)", KILN_FLOAT32, KILN_FLOAT32, 0, 2, "a matrix product, by", plain},
+    {"cast(a @ b * 0.25, bfloat16)", KILN_FLOAT8_E4M3FN, KILN_FLOAT32, 0, 1,
+     "product, a scale and a cast to bfloat16, by", quarter},
+    {"z = a @ b; cast(z, float32), z", KILN_FLOAT16, KILN_FLOAT16, 1, 2, "a matrix product, by",
+     plain},
     /* float32 has more digits than the library's GELU */
     {GELU("0.044715"), KILN_FLOAT32, KILN_FLOAT32, 0, 2, "a matrix product, by", bias_gelu},
     /* the product of 16-bit floats is rounded before the bias is added */
@@ -554,50 +575,67 @@ static const struct following {
     {"maximum(a @ b, 1) - 1 + minimum(a @ b, 1)", KILN_FLOAT32, KILN_FLOAT32, 0, 2,
      "a matrix product, by", plain},
     {"(a @ b + c) * 2 / 2", KILN_FLOAT32, KILN_FLOAT32, 0, 2, "a matrix product, by", with_bias},
-    {"a @ b + a @ b", KILN_FLOAT32, KILN_FLOAT32, 0, 2, "a matrix product, by", NULL},
+    {"a @ b + a @ b", KILN_FLOAT32, KILN_FLOAT32, 0, 2, "a matrix product, by", twice},
     {"z = a @ b; maximum(z, 0), z", KILN_FLOAT32, KILN_FLOAT32, 0, 2, "a matrix product, by", relu},
 };
+
+static void check_value(test_env *t, const struct following *f, const kiln_array *z,
+                        const matrices *a, const matrices *b, const matrices *c, const matrices *d)
+{
+    const int64_t m = a->rows, n = b->columns;
+    const bool turned = strstr(f->text, ".T") != NULL;
+    const bool rounded = strstr(f->text, "z = ") != NULL || strstr(f->text, "0.1") != NULL ||
+                         strstr(f->text, "10") != NULL;
+    double got[ROOM];
+
+    assert_int_equal(kiln_array_shape(z)[0], turned ? n : m);
+    graph_fetch(t, z, got, (size_t)(m * n));
+    for (int64_t i = 0; i < m; i++)
+        for (int64_t j = 0; j < n; j++) {
+            const size_t at = (size_t)(turned ? j * m + i : i * n + j);
+            const double want = f->value(product_at(a, b, 0, i, j), c->at[j], d->at[i * n + j]);
+            graph_near(got[at], want, rounded ? 2e-3 : 0, at);
+        }
+}
 
 static void check_following(test_env *t, const struct following *f)
 {
     enum { M = 6, K = 7, N = 5 };
     const matrices a = draw(t, f->dtype, 0, M, K), b = draw(t, f->dtype, 0, K, N),
-                   row = draw(t, f->bias, 0, 1, N);
+                   row = draw(t, f->bias, 0, 1, N), d = draw(t, f->bias, 0, M, N);
     const bool gpu = kiln_context_device(t->ctx)->backend == KILN_BACKEND_CUDA;
-    const char *const names[] = {"a", "b", "c"};
+    const char *const names[] = {"a", "b", "c", "d"};
     kiln_graph_options o = KILN_GRAPH_OPTIONS_INIT;
     kiln_array *c = NULL, *z[2] = {NULL, NULL};
+    kiln_launch *launch = NULL;
     char *text = NULL;
     kiln_graph *g = NULL;
-    double got[M * N];
     size_t results = 0;
 
     o.wide = f->wide;
     OK(t, kiln_array_view(row.array, "0", &c, &t->err));
-    OK(t, kiln_graph_parse(t->ctx, f->text, names, 3, &o, &g, &results, &t->err));
+    OK(t, kiln_graph_parse(t->ctx, f->text, names, 4, &o, &g, &results, &t->err));
     const kiln_arg args[] = {kiln_arg_array(a.array), kiln_arg_array(b.array), kiln_arg_array(c),
-                             kiln_arg_out(&z[0]), kiln_arg_out(&z[1])};
-    OK(t, kiln_graph_explain(g, args, 3 + results, &text, &t->err));
+                             kiln_arg_array(d.array), kiln_arg_out(&z[0]),     kiln_arg_out(&z[1])};
+    OK(t, kiln_graph_explain(g, args, 4 + results, &text, &t->err));
     if (gpu) {
         char count[24];
         snprintf(count, sizeof count, ": %d kernel", f->kernels);
         CHECK(strstr(text, count) != NULL && strstr(text, f->why) != NULL, "%s:\n%s", f->text,
               text);
     }
-    OK(t, kiln_graph_run(g, args, 3 + results, NULL, &t->err));
-    const bool turned = strstr(f->text, ".T") != NULL;
-    assert_int_equal(kiln_array_shape(z[0])[0], turned ? N : M);
-    graph_fetch(t, z[0], got, M * N);
-    for (int i = 0; i < M; i++)
-        for (int j = 0; j < N; j++) {
-            const size_t at = (size_t)(turned ? j * M + i : i * N + j);
-            const double p = product_at(&a, &b, 0, i, j);
-            const double want = f->value != NULL ? f->value(p, row.at[j]) : 2 * p;
-            graph_near(got[at], want, strstr(f->text, "z") != NULL ? 2e-3 : 0, at);
-        }
-    kiln_free(text), kiln_graph_destroy(g), kiln_array_release(c);
+    OK(t, kiln_graph_run(g, args, 4 + results, NULL, &t->err));
+    check_value(t, f, z[0], &a, &b, &row, &d);
+    OK(t, kiln_array_fill(z[0], 0, &t->err));
+    OK(t, kiln_graph_prepare(g, args, 4 + results, NULL, &launch, &t->err));
+    kiln_graph_destroy(g); /* a launch has all that it needs */
+    OK(t, kiln_launch_run(launch, NULL, &t->err));
+    check_value(t, f, z[0], &a, &b, &row, &d);
+    kiln_launch_destroy(launch);
+    kiln_free(text), kiln_array_release(c);
     kiln_array_release(z[0]), kiln_array_release(z[1]);
-    kiln_array_release(a.array), kiln_array_release(b.array), kiln_array_release(row.array);
+    kiln_array_release(a.array), kiln_array_release(b.array);
+    kiln_array_release(row.array), kiln_array_release(d.array);
 }
 
 static void test_graph_matmul__finishes_products(void **state)

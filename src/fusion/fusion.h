@@ -108,6 +108,14 @@ typedef enum kiln__opaque_data {
     KILN__OPAQUE_TEXT        /* a text with its end, written before the operands, of any number */
 } kiln__opaque_data;
 
+/* What becomes a part of a matrix product: epilogue(scale * product + residual + bias), as `dtype`. */
+typedef struct kiln__finish {
+    double scale;        /* 0: 1 */
+    bool residual, bias; /* whether they are operands, behind those of the product in this order */
+    kiln_epilogue epilogue;
+    kiln_dtype dtype; /* KILN_DTYPE_NONE: that of the product */
+} kiln__finish;
+
 /* An operation that a function does as a whole, between arrays that are stored: a matrix product by a
  * library. Whoever records such a node has the table of them, and knows how one is run. */
 typedef struct kiln__opaque {
@@ -119,9 +127,9 @@ typedef struct kiln__opaque {
     kiln_status (*infer)(const struct kiln__opaque *o, const kiln__opaque_value *operands,
                          size_t count, const int64_t *data, kiln__opaque_value *results,
                          kiln_error *err);
-    /* The same with an epilogue and perhaps one more operand, a number for each column, that is added
-     * before it; NULL: there is none. */
-    const struct kiln__opaque *(*finish)(kiln_epilogue epilogue, bool bias);
+    /* Not 0: a matrix product, which a copy of so many bytes of what this stands in finishes. */
+    size_t copy_bytes;
+    kiln__finish finish;
     /* KILN__OPAQUE_NUMBERS: whether an axis is the first number, and which where none is named; behind it one
      * for each letter of `numbers`, 'i' a whole one, 'd' the bits of a double. */
     bool takes_axis;

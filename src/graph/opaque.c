@@ -23,7 +23,6 @@ typedef struct operation {
                        const int64_t *data, kiln_stream *stream, kiln_array **outs,
                        kiln_error *err);
     int function; /* kiln__linalg_function, kiln__tensor_function, kiln__chooser, kiln__sorting_function, kiln_scan_op */
-    kiln_epilogue epilogue; /* of a product, behind the bias that is operand 2, if there is one */
 } operation;
 
 /* ---- matrix products --------------------------------------------------------------------------- */
@@ -41,12 +40,16 @@ static kiln_status run_matmul(const operation *op, const kiln_array *const *oper
                               const int64_t *data, kiln_stream *stream, kiln_array **outs,
                               kiln_error *err)
 {
+    const kiln__finish *f = &op->plan.finish;
     kiln_matmul_options o = KILN_MATMUL_OPTIONS_INIT;
 
-    (void)data;
+    (void)count, (void)data;
     o.stream = stream;
-    o.epilogue = op->epilogue;
-    o.bias = count > 2 ? operands[2] : NULL;
+    o.alpha = f->scale;
+    o.epilogue = f->epilogue;
+    o.dtype = f->dtype;
+    o.c = f->residual ? operands[2] : NULL;
+    o.bias = f->bias ? operands[2 + f->residual] : NULL;
     return kiln_matmul(operands[0], operands[1], &o, outs, err);
 }
 
@@ -215,18 +218,7 @@ static kiln_status run_sorting(const operation *op, const kiln_array *const *ope
 
 static kiln_status infer(const kiln__opaque *o, const kiln__opaque_value *values, size_t count,
                          const int64_t *data, kiln__opaque_value *results, kiln_error *err);
-static const kiln__opaque *finish(kiln_epilogue epilogue, bool bias);
 
-#define MATMUL(arity, what, made_of, last)                                                         \
-    {                                                                                              \
-        {.name = "matmul",                                                                         \
-         .operand_count = arity,                                                                   \
-         .result_count = 1,                                                                        \
-         .why = "a matrix product" what ", by a library where there is one",                       \
-         .infer = infer,                                                                           \
-         .finish = made_of},                                                                       \
-            infer_matmul, run_matmul, 0, last                                                      \
-    }
 #define TENSOR(function, arity, given)                                                             \
     {{.name = #function,                                                                           \
       .operand_count = arity,                                                                      \
@@ -236,8 +228,7 @@ static const kiln__opaque *finish(kiln_epilogue epilogue, bool bias);
       .infer = infer},                                                                             \
      infer_tensor,                                                                                 \
      run_tensor,                                                                                   \
-     KILN__TENSOR_##function,                                                                      \
-     KILN_EPILOGUE_NONE},
+     KILN__TENSOR_##function},
 #define LINALG(function, arity, made)                                                              \
     {{.name = #function,                                                                           \
       .operand_count = arity,                                                                      \
@@ -246,8 +237,7 @@ static const kiln__opaque *finish(kiln_epilogue epilogue, bool bias);
       .infer = infer},                                                                             \
      infer_linalg,                                                                                 \
      run_linalg,                                                                                   \
-     KILN__LINALG_##function,                                                                      \
-     KILN_EPILOGUE_NONE},
+     KILN__LINALG_##function},
 #define CHOOSE(function, arity, what)                                                              \
     {{.name = function,                                                                            \
       .operand_count = arity,                                                                      \
@@ -256,8 +246,7 @@ static const kiln__opaque *finish(kiln_epilogue epilogue, bool bias);
       .infer = infer},                                                                             \
      infer_chosen,                                                                                 \
      run_chosen,                                                                                   \
-     KILN__CHOOSE_##what,                                                                          \
-     KILN_EPILOGUE_NONE},
+     KILN__CHOOSE_##what},
 #define SORTING(function, arity, made, given, first)                                               \
     {{.name = #function,                                                                           \
       .operand_count = arity,                                                                      \
@@ -270,8 +259,7 @@ static const kiln__opaque *finish(kiln_epilogue epilogue, bool bias);
       .numbers = given},                                                                           \
      infer_sorting,                                                                                \
      run_sorting,                                                                                  \
-     KILN__SORTING_##function,                                                                     \
-     KILN_EPILOGUE_NONE},
+     KILN__SORTING_##function},
 #define SCAN(NAME, value, text, doc)                                                               \
     {{.name = text,                                                                                \
       .operand_count = 1,                                                                          \
@@ -284,8 +272,7 @@ static const kiln__opaque *finish(kiln_epilogue epilogue, bool bias);
       .numbers = ""},                                                                              \
      infer_scan,                                                                                   \
      run_scan,                                                                                     \
-     value,                                                                                        \
-     KILN_EPILOGUE_NONE},
+     value},
 #define SCATTER(function)                                                                          \
     {{.name = function,                                                                            \
       .result_count = 1,                                                                           \
@@ -294,8 +281,7 @@ static const kiln__opaque *finish(kiln_epilogue epilogue, bool bias);
       .infer = infer},                                                                             \
      infer_scatter,                                                                                \
      run_scatter,                                                                                  \
-     0,                                                                                            \
-     KILN_EPILOGUE_NONE},
+     0},
 #define SLIDE(function, correlates)                                                                \
     {{.name = function,                                                                            \
       .operand_count = 2,                                                                          \
@@ -305,8 +291,7 @@ static const kiln__opaque *finish(kiln_epilogue epilogue, bool bias);
       .infer = infer},                                                                             \
      infer_slide,                                                                                  \
      run_slide,                                                                                    \
-     correlates,                                                                                   \
-     KILN_EPILOGUE_NONE},
+     correlates},
 static const operation operations[] = {
     {{.name = "_histogram",
       .result_count = 1,
@@ -315,27 +300,20 @@ static const operation operations[] = {
       .infer = infer},
      infer_histogram,
      run_histogram,
-     0,
-     KILN_EPILOGUE_NONE},
-    KILN_SCAN_MAP(SCAN) SLIDE("_convolve", 0) SLIDE("_correlate", 1) SCATTER("scatter") KILN__SORTING_FUNCTIONS(SORTING)
-        CHOOSE("compress", 2, MASKED) CHOOSE("flatnonzero", 1, FLAT) CHOOSE("nonzero", 1, ONE_AXIS)
-            CHOOSE("argwhere", 1, ROWS) MATMUL(2, "", finish, KILN_EPILOGUE_NONE),
+     0},
+    KILN_SCAN_MAP(SCAN) SLIDE("_convolve", 0) SLIDE("_correlate", 1) SCATTER("scatter")
+        KILN__SORTING_FUNCTIONS(SORTING) CHOOSE("compress", 2, MASKED)
+            CHOOSE("flatnonzero", 1, FLAT) CHOOSE("nonzero", 1, ONE_AXIS) CHOOSE(
+                "argwhere", 1, ROWS){{.name = "matmul",
+                                      .operand_count = 2,
+                                      .result_count = 1,
+                                      .why = "a matrix product, by a library where there is one",
+                                      .infer = infer,
+                                      .copy_bytes = sizeof(operation)},
+                                     infer_matmul,
+                                     run_matmul,
+                                     0},
     KILN__TENSOR_FUNCTIONS(TENSOR) KILN__LINALG_FUNCTIONS(LINALG)};
-
-/* What a matmul becomes with what follows it: by epilogue, and whether there is a bias. */
-static const operation finished[][2] = {
-    [KILN_EPILOGUE_NONE] = {MATMUL(2, "", finish, KILN_EPILOGUE_NONE),
-                            MATMUL(3, " and a bias", NULL, KILN_EPILOGUE_NONE)},
-    [KILN_EPILOGUE_RELU] = {MATMUL(2, " and relu", NULL, KILN_EPILOGUE_RELU),
-                            MATMUL(3, ", a bias and relu", NULL, KILN_EPILOGUE_RELU)},
-    [KILN_EPILOGUE_GELU] = {MATMUL(2, " and gelu", NULL, KILN_EPILOGUE_GELU),
-                            MATMUL(3, ", a bias and gelu", NULL, KILN_EPILOGUE_GELU)},
-};
-
-static const kiln__opaque *finish(kiln_epilogue epilogue, bool bias)
-{
-    return &finished[epilogue][bias].plan;
-}
 
 const kiln__opaque *kiln__opaque_named(const char *name, size_t bytes)
 {
@@ -416,7 +394,7 @@ kiln_status kiln__opaque_run(const kiln__step *step, kiln_array *const *values, 
 
 /* Everything that a call needs, kept for as long as the launch. */
 typedef struct prepared {
-    const operation *op;
+    operation op; /* a copy: the plan may be gone before the launch is */
     size_t input_count;
     kiln_array *views[VALUES];
     int64_t data[];
@@ -426,8 +404,8 @@ static kiln_status run_prepared(void *state, kiln_stream *stream, kiln_error *er
 {
     prepared *p = state;
 
-    return p->op->run(p->op, (const kiln_array *const *)p->views, p->input_count, p->data, stream,
-                      p->views + p->input_count, err);
+    return p->op.run(&p->op, (const kiln_array *const *)p->views, p->input_count, p->data, stream,
+                     p->views + p->input_count, err);
 }
 
 static void destroy_prepared(void *state)
@@ -446,7 +424,7 @@ kiln_status kiln__opaque_prepare(kiln_context *ctx, const kiln__step *step,
     kiln_status status = KILN_OK;
 
     KILN_TRY(kiln__make_zeroed(&state, 1, sizeof *state + data_bytes, err));
-    state->op = step->kernel;
+    state->op = *(const operation *)step->kernel;
     state->input_count = step->input_count;
     if (data_bytes > 0)
         memcpy(state->data, step->data, data_bytes);

@@ -257,10 +257,11 @@ static void read_problem(const kiln__product *p, uint32_t alignment, problem *q,
 static uint32_t epilogue_of(const kiln__product *p, const operands *o)
 {
     const bool sixteen = p->out == KILN_FLOAT16 || p->out == KILN_BFLOAT16;
-    const bool narrow = sixteen || (p->out == KILN_FLOAT32 && p->epilogue != KILN_EPILOGUE_GELU);
+    const bool precise =
+        (p->out == KILN_FLOAT32 || p->out == KILN_FLOAT64) && p->epilogue != KILN_EPILOGUE_GELU;
     uint32_t bits = 0;
 
-    if (!narrow || (kiln__is_float8(p->in) && !sixteen) ||
+    if (!(sixteen || precise) || (kiln__is_float8(p->in) && !sixteen) ||
         (p->bias != NULL && o->side[SIDE_A] != &p->b))
         return KILN__LT_EPILOGUE_DEFAULT;
     if (p->epilogue == KILN_EPILOGUE_RELU)
