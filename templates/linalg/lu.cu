@@ -1,15 +1,15 @@
 //% insert linalg/small.cu
-//% plain COLUMNS EACH KILN__SMALL_BEGIN KILN__UNROLL LANES LEFT LENGTH M N RIGHT SHORT T TASK
+//% plain COLUMNS EACH INVERTS KILN__SMALL_BEGIN KILN__UNROLL LANES LEFT LENGTH M N RIGHT RIGHT_SIDES SHORT T TASK
 //% plain WORD
 //% plain __device__ __forceinline__ a a_step after at b b_step both c call done e factor first flip
-//% plain from group_in_block info inverse j k key key_of kiln_small lane lane_of lives load_row
+//% plain from group_in_block info inverse j k key key_of kiln_small lane lane_of lives load_row matrix
 //% plain not_a_number nth on_diagonal other own own_pivot p part piece pivot pivots place q row rows scale
-//% plain share small_call step store_row subtract tell to top turn v x y
+//% plain share small_call step store_row subtract tell to top turn v whole x y
 // LU with exchanges of rows, and what follows of it: lane i has row i, and keeps it: what is exchanged is only
 // known (`place`). The row of the pivot goes to the other lanes through shared memory, 16 bytes at a time: a
 // shuffle for each of its elements would take four times as long.
 //
-// TASK 0: x of a x = b, COLUMNS of them. 1: the inverse: b is the unit matrix. 2: the factors of M x N and LAPACK's
+// TASK 0: x of a x = b, COLUMNS of them. 1: the inverse, in place of the matrix. 2: the factors of M x N and LAPACK's
 // pivots; all other matrices are square. 3: x where a is lower triangular, 4: upper.
 
 // Pivots are compared by the leading bits of their size, a lane's number behind them: one shuffle a step. Lanes
@@ -22,7 +22,9 @@ static __device__ __forceinline__ unsigned key_of(T v, bool done, int lane)
     return done ? 0u : top | (v != T(0) ? 64u : 0u) | 32u | (unsigned)lane;
 }
 
-constexpr int EACH = 16 / sizeof(T), LEFT = (N + EACH - 1) / EACH, RIGHT = (COLUMNS + EACH - 1) / EACH;
+constexpr bool INVERTS = TASK == 1;
+constexpr int EACH = 16 / sizeof(T), LEFT = (N + EACH - 1) / EACH;
+constexpr int RIGHT_SIDES = INVERTS ? 1 : COLUMNS, RIGHT = (RIGHT_SIDES + EACH - 1) / EACH;
 
 // Write elements from the piece of number `first` on, each times `scale`.
 template <int LENGTH> static __device__ __forceinline__ void share(const T (&row)[LENGTH], int first, T scale, piece *to)
@@ -58,25 +60,28 @@ extern "C" __global__ void __launch_bounds__(128) kiln_small(const small_call ca
     // Two rows take turns, so that one wait a step is enough.
     __shared__ piece rows[2][128 / LANES][LEFT + RIGHT];
     const int group_in_block = threadIdx.x / LANES;
-    T a[N], b[COLUMNS], own_pivot = T(1);
+    T a[N], b[RIGHT_SIDES], own_pivot = T(1);
     int place = lane, turn[N], info = 0;
     bool done = lane >= M;
 
     load_row(a, call.a + nth * call.a_step + own * N);
     if (TASK == 0 || TASK >= 3)
         load_row(b, call.b + nth * call.b_step + own * COLUMNS);
-    else
-        KILN__UNROLL for (int c = 0; c < COLUMNS; c++) b[c] = c == lane ? T(1) : T(0);
     KILN__UNROLL for (int k = 0; k < SHORT; k++) {
 //% insert :elimination
     }
+    const T inverse = T(1) / own_pivot;
+    if constexpr (INVERTS) {
+//% insert :exchange
+    } else {
 //% insert :substitution
+    }
     if (!lives || lane >= M)
         return;
     if (TASK == 2) {
         store_row(a, call.y + (nth * M + place) * N);
-    } else {
-        KILN__UNROLL for (int c = 0; c < COLUMNS; c++) b[c] = info != 0 ? not_a_number() : b[c];
+    } else if (TASK != 1) {
+        KILN__UNROLL for (int c = 0; c < RIGHT_SIDES; c++) b[c] = info != 0 ? not_a_number() : b[c];
         store_row(b, call.y + (nth * N + place) * COLUMNS);
     }
     if (lane == 0)
@@ -103,8 +108,8 @@ extern "C" __global__ void __launch_bounds__(128) kiln_small(const small_call ca
         piece *row = rows[k % 2][group_in_block];
         turn[k] = p;
         if (lane == p) {
-            share(a, k / EACH, T(1), row);
-            if (TASK < 2)
+            share(a, INVERTS ? 0 : k / EACH, T(1), row);
+            if (TASK == 0)
                 share(b, 0, T(1), row + LEFT);
         }
         const int at = __shfl_sync(0xffffffffu, place, p, LANES);
@@ -121,16 +126,32 @@ extern "C" __global__ void __launch_bounds__(128) kiln_small(const small_call ca
             own_pivot = pivot;
             done = true;
         }
+        if constexpr (INVERTS) { // from all other rows; what the unit matrix becomes takes the column's place
+            const T factor = lane == p || pivot == T(0) ? T(0) : a[k] / pivot;
+            subtract(a, 0, factor, row);
+            a[k] = lane == p ? T(1) : -factor;
+            continue;
+        }
         const T factor = done || pivot == T(0) ? T(0) : a[k] / pivot;
         subtract(a, k + 1, factor, row);
-        if (TASK < 2)
+        if (TASK == 0)
             subtract(b, 0, factor, row + LEFT);
         else if (!done)
             a[k] = factor;
 
+//% part exchange
+//# Column k is that of the row that had turn k, and rows lie where their pivots were: put into order in shared memory.
+        __shared__ T whole[128 / LANES][N][N + 1];
+        T(*const matrix)[N + 1] = whole[group_in_block];
+        if (lane < N)
+            KILN__UNROLL for (int j = 0; j < N; j++)
+                matrix[place][turn[j]] = info != 0 ? not_a_number() : a[j] * inverse;
+        __syncwarp();
+        if (lives && lane < N)
+            KILN__UNROLL for (int k = 0; k < N; k++) call.y[(nth * N + k) * N + lane] = matrix[k][lane];
+
 //% part substitution
 //# From the triangle to x: one row after the other is divided by its pivot, and subtracted from the others.
-    const T inverse = T(1) / own_pivot;
     if (TASK != 2)
         KILN__UNROLL for (int step = 0; step < N; step++) {
             const int k = TASK == 3 ? step : N - 1 - step;
