@@ -45,7 +45,8 @@ typedef struct kiln__side {
 /* y = epilogue(alpha * a @ b + beta * c + bias), for each matrix of the stack. `y` overlaps nothing. */
 typedef struct kiln__product {
     kiln_dtype in, out; /* of a and b; of y and the bias */
-    int64_t m, n, k;    /* a is m x k, b is k x n, y is m x n */
+    kiln_dtype b_in; /* of b where cuBLASLt multiplies two kinds of float8; else KILN_DTYPE_NONE */
+    int64_t m, n, k; /* a is m x k, b is k x n, y is m x n */
     int stack_rank;
     int64_t stack[KILN_RANK_MAX], count; /* count: how many matrices, never 0 */
     kiln__side a, b, y;

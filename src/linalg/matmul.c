@@ -171,6 +171,13 @@ static bool wants_one_call(const matmul *w)
            p->stack[last] * kiln__blocks(p->m, TILE) * kiln__blocks(p->n, TILE) < TILES;
 }
 
+/* Whether both operands are float8, of different kinds: they are promoted to float16. */
+static bool is_mixed(const matmul *w)
+{
+    return kiln__is_float8(w->a->dtype) && kiln__is_float8(w->b->dtype) &&
+           w->a->dtype != w->b->dtype;
+}
+
 /* Whether cuBLASLt may multiply elements of a byte: it takes matrices whose columns of y and sums are
  * multiples of four for int8, and of 16 for float8. It has no products of two matrices of e5m2. */
 static bool suits_tensor_cores(const matmul *w)
@@ -178,8 +185,8 @@ static bool suits_tensor_cores(const matmul *w)
     const bool whole = w->p.in == KILN_INT8 && w->p.out == KILN_INT32;
     const int64_t multiple = whole ? 4 : 16;
 
-    return (whole || w->p.in == KILN_FLOAT8_E4M3FN) && w->a->rank > 1 && w->b->rank > 1 &&
-           w->p.k > 0 && w->p.k % multiple == 0 && w->p.n % multiple == 0;
+    return (whole || w->p.in == KILN_FLOAT8_E4M3FN || is_mixed(w)) && w->a->rank > 1 &&
+           w->b->rank > 1 && w->p.k > 0 && w->p.k % multiple == 0 && w->p.n % multiple == 0;
 }
 
 /* Whether an output can be computed into: it overlaps no operand, and a library takes its layout. */
@@ -334,10 +341,11 @@ static kiln_status make_bytes(const matmul *w, const kiln_array *x, bool turned,
         axes.axis[x->rank - 1] = order[x->rank - 1] = x->rank - 2;
     }
     KILN_TRY(kiln_array_transpose(x, &axes, &y, err));
-    if (x->dtype == w->p.in && y->contiguous && (uintptr_t)y->data % 16 == 0)
+    const kiln_dtype dtype = is_mixed(w) ? x->dtype : w->p.in;
+    if (x->dtype == dtype && y->contiguous && (uintptr_t)y->data % 16 == 0)
         *out = kiln_array_retain((kiln_array *)x);
     else
-        KILN_TRY(kiln__array_copy_as(x, w->p.in, order, w->stream, out, err));
+        KILN_TRY(kiln__array_copy_as(x, dtype, order, w->stream, out, err));
 
 done:
     kiln_array_release(y);
@@ -356,6 +364,8 @@ static kiln_status compute_bytes(matmul *w, bool *done_out, kiln_error *err)
     *done_out = false;
     KILN_TRY(make_bytes(w, w->a, false, &a, err));
     KILN_TRY(make_bytes(w, w->b, true, &b, err));
+    p.in = a->dtype;
+    p.b_in = b->dtype != a->dtype ? b->dtype : KILN_DTYPE_NONE;
     kiln__product_bind(&p, a, b, w->read, w->y);
     status = kiln__product_cuda(w->ctx, &p, w->stream, &finished, &why);
     *done_out = status == KILN_OK;

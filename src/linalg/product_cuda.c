@@ -35,11 +35,11 @@ typedef struct problem {
     int64_t batch[SIDES]; /* elements from matrix to matrix */
     uint32_t alignment[SIDES];
     uint32_t transposed[2];
-    uint32_t in, out, compute, epilogue;
+    uint32_t in[2]; /* dtypes of a and b */
+    uint32_t out, compute, epilogue;
     uint32_t adds;  /* whether c is read */
     uint32_t apart; /* whether c is not d */
     uint32_t tuned; /* whether algorithms are measured */
-    uint32_t unused;
 } problem;
 
 typedef struct plan {
@@ -243,7 +243,9 @@ static void read_problem(const kiln__product *p, uint32_t alignment, problem *q,
             q->count > 1 ? bytes / (int64_t)kiln_dtype_size(side >= SIDE_C ? p->out : p->in) : 0;
         q->alignment[side] = alignment_of(p, o->side[side], alignment);
     }
-    q->in = (uint32_t)p->in;
+    q->in[SIDE_A] = q->in[SIDE_B] = (uint32_t)p->in;
+    if (p->b_in != KILN_DTYPE_NONE)
+        q->in[y.transposed ? SIDE_A : SIDE_B] = (uint32_t)p->b_in;
     q->out = (uint32_t)p->out;
     q->compute = (uint32_t)compute_of(p->in, p->compute);
     q->epilogue = KILN__LT_EPILOGUE_DEFAULT;
@@ -285,7 +287,7 @@ static int make_layout(const kiln__lt *lt, const problem *q, int side, kiln__lt_
     const bool result = side >= SIDE_C, transposed = !result && q->transposed[side];
     const int64_t rows = side == SIDE_B ? q->k : q->m, columns = side == SIDE_A ? q->k : q->n;
     const int32_t count = (int32_t)q->count;
-    int status = lt->layout_create(out, type_of((kiln_dtype)(result ? q->out : q->in)),
+    int status = lt->layout_create(out, type_of((kiln_dtype)(result ? q->out : q->in[side])),
                                    (uint64_t)(transposed ? columns : rows),
                                    (uint64_t)(transposed ? rows : columns), q->step[side]);
 
@@ -307,7 +309,7 @@ static int c_of(const problem *q)
 static int make_desc(const kiln__lt *lt, const problem *q, const void *bias, kiln__lt_desc *out)
 {
     const int transpose = KILN__LT_OP_T;
-    int result = lt->desc_create(out, (int)q->compute, type_of(scale_dtype((kiln_dtype)q->in)));
+    int result = lt->desc_create(out, (int)q->compute, type_of(scale_dtype((kiln_dtype)q->in[0])));
 
     for (int side = 0; side < 2 && result == KILN__LT_SUCCESS; side++)
         if (q->transposed[side])
@@ -377,7 +379,7 @@ static kiln_status fastest(const kept *state, const wanted_plan *w, const plan *
                            const kiln__lt_heuristic *found, int count, int *best, kiln_error *err)
 {
     const problem *q = w->q;
-    const kiln_dtype scale = scale_dtype((kiln_dtype)q->in);
+    const kiln_dtype scale = scale_dtype((kiln_dtype)q->in[0]);
     const int64_t last = (q->count - 1) * q->batch[SIDE_D] + (q->n - 1) * q->step[SIDE_D];
     double alpha[2], beta[2];
     const kiln__lt_call call = {.lt = state->lt,

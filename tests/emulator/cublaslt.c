@@ -284,6 +284,11 @@ EMU_EXPORT int cublasLtMatmulPreferenceSetAttribute(preference *p, int attribute
 
 /* ---- products -------------------------------------------------------------------------------- */
 
+static bool is_float8(const layout *l)
+{
+    return l->type == R_8F_E4M3 || l->type == R_8F_E5M2;
+}
+
 /* Whether the layouts are those of a product of this kind. */
 static bool agree(const desc *d, const layout *a, const layout *b, const layout *c,
                   const layout *out)
@@ -296,8 +301,8 @@ static bool agree(const desc *d, const layout *a, const layout *b, const layout 
 
     return a_rows == out->rows && b_columns == out->columns && a_columns == b_rows &&
            c->rows == out->rows && c->columns == out->columns && c->type == out->type &&
-           c->count == out->count && a->type == b->type && d->scale == scale &&
-           a->count == out->count && b->count == out->count &&
+           c->count == out->count && (a->type == b->type || (is_float8(a) && is_float8(b))) &&
+           d->scale == scale && a->count == out->count && b->count == out->count &&
            (d->compute == 70) == (scale == R_64F || scale == C_64F) &&
            (d->compute == 72) == (a->type == R_8I) && (a->type == R_8I) == (out->type == R_32I);
 }
@@ -467,6 +472,7 @@ EMU_EXPORT int cublasLtMatmul(void *handle, const desc *d, const void *alpha, co
                                     .epilogue = d->epilogue,
                                     .compute = d->compute,
                                     .type = a_layout->type,
+                                    .b_type = b_layout->type,
                                     .a = a,
                                     .b = b,
                                     .c = c,

@@ -10,7 +10,7 @@ typedef struct stand_in_call {
     int64_t m, n, count; /* of the library's problem, whose columns lie without gaps */
     int transposed[2];
     uint32_t epilogue;
-    int compute, type; /* of the sums; of a and b */
+    int compute, type, b_type;        /* of the sums; of a; of b */
     const void *a, *b, *c, *d, *bias; /* bias: NULL without one */
     uint64_t workspace_bytes;
     uint64_t algorithm; /* which of those that the heuristic gave, from 0 */
