@@ -20,7 +20,7 @@ _os.register_at_fork(after_in_child=_kiln._after_fork)
 _atexit.register(_kiln._end)
 
 from ._array import (arange, array, asarray, asnumpy, astype, broadcast_to, empty, empty_like,
-                     expand_dims, eye, flip, from_dlpack, full, full_like, linspace,
+                     expand_dims, eye, flip, full, full_like, linspace,
                      matrix_transpose, moveaxis, ndarray, newaxis, ones, ones_like, permute_dims,
                      reshape, squeeze, transpose, zeros, zeros_like)
 from ._dtypes import DTYPES as _DTYPES, dtype
@@ -28,7 +28,7 @@ from ._fuse import fuse
 from ._kernels import (ElementwiseKernel, RawKernel, RawModule, ReductionKernel, Row, Scan, Stage,
                        eval)
 from ._observe import memory_log, memory_table, scope, trace
-from ._kiln import default_device, devices, set_default_device, synchronize
+from ._kiln import default_device, devices, from_dlpack, set_default_device, synchronize
 
 e, pi, inf, nan = 2.718281828459045, 3.141592653589793, float("inf"), float("nan")
 globals().update(_DTYPES)

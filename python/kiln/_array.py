@@ -455,10 +455,6 @@ def array(obj, dtype=None, device=None, copy=True):
     return asarray(obj, dtype, device, copy)
 
 
-def from_dlpack(x, /, *, device=None, copy=None):
-    return asarray(x, device=device, copy=copy)
-
-
 # ---- views as functions ----------------------------------------------------------------------
 
 def reshape(x, shape, *, copy=None):

@@ -10,6 +10,7 @@ statement of an expression (docs/expressions.md). The text is parsed into a grap
 """
 import functools
 
+from . import _kiln
 from ._errors import DtypeError
 from ._functions import ALIASES, OPERATIONS, PAIRS, REDUCTIONS, tail_of
 from ._kernels import _graph
@@ -449,6 +450,8 @@ class Fusion:
         recorded = self._recorded.get(self._key(args, static))
         if recorded is None:
             recorded = self._recording(args, static)
+        if recorded[2] and _shares(args, recorded[2]):
+            return self._function(*args)  # What it writes it may read again by another name.
         try:
             return self._run(args, *recorded)
         except DtypeError:
@@ -476,6 +479,13 @@ class Fusion:
         if kind is type(None):
             return None
         return results[0] if not issubclass(kind, (tuple, list)) else kind(results)
+
+
+def _shares(args, written):
+    """Whether an array that is written to may have a byte in common with another argument."""
+    extents = {k: e for k, e in enumerate(map(_kiln._extent, args)) if e is not None}
+    return any(k != w and low < extents[w][1] and extents[w][0] < high
+               for w in written if w in extents for k, (low, high) in extents.items())
 
 
 def fuse(*args, kernel_name=None):

@@ -284,15 +284,14 @@ static PyObject *by_table(kind *k, PyObject *object)
     return array_over(tensor, waits_for, strncmp(k->name, "torch.", 6) == 0);
 }
 
-/* from_dlpack(object): an Array over the memory of an array of any kind, which it keeps alive. */
-PyObject *kilnpy_from_dlpack(PyObject *module, PyObject *object)
+/* An Array over the memory of an array of any kind, which it keeps alive. */
+static PyObject *share(PyObject *object)
 {
     DLManagedTensorVersioned *tensor;
     intptr_t stream = KILN_DLPACK_STREAM_NO_SYNC;
     PyObject *capsule = Py_NewRef(object);
     kind *k = NULL;
 
-    (void)module;
     if (PyCapsule_CheckExact(object)) { /* Nobody was told which stream will use it. */
         stream = KILN_DLPACK_STREAM_LEGACY;
     } else {
@@ -317,4 +316,33 @@ PyObject *kilnpy_from_dlpack(PyObject *module, PyObject *object)
     if (k != NULL && k->immutable && tensor->version.major == DLPACK_MAJOR_VERSION)
         tensor->flags |= DLPACK_FLAG_BITMASK_READ_ONLY;
     return array_over(tensor, stream, false);
+}
+
+/* from_dlpack(object, /, *, device=None, copy=None). Most calls have the object alone, and take no detour
+ * through Python. */
+PyObject *kilnpy_from_dlpack(PyObject *module, PyObject *const *args, Py_ssize_t count,
+                             PyObject *names)
+{
+    static const char *const keywords[] = {"device", "copy"};
+    PyObject *given[] = {Py_None, Py_None}, *arrays, *result;
+
+    (void)module;
+    if (count != 1)
+        return PyErr_Format(PyExc_TypeError, "from_dlpack() takes 1 positional argument, not %zd",
+                            count);
+    if (names == NULL)
+        return share(args[0]);
+    for (Py_ssize_t k = 0; k < PyTuple_Size(names); k++) {
+        const bool copy = PyUnicode_CompareWithASCIIString(PyTuple_GetItem(names, k), "copy") == 0;
+        if (PyUnicode_CompareWithASCIIString(PyTuple_GetItem(names, k), keywords[copy]) != 0)
+            return PyErr_Format(PyExc_TypeError, "from_dlpack() has no argument %R",
+                                PyTuple_GetItem(names, k));
+        given[copy] = args[1 + k];
+    }
+    arrays = PyImport_ImportModule("kiln._array");
+    result = arrays != NULL ? PyObject_CallMethod(arrays, "asarray", "OOOO", args[0], Py_None,
+                                                  given[0], given[1])
+                            : NULL;
+    Py_XDECREF(arrays);
+    return result;
 }

@@ -204,6 +204,47 @@ int kilnpy_borrow(kind *k, PyObject *object, intptr_t stream, borrowed *out)
     return -1;
 }
 
+/* extent(object): the addresses of an array's first byte and of the one behind its last, or None for what is
+ * no array, or has no elements. Nobody's stream is asked to wait. */
+PyObject *kilnpy_extent(PyObject *module, PyObject *object)
+{
+    kind *k = PyFloat_Check(object) || PyLong_Check(object) ? NULL : kilnpy_kind(object);
+    const DLTensor *t;
+    borrowed seen;
+    intptr_t low, high;
+
+    (void)module;
+    if (PyErr_Occurred() != NULL)
+        return NULL;
+    if (k == NULL || k->how == HOW_NUMBER || k->how == HOW_NOT || k->how == HOW_CAPSULE)
+        Py_RETURN_NONE;
+    seen.keep = false;
+    if (kilnpy_borrow(k, object, 0, &seen) != 0)
+        return NULL;
+    t = &seen.tensor.dl_tensor;
+    const bool own = k->how == HOW_ARRAY;
+    const int rank = own ? kiln_array_rank(seen.array) : t->ndim;
+    const int64_t *shape = own ? kiln_array_shape(seen.array) : t->shape;
+    const int64_t *strides = own ? kiln_array_strides(seen.array) : t->strides;
+    const intptr_t itemsize =
+        own ? (intptr_t)kiln_dtype_size(kiln_array_dtype(seen.array)) : t->dtype.bits / 8;
+    int64_t size = 1;
+
+    low = own ? (intptr_t)kiln_array_data(seen.array) : (intptr_t)t->data + (intptr_t)t->byte_offset;
+    high = low + itemsize;
+    for (int axis = rank - 1; axis >= 0; axis--) {
+        const intptr_t step = strides == NULL ? size * itemsize
+                              : own           ? strides[axis]
+                                              : strides[axis] * itemsize;
+        *(step < 0 ? &low : &high) += step * (shape[axis] - 1);
+        size *= shape[axis];
+    }
+    kilnpy_give_back(&seen);
+    if (size == 0)
+        Py_RETURN_NONE;
+    return Py_BuildValue("(nn)", (Py_ssize_t)low, (Py_ssize_t)high);
+}
+
 void kilnpy_give_back(borrowed *b)
 {
     if (b->has_buffer)

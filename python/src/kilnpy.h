@@ -153,6 +153,7 @@ int kilnpy_check(const kind *k, PyObject *object);
 int kilnpy_borrow(kind *k, PyObject *object, intptr_t stream, borrowed *out);
 void kilnpy_give_back(borrowed *b);
 
+PyObject *kilnpy_extent(PyObject *module, PyObject *object);
 int kilnpy_borrow_cuda(PyObject *object, borrowed *out);
 int kilnpy_borrow_host(PyObject *object, borrowed *out);
 int kilnpy_borrow_attributes(PyObject *object, borrowed *out);
@@ -304,7 +305,8 @@ PyObject *kilnpy_dlpack(PyObject *self, PyObject *args, PyObject *keywords);
 /* A capsule "dltensor_versioned" of an array, whose users work on the stream that it was made on. */
 PyObject *kilnpy_capsule_of(kiln_array *array);
 PyObject *kilnpy_dlpack_device(PyObject *self, PyObject *unused);
-PyObject *kilnpy_from_dlpack(PyObject *module, PyObject *object);
+PyObject *kilnpy_from_dlpack(PyObject *module, PyObject *const *args, Py_ssize_t count,
+                             PyObject *names);
 
 /* Take the tensor out of a capsule, which is then used. NULL with an exception. */
 DLManagedTensorVersioned *kilnpy_capsule_take(PyObject *capsule);

@@ -77,8 +77,10 @@ static PyMethodDef methods[] = {
     {"devices", kilnpy_devices, METH_NOARGS, "The devices of this machine, best first."},
     {"default_device", default_device, METH_NOARGS, "What calls without arrays run on."},
     {"set_default_device", kilnpy_set_default_device, METH_O, "Choose it, as \"cpu\"."},
+    {"_extent", kilnpy_extent, METH_O, "The addresses that an array lies between, or None."},
     {"synchronize", kilnpy_synchronize, METH_NOARGS, "Wait for all of kiln's work."},
-    {"from_dlpack", kilnpy_from_dlpack, METH_O, "An Array over another library's memory."},
+    {"from_dlpack", METHOD(kilnpy_from_dlpack), METH_FASTCALL | METH_KEYWORDS,
+     "from_dlpack(x, /, *, device=None, copy=None)\n--\n\nAn array over another library's memory."},
     {NULL, NULL, 0, NULL}};
 
 /* Make a type, and put it into the module. Borrowed. */

@@ -49,6 +49,25 @@ cupy.get_array_module = lambda *args: _module_of(*(v._given if isinstance(v, Nod
 NO_FILE, NOT_FOUND = 301, 500
 
 
+def _not_compiled(error, code, name, jitify):
+    """CuPy's exception of its compilers for kiln's."""
+    if jitify:
+        return cupy.cuda.compiler.JitifyException(str(error))
+    return cupy.cuda.compiler.CompileException(str(error), str(code), name, (), "nvrtc")
+
+
+class RawKernel(kiln.RawKernel):
+    def __init__(self, code, name, *args, jitify=False, **keywords):
+        super().__init__(code, name, *args, jitify=jitify, **keywords)
+        self._jitify = jitify
+
+    def __call__(self, *args, **keywords):
+        try:
+            return super().__call__(*args, **keywords)
+        except kiln.CompileError as e:
+            raise _not_compiled(e, self.code, self.name, self._jitify) from e
+
+
 class RawModule(kiln.RawModule):
     """kiln's loads a file and compiles a source when a kernel is called; CuPy's when it is asked for one."""
 
@@ -64,7 +83,7 @@ class RawModule(kiln.RawModule):
         try:
             found._check(f"cuda:{cupy.cuda.Device().id}")
         except kiln.CompileError as e:
-            raise cupy.cuda.compiler.CompileException(str(e), str(code), name, (), "nvrtc") from e
+            raise _not_compiled(e, code, name, keywords.get("jitify")) from e
         except kiln.ArgumentError as e:
             raise cupy.cuda.driver.CUDADriverError(NOT_FOUND) from e
         return found
@@ -99,4 +118,4 @@ def fuse(*args, **kwargs):
     return lambda function: fuse(function) if not (args or kwargs) else _in_cupys_classes(made(function))
 
 
-cupy.RawKernel, cupy.RawModule, cupy.fuse = kiln.RawKernel, RawModule, fuse
+cupy.RawKernel, cupy.RawModule, cupy.fuse = RawKernel, RawModule, fuse

@@ -31,7 +31,7 @@ def count(*paths):
     worst = {}
     for path in paths:
         with open(path, encoding="utf-8") as log:
-            for line in log:
+            for line in filter(lambda text: text.count("\t") > 1, log):
                 outcome, test, _ = line.split("\t", 2)
                 worst[test] = max(worst.get(test, "passed"), outcome, key=_ORDER.get)
     for test, outcome in worst.items():

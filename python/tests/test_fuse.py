@@ -177,6 +177,30 @@ class Fuse(unittest.TestCase):
                 self.assertEqual(got.dtype, want.dtype, (function, a, b))
                 np.testing.assert_array_equal(got, want, f"{function} {a} {b}")
 
+    def test_what_is_written_is_read_by_another_name(self):
+        def f(x, y):
+            x += y
+            x += y
+        fused = kiln.fuse(f)
+        for name in (lambda x: x, lambda x: x.T, lambda x: x[::-1], lambda x: x[:1]):
+            for make in (lambda: np.arange(16).reshape(4, 4), lambda: np.arange(8).reshape(4, 2)[:, ::2] + 1):
+                got, want = make(), make()
+                if name(got).shape in ((4, 4), got.shape, (1, got.shape[1])):
+                    fused(got, name(got))
+                    f(want, name(want))
+                    np.testing.assert_array_equal(got, want)
+        a = kiln.arange(6)
+        fused(a, a)
+        self.assertEqual(a.tolist(), [0, 4, 8, 12, 16, 20])
+        for value in (3, 2.5, None, np.float32(1), np.empty(0), "text"):
+            self.assertIsNone(kiln._kiln._extent(value))
+        x = np.arange(12.0).reshape(3, 4)
+        low = x.ctypes.data
+        for view, span in ((x, (0, 96)), (x[:, 1], (8, 80)), (x[::-1, ::-2], (8, 96)), (x[1, 2], None)):
+            self.assertEqual(kiln._kiln._extent(view), span and (low + span[0], low + span[1]))
+            if span:
+                self.assertEqual(kiln._kiln._extent(kiln.from_dlpack(view)), (low + span[0], low + span[1]))
+
     def test_facts_of_values(self):
         fused = kiln.fuse(lambda x, y: x.astype((x + y).dtype).reshape((x * y).sum(axis=0).shape))
         for a, b in ((np.float32, np.float64), (np.int32, np.int32)):
@@ -256,6 +280,16 @@ class Raw(unittest.TestCase):
         x = np.ones(4)
         module.get_function("scale<double>", "raw float64 x, float64 a")((2,), (2,), (x, 2.0))
         np.testing.assert_array_equal(x, np.full(4, 6.0))
+
+    def test_words_of_name_expressions(self):
+        """A word that stands in a name alone calls for its part of CuPy's header."""
+        module = kiln.RawModule(code="""
+            #include <cupy/complex.cuh>
+            template <typename T> __global__ void twice(T *x) { x[threadIdx.x] += x[threadIdx.x]; }""",
+                                name_expressions=("twice<complex<double>>", "twice<float>"))
+        x = np.arange(4) * (1 + 2j)
+        module.get_function("twice<complex<double>>")((1,), (4,), (x,))
+        np.testing.assert_array_equal(x, np.arange(4) * (2 + 4j))
 
     def test_complex_numbers_of_cuda(self):
         kernel = kiln.RawKernel(r"""

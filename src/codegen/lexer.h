@@ -89,7 +89,7 @@ kiln_status kiln__signature_parse(kiln__definition *def, kiln_error *err);
 kiln_status kiln__signature_widen(const char *text, char **out, kiln_error *err);
 
 /* The snippets of a definition as tokens, and the macros that its compiler options define (as
- * #define lines). */
+ * #define lines) with the names that a module is asked for. */
 #define KILN__SCAN_OPTIONS KILN__SNIPPET_COUNT
 #define KILN__SCAN_COUNT (KILN__SNIPPET_COUNT + 1)
 typedef struct kiln__scan {

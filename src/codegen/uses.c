@@ -372,9 +372,26 @@ static kiln_status find_numbers(kiln__definition *def, const kiln__scan *scan, k
 
 /* ---- everything ---- */
 
+/* What stands outside the snippets: the macros of the options, and the names of a module's instances. */
+static char *outer_text(const kiln__definition *def)
+{
+    char *const macros = kiln__definition_macros(def);
+    kiln__buf lines = KILN__BUF_INIT;
+
+    if (macros == NULL || !def->module || def->name_count == 0)
+        return macros;
+    kiln__buf_puts(&lines, macros);
+    kiln__free(macros);
+    for (size_t k = 0; k < def->name_count; k++) {
+        kiln__buf_puts(&lines, def->names[k]);
+        kiln__buf_putc(&lines, '\n');
+    }
+    return kiln__buf_take(&lines);
+}
+
 static kiln_status lex_all(const kiln__definition *def, kiln__scan *scan, kiln_error *err)
 {
-    char *macros = kiln__definition_macros(def);
+    char *macros = outer_text(def);
     bool failed = macros == NULL;
 
     for (int s = 0; s < KILN__SNIPPET_COUNT && !failed; s++) {
