@@ -77,6 +77,11 @@ static void test_bad_input__of_expressions(void **state)
         {"take(n, y)", KILN_ERR_DTYPE, "indices are integers; these are float32"},
         {"take(n, i, axis=1)", KILN_ERR_AXIS, "axis 1"},
         {"take_along_axis(x, i, 0)", KILN_ERR_SHAPE, "1"},
+        /* more numbers than there are, probabilities of another number, no order, no key */
+        {"choice(1, 6, 7, replace=False, p=y)", KILN_ERR_ARGUMENT, "k is 7, and a row has 6"},
+        {"choice(1, 5, 2, p=y)", KILN_ERR_SHAPE, "broadcast"},
+        {"shuffle(1, y[0])", KILN_ERR_SHAPE, "an array without axes has no order"},
+        {"shuffle(n, y)", KILN_ERR_DTYPE, "the key is a whole number"},
         /* masks of the wrong shape */
         {"sum(n[m])", KILN_ERR_SHAPE, "mask of shape (4,) does not fit an array of shape (6,)"},
         {"sum(compress(m, x))", KILN_ERR_SHAPE, "mask of shape (4,)"},

@@ -157,6 +157,129 @@ static void test_unique__of_a_view(void **state)
         kiln_array_release(all[k]);
 }
 
+/* ---- operations on sets -------------------------------------------------------------------------- */
+
+static bool contains(const double *x, int64_t n, double value)
+{
+    for (int64_t k = 0; k < n; k++)
+        if (x[k] == value)
+            return true;
+    return false;
+}
+
+enum { UNION, INTERSECTION, DIFFERENCE, EXCLUSIVE, OPERATIONS };
+
+/* Distinct numbers of both in order, of which the operation wants those. NaN is in no set but by itself. */
+static int64_t solve_sets(int what, const double *x, int64_t n, const double *y, int64_t m,
+                          double *out)
+{
+    static double both[2 * MOST], distinct[2 * MOST];
+    static answer a;
+    int64_t count = 0;
+
+    memcpy(both, x, (size_t)n * sizeof *x);
+    memcpy(both + n, y, (size_t)m * sizeof *y);
+    solve(both, what == DIFFERENCE ? n : n + m, distinct, &a);
+    for (int64_t k = 0; k < a.count; k++) {
+        const bool in_x = contains(x, n, distinct[k]), in_y = contains(y, m, distinct[k]);
+        if (what == UNION || (what == INTERSECTION && in_x && in_y) ||
+            (what == DIFFERENCE && !in_y) || (what == EXCLUSIVE && !(in_x && in_y)))
+            out[count++] = distinct[k];
+    }
+    return count;
+}
+
+static kiln_status combine(int what, const kiln_array *x, const kiln_array *y, kiln_array **out,
+                           kiln_array **count, kiln_error *err)
+{
+    return what == UNION          ? kiln_array_union1d(x, y, out, count, err)
+           : what == INTERSECTION ? kiln_array_intersect1d(x, y, out, count, err)
+           : what == DIFFERENCE   ? kiln_array_setdiff1d(x, y, out, count, err)
+                                  : kiln_array_setxor1d(x, y, out, count, err);
+}
+
+static void check_sets(test_env *t, kiln_dtype dtype, int64_t n, int64_t m, int kinds, bool late)
+{
+    static double x[MOST], y[MOST], want[2 * MOST], got[2 * MOST];
+    const char kind = kiln_dtype_kind(dtype);
+    kiln_array *wide[2] = {NULL}, *in[2] = {NULL}, *z = NULL, *count = NULL, *numbers = NULL;
+    int64_t known = 0;
+
+    fill(t, x, n, kind == 'b' ? 2 : kinds, kind == 'f');
+    fill(t, y, m, kind == 'b' ? 2 : kinds, kind == 'f');
+    OK(t, kiln_array_from_host(t->ctx, KILN_FLOAT64, 1, &n, x, NULL, &wide[0], &t->err));
+    OK(t, kiln_array_from_host(t->ctx, KILN_FLOAT64, 1, &m, y, NULL, &wide[1], &t->err));
+    for (int k = 0; k < 2; k++)
+        OK(t, kiln_array_cast(wide[k], dtype, &in[k], &t->err));
+    for (int what = 0; what < OPERATIONS; what++) {
+        const int64_t expected = solve_sets(what, x, n, y, m, want);
+        z = count = numbers = NULL;
+        OK(t, combine(what, in[0], in[1], &z, late ? &count : NULL, &t->err));
+        if (late) {
+            OK(t, kiln_array_to_host(count, &known, sizeof known, NULL, &t->err));
+            OK(t, kiln_array_first(z, count, &numbers, &t->err));
+            kiln_array_release(z);
+            z = numbers;
+        } else {
+            known = kiln_array_size(z);
+        }
+        numbers = NULL;
+        CHECK(known == expected, "%s, operation %d: %d elements, not %d", kiln_dtype_name(dtype),
+              what, (int)known, (int)expected);
+        assert_int_equal(kiln_array_dtype(z), dtype);
+        OK(t, kiln_array_cast(z, KILN_FLOAT64, &numbers, &t->err));
+        OK(t, kiln_array_to_host(numbers, got, sizeof *got * (size_t)known, NULL, &t->err));
+        for (int64_t k = 0; k < known; k++)
+            CHECK(equal(got[k], want[k]), "%s, operation %d: %g, not %g", kiln_dtype_name(dtype),
+                  what, got[k], want[k]);
+        kiln_array_release(z);
+        kiln_array_release(count);
+        kiln_array_release(numbers);
+    }
+    for (int k = 0; k < 2; k++) {
+        kiln_array_release(wide[k]);
+        kiln_array_release(in[k]);
+    }
+}
+
+static void test_unique__sets(void **state)
+{
+    static const kiln_dtype dtypes[] = {KILN_FLOAT32, KILN_INT16, KILN_UINT8, KILN_BOOL,
+                                        KILN_FLOAT64};
+    test_env *t = *state;
+
+    for (size_t d = 0; d < sizeof dtypes / sizeof dtypes[0]; d++)
+        if (d == 0 || test_drawn(t))
+            check_sets(t, dtypes[d], 300, 200, 60, d % 2 == 0);
+    check_sets(t, KILN_FLOAT32, 0, 7, 5, false);
+    check_sets(t, KILN_FLOAT32, 7, 0, 5, true);
+    check_sets(t, KILN_FLOAT32, 1, 1, 2, false);
+}
+
+/* Both may be any views; dtypes promote. */
+static void test_unique__sets_of_views(void **state)
+{
+    static const int16_t numbers[] = {5, 0, 3, 0, 5, 0};
+    static const float others[] = {3, 2, 2, 9};
+    test_env *t = *state;
+    kiln_array *x = NULL, *view = NULL, *y = NULL, *turned = NULL, *z = NULL;
+    float got[4];
+
+    OK(t, kiln_array_from_host(t->ctx, KILN_INT16, 1, (int64_t[]){6}, numbers, NULL, &x, &t->err));
+    OK(t, kiln_array_view(x, "::-2", &view, &t->err)); /* 0, 0, 0 */
+    OK(t,
+       kiln_array_from_host(t->ctx, KILN_FLOAT32, 2, (int64_t[]){2, 2}, others, NULL, &y, &t->err));
+    OK(t, kiln_array_transpose(y, NULL, &turned, &t->err));
+    OK(t, kiln_array_union1d(view, turned, &z, NULL, &t->err));
+    assert_int_equal(kiln_array_dtype(z), KILN_FLOAT32);
+    assert_int_equal(kiln_array_size(z), 4);
+    OK(t, kiln_array_to_host(z, got, sizeof got, NULL, &t->err));
+    assert_true(got[0] == 0 && got[1] == 2 && got[2] == 3 && got[3] == 9);
+    kiln_array *const all[] = {x, view, y, turned, z};
+    for (size_t k = 0; k < sizeof all / sizeof all[0]; k++)
+        kiln_array_release(all[k]);
+}
+
 static void test_unique__bad_arguments(void **state)
 {
     test_env *t = *state;
@@ -164,15 +287,16 @@ static void test_unique__bad_arguments(void **state)
 
     FAILS(t, KILN_ERR_NULL, kiln_array_unique(NULL, &y, &first, NULL, NULL, &t->err), "array");
     assert_null(y);
+    FAILS(t, KILN_ERR_NULL, kiln_array_setdiff1d(NULL, NULL, &y, &first, &t->err), "x");
+    assert_true(y == NULL && first == NULL);
 }
 
 int main(int argc, char **argv)
 {
     static const struct CMUnitTest tests[] = {
-        TEST(test_unique__every_dtype),
-        TEST(test_unique__every_size),
-        TEST(test_unique__of_a_view),
-        TEST(test_unique__bad_arguments),
+        TEST(test_unique__every_dtype),   TEST(test_unique__every_size),
+        TEST(test_unique__of_a_view),     TEST(test_unique__sets),
+        TEST(test_unique__sets_of_views), TEST(test_unique__bad_arguments),
     };
 
     return test_env_main(argc, argv, "test_unique", tests, sizeof tests / sizeof tests[0]);

@@ -114,6 +114,35 @@ KILN_API KILN_NODISCARD kiln_status kiln_random_shuffle(kiln_random *generator,
                                                         kiln_error *err);
 
 /**
+ * NumPy's choice: int64 numbers from 0 to n - 1.
+ *
+ * @param p        The probability of each number: a vector of n floats, whose sum may be off by the root of their
+ *                 epsilon; the call waits for them. NULL: all are as likely, and the call waits for nothing.
+ * @param replace  Whether a number may be drawn more than once. Without, each one is chosen among those that are left,
+ *                 by their probabilities.
+ * @param out      Of the given shape. NULL on failure.
+ * @return ERR_RANGE for probabilities that are negative or do not sum to 1, for more numbers than there are where none
+ *         may be drawn twice, and for a negative n; ERR_SHAPE and ERR_DTYPE for a `p` that is no vector of n floats.
+ *         The generator advances by one draw when the call succeeds.
+ */
+KILN_API KILN_NODISCARD kiln_status kiln_random_choice(kiln_random *generator, kiln_context *ctx,
+                                                       int64_t n, const kiln_array *p, bool replace,
+                                                       int rank, const int64_t *shape,
+                                                       kiln_array **out, kiln_error *err);
+
+/**
+ * NumPy's multivariate_normal: float64 vectors, by the Cholesky factor of their covariance.
+ *
+ * @param out  Of the given shape, with an axis behind it for the elements of a vector. NULL on failure.
+ * @return ERR_SHAPE for a mean that is no vector of n elements, and a covariance that is no matrix of n rows and
+ *         columns; ERR_SINGULAR for one that is not positive definite. The generator advances by one draw
+ *         when the call succeeds.
+ */
+KILN_API KILN_NODISCARD kiln_status kiln_random_multivariate_normal(
+    kiln_random *generator, const kiln_array *mean, const kiln_array *covariance, int rank,
+    const int64_t *shape, kiln_array **out, kiln_error *err);
+
+/**
  * A draw as a node of a graph: a source that takes no memory.
  *
  * Its values are those of kiln_random_array() for a generator with this key at this draw. Equal key

@@ -177,6 +177,29 @@ KILN_API KILN_NODISCARD kiln_status kiln_array_unique(const kiln_array *array, k
                                                       kiln_array **counts, kiln_error *err);
 
 /**
+ * NumPy's operations on sets: sorted elements, each once, of both arrays together; of both at once; of `x` alone; of one
+ * of them alone. All NaN count as one element. The arrays may have any shapes; their elements are of the dtype that both
+ * promote to, in setdiff1d of that of `x`.
+ *
+ * @param out    Where `count` is NULL, the elements, for whose number the call waits; else an array with room for all, of
+ *               which the first ones count.
+ * @param count  How many they are, int64, without axes; NULL: not wanted.
+ * @return ERR_NULL, ERR_DTYPE for dtypes that do not promote, ERR_CONTEXT.
+ */
+KILN_API KILN_NODISCARD kiln_status kiln_array_union1d(const kiln_array *x, const kiln_array *y,
+                                                       kiln_array **out, kiln_array **count,
+                                                       kiln_error *err);
+KILN_API KILN_NODISCARD kiln_status kiln_array_intersect1d(const kiln_array *x, const kiln_array *y,
+                                                           kiln_array **out, kiln_array **count,
+                                                           kiln_error *err);
+KILN_API KILN_NODISCARD kiln_status kiln_array_setdiff1d(const kiln_array *x, const kiln_array *y,
+                                                         kiln_array **out, kiln_array **count,
+                                                         kiln_error *err);
+KILN_API KILN_NODISCARD kiln_status kiln_array_setxor1d(const kiln_array *x, const kiln_array *y,
+                                                        kiln_array **out, kiln_array **count,
+                                                        kiln_error *err);
+
+/**
  * NumPy's place: `values`, one after the other, into the elements where the mask is true, in C-order.
  *
  * Where there are fewer values than such elements, the values are repeated, so that one value fills all;

@@ -561,6 +561,9 @@ kiln_status kiln__apply_call(kiln__parser *p, kiln__parsed_call *c, kiln__parsed
     if (known)
         return KILN_OK;
     KILN_CHECK(check_mode(p, c));
+    if (draw == KILN_DRAW_PERMUTATION && c->count == 2 && c->arg[1].kind == KILN__PARSED_NODE &&
+        !kiln__is_of_numbers(p, &c->arg[1].node)) /* of an array */
+        return call_opaque(p, c, kiln__opaque_named("shuffle", 7), out);
     if (draw != 0)
         return call_draw(p, c, draw, out);
     if (op != NULL)

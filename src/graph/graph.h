@@ -16,6 +16,7 @@
  * subscripts.c  x[...] as views and gathers; take.c: the same at once
  * opaque.c   operations that no kernel of a graph does: matrix products
  * eager.c    operations of arrays, without a graph
+ * at_once.c  functions of arrays at once that are expressions
  *
  * Uses fusion, ops, linalg, kernel, array, context.
  */
@@ -169,6 +170,11 @@ bool kiln__pads_by_elements(kiln_rearrangement what, const int64_t *numbers, siz
 kiln_node kiln__node_rearranged(kiln_rearrangement what, const kiln_node *operands,
                                 size_t operand_count, const int64_t *numbers, size_t number_count,
                                 const char *file, int line);
+
+/* ---- random order (random.c) ---- The key is a whole number without axes. */
+kiln_status kiln__shuffle_infer(const kiln_array *key, const kiln_array *array, kiln_error *err);
+kiln_status kiln__shuffle_into(const kiln_array *key, const kiln_array *array, kiln_stream *stream,
+                               kiln_array *out, kiln_error *err);
 
 /* ---- opaque operations (opaque.c) ---------------------------------------------------------------- */
 

@@ -168,6 +168,29 @@ static kiln_status run_slide(const operation *op, const kiln_array *const *opera
                             err);
 }
 
+/* ---- random order ---------------------------------------------------------------------------------- */
+
+static kiln_status infer_shuffle(const operation *op, const kiln_array *const *operands,
+                                 size_t count, const int64_t *data, kiln__linalg_value *results,
+                                 kiln_error *err)
+{
+    const kiln_array *x = operands[1];
+
+    (void)op, (void)count, (void)data;
+    results->dtype = x->dtype;
+    results->rank = x->rank;
+    memcpy(results->shape, x->shape, (size_t)x->rank * sizeof *results->shape);
+    return kiln__shuffle_infer(operands[0], x, err);
+}
+
+static kiln_status run_shuffle(const operation *op, const kiln_array *const *operands, size_t count,
+                               const int64_t *data, kiln_stream *stream, kiln_array **outs,
+                               kiln_error *err)
+{
+    (void)op, (void)count, (void)data;
+    return kiln__shuffle_into(operands[0], operands[1], stream, outs[0], err);
+}
+
 /* ---- running values -------------------------------------------------------------------------------- */
 
 static kiln_status infer_scan(const operation *op, const kiln_array *const *operands, size_t count,
@@ -293,6 +316,14 @@ static kiln_status infer(const kiln__opaque *o, const kiln__opaque_value *values
      run_slide,                                                                                    \
      correlates},
 static const operation operations[] = {
+    {{.name = "shuffle",
+      .operand_count = 2,
+      .result_count = 1,
+      .why = "elements in random order, by a kernel of kiln's own",
+      .infer = infer},
+     infer_shuffle,
+     run_shuffle,
+     0},
     {{.name = "_histogram",
       .result_count = 1,
       .data = KILN__OPAQUE_LIST,

@@ -121,10 +121,11 @@ static kiln_status define_shuffle(kiln_context *ctx, const void *data, kiln__ker
 {
     static const kiln__definition_request request = {
         .name = "kiln_shuffle",
-        .in = "uint64 key, uint64 draw, int64 rows, int64 row, raw T x",
+        .in = "K key, uint64 draw, int64 rows, int64 row, raw T x",
         .out = "T z",
         .snippet = {[KILN__SNIPPET_OP] =
-                        "z = x[kiln_random_permuted(key, draw, i / row, rows) * row + i % row]"},
+                        "z = x[kiln_random_permuted((unsigned long long)key, draw, "
+                        "i / row, rows) * row + i % row]"},
     };
     (void)data;
     return kiln__kernel_new(ctx, false, &kiln__loop_calls, &request, out, err);
@@ -236,11 +237,57 @@ done:
     return status;
 }
 
+/* `array` into `out`, by a key that is a number or an array of one. */
+static kiln_status shuffle(kiln_arg key, uint64_t draw, const kiln_array *array,
+                           const kiln_elementwise_call_options *opts, kiln_array *out,
+                           kiln_error *err)
+{
+    const int64_t rows = array->shape[0];
+    kiln_array *whole = NULL;
+    kiln__kernel *kernel = NULL;
+    kiln_status status = KILN_OK;
+
+    if (!array->contiguous)
+        KILN_TRY(kiln__array_copy_on(array, opts != NULL ? opts->stream : NULL, &whole, err));
+    KILN_TRY(kiln__kept_kernel(array->ctx, define_shuffle, NULL, 0, &kernel, err));
+    const kiln_arg args[] = {key,
+                             kiln_arg_uint(draw),
+                             kiln_arg_int(rows),
+                             kiln_arg_int(array->size > 0 ? array->size / rows : 1),
+                             kiln_arg_array(whole != NULL ? whole : array),
+                             kiln_arg_array(out)};
+    KILN_TRY(
+        kiln_elementwise_run((kiln_elementwise *)kernel, args, KILN_COUNT_OF(args), opts, err));
+
+done:
+    kiln_array_release(whole);
+    return status;
+}
+
+kiln_status kiln__shuffle_infer(const kiln_array *key, const kiln_array *array, kiln_error *err)
+{
+    const char kind = kiln_dtype_kind(key->dtype);
+
+    if (key->rank != 0 || (kind != 'i' && kind != 'u'))
+        return kiln__fail(err, KILN_ERR_DTYPE, "shuffle: the key is a whole number");
+    return array->rank > 0
+               ? KILN_OK
+               : kiln__fail(err, KILN_ERR_SHAPE, "shuffle: an array without axes has no order");
+}
+
+kiln_status kiln__shuffle_into(const kiln_array *key, const kiln_array *array, kiln_stream *stream,
+                               kiln_array *out, kiln_error *err)
+{
+    kiln_elementwise_call_options opts = KILN_ELEMENTWISE_CALL_OPTIONS_INIT;
+
+    opts.stream = stream;
+    return shuffle(kiln_arg_array((kiln_array *)key), 0, array, &opts, out, err);
+}
+
 kiln_status kiln_random_shuffle(kiln_random *generator, const kiln_array *array, kiln_array **out,
                                 kiln_error *err)
 {
-    kiln_array *whole = NULL, *made = NULL;
-    kiln__kernel *kernel = NULL;
+    kiln_array *made = NULL;
     kiln_status status = KILN_OK;
 
     KILN_CHECK_NULL(out, err);
@@ -249,24 +296,14 @@ kiln_status kiln_random_shuffle(kiln_random *generator, const kiln_array *array,
     KILN_CHECK(kiln__array_check(array, NULL, "array", err));
     if (array->rank == 0)
         return kiln__fail(err, KILN_ERR_SHAPE, "shuffle: an array without axes has no order");
-    KILN_TRY(kiln_array_contiguous((kiln_array *)array, &whole, err));
     KILN_TRY(kiln_array_empty(array->ctx, array->dtype, array->rank, array->shape, &made, err));
-    KILN_TRY(kiln__kept_kernel(array->ctx, define_shuffle, NULL, 0, &kernel, err));
-    const int64_t rows = array->shape[0];
-    const kiln_arg args[] = {kiln_arg_uint(kiln_random_key(generator)),
-                             kiln_arg_uint(generator->draw),
-                             kiln_arg_int(rows),
-                             kiln_arg_int(array->size > 0 ? array->size / rows : 1),
-                             kiln_arg_array(whole),
-                             kiln_arg_array(made)};
-    KILN_TRY(
-        kiln_elementwise_run((kiln_elementwise *)kernel, args, KILN_COUNT_OF(args), NULL, err));
+    KILN_TRY(shuffle(kiln_arg_uint(kiln_random_key(generator)), generator->draw, array, NULL, made,
+                     err));
     generator->draw++;
     *out = made;
     made = NULL;
 
 done:
-    kiln_array_release(whole);
     kiln_array_release(made);
     return status;
 }

@@ -47,7 +47,8 @@ static const written functions[] = {
     {"histogram", "x, bins", "_histogram([ravel(x), bins]), bins"},
     {"histogram2d", "x, y, bins:whole",
      "e = _edges(x, bins); f = _edges(y, bins); float64(_histogram([x, y, e, f])), e, f"},
-    {"histogram2d", "x, y, xbins, ybins", "float64(_histogram([x, y, xbins, ybins])), xbins, ybins"},
+    {"histogram2d", "x, y, xbins, ybins",
+     "float64(_histogram([x, y, xbins, ybins])), xbins, ybins"},
     /* where() makes the last axis one of three elements. */
     {"cross", "x, y",
      "a = where(arange(3) < 3, x, 0); b = where(arange(3) < 3, y, 0);"
@@ -76,6 +77,15 @@ static const written functions[] = {
     {"correlate", "a, v, mode:same", "_correlate(a, v, 1)"},
     {"correlate", "a, v, mode:valid", "_correlate(a, v, 2)"},
     {"correlate", "a, v", "_correlate(a, v, 2)"},
+    /* The numbers i, or -1 for probabilities that are none. */
+    {"_by", "p, i",
+     "q = float64(p); e = float64(spacing(p[0] * 0 + 1));"
+     "where((min(q) >= 0) & (abs(sum(q) - 1) <= sqrt(e)), i, -1)"},
+    {"choice", "key, n, size, replace:False, p",
+     "q = broadcast_to(p, n); t, i = topk(q / standard_exponential(key, n), size); _by(q, i)"},
+    {"choice", "key, n, size, replace=True, p",
+     "q = broadcast_to(p, n); c = cumsum(float64(q));"
+     "_by(q, searchsorted(c / c[-1], random(key, size), side='right'))"},
     /* reshape() refuses more elements than there are. */
     {"choice", "key, n, size, replace:False", "reshape(permutation(key, n)[:size], size)"},
     {"choice", "key, n, size, replace=True", "integers(key, size, 0, n)"},
