@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kiln/expression.h"
 #include "kiln/random.h"
 #include "test_env.h"
 
@@ -217,6 +218,90 @@ static void test_choice__multivariate_normal(void **state)
     kiln_array_release(v);
 }
 
+/* ---- in text ------------------------------------------------------------------------------------- */
+
+/* The elements of an expression of the vector x. */
+static void evaluate(test_env *t, kiln_array *x, const char *text, double *out, int64_t count)
+{
+    static const char *const names[] = {"x"};
+    kiln_graph *g = NULL;
+    kiln_array *y = NULL, *wide = NULL;
+
+    OK(t, kiln_graph_parse(t->ctx, text, names, 1, NULL, &g, NULL, &t->err));
+    OK(t, kiln_call(g, &t->err, x, &y));
+    CHECK(kiln_array_size(y) == count, "%s: %d elements", text, (int)kiln_array_size(y));
+    OK(t, kiln_array_cast(y, KILN_FLOAT64, &wide, &t->err));
+    OK(t, kiln_array_to_host(wide, out, (size_t)count * sizeof *out, NULL, &t->err));
+    kiln_graph_destroy(g);
+    kiln_array_release(y);
+    kiln_array_release(wide);
+}
+
+static void test_choice__in_text(void **state)
+{
+    enum { DRAWS = 2000 };
+    static const char *const none[] = { /* a negative one, a sum of 1.5 */
+        "choice(5, 3, 4, p=x - 0.5 * (x == 0) + 0.25 * (x != 0))",
+        "choice(5, 3, 4, p=x + 0.25 * (x != 0))"};
+    static const double p[] = {0.25, 0, 0.75};
+    static double got[DRAWS];
+    const int64_t three = 3;
+    test_env *t = *state;
+    int often = 0;
+
+    for (int d = 0; d < 2; d++) {
+        kiln_array *x = of_numbers(t, d == 0 ? KILN_FLOAT64 : KILN_FLOAT32, 1, &three, p);
+        evaluate(t, x, "choice(5, 3, (40, 50), p=x)", got, DRAWS);
+        for (int k = 0; k < DRAWS; k++) {
+            assert_true(got[k] == 0 || got[k] == 2);
+            often += got[k] == 0;
+        }
+        evaluate(t, x, "choice(7, 3, 2, replace=False, p=x)", got, 2);
+        assert_true(got[0] + got[1] == 2 && got[0] * got[1] == 0);
+        for (size_t n = 0; n < COUNT(none); n++) {
+            evaluate(t, x, none[n], got, 4);
+            for (int k = 0; k < 4; k++)
+                assert_true(got[k] == -1);
+        }
+        kiln_array_release(x);
+    }
+    CHECK(abs(often - 1000) < 140, "0 came %d times", often); /* the deviation is 27 */
+}
+
+/* Elements in another order, rows as wholes, and the order of a generator with this key. */
+static void test_choice__arrays_are_shuffled_in_text(void **state)
+{
+    enum { N = 60 };
+    const int64_t count = N, shape[] = {N / 3, 3};
+    test_env *t = *state;
+    kiln_random generator;
+    kiln_array *x = NULL, *rows = NULL, *y = NULL;
+    double numbers[N], got[N], want[N];
+    bool seen[2 * N] = {false};
+
+    for (int k = 0; k < N; k++)
+        numbers[k] = k;
+    x = of_numbers(t, KILN_FLOAT64, 1, &count, numbers);
+    evaluate(t, x, "permutation(9, reshape(x, (20, 3)))", got, N);
+    for (int k = 0; k < N; k++) {
+        assert_true(!seen[(int)got[k]] && got[k] == got[k - k % 3] + k % 3);
+        seen[(int)got[k]] = true;
+    }
+    kiln_random_init(&generator, 9, 0);
+    OK(t, kiln_array_reshape(x, 2, shape, &rows, &t->err));
+    OK(t, kiln_random_shuffle(&generator, rows, &y, &t->err));
+    OK(t, kiln_array_to_host(y, want, sizeof want, NULL, &t->err));
+    assert_memory_equal(got, want, sizeof want);
+    evaluate(t, x, "shuffle(9, x[::-2])", got, N / 2);
+    for (int k = 0; k < N / 2; k++) {
+        assert_true((int)got[k] % 2 == 1 && !seen[N + (int)got[k]]);
+        seen[N + (int)got[k]] = true;
+    }
+    kiln_array_release(x);
+    kiln_array_release(rows);
+    kiln_array_release(y);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -225,6 +310,8 @@ int main(int argc, char **argv)
         TEST(test_choice__without_probabilities),
         TEST(test_choice__bad_probabilities_have_errors_of_their_own),
         TEST(test_choice__multivariate_normal),
+        TEST(test_choice__in_text),
+        TEST(test_choice__arrays_are_shuffled_in_text),
     };
     return test_env_main(argc, argv, "test_choice", tests, COUNT(tests));
 }

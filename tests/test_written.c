@@ -650,82 +650,6 @@ static void test_written__choices(void **state)
     unload(&in);
 }
 
-/* By probabilities: those of x, 0.25, 0 and 0.75. */
-static void test_written__choices_by_probabilities(void **state)
-{
-    test_env *t = *state;
-    inputs in = {.x = {0.25, 0, 0.75}, .y = {0.5}, .sizes = {3, 1}};
-    int often[3] = {0};
-    int64_t count;
-
-    for (int d = 0; d < 2; d++) {
-        load(t, &in, d == 0 ? KILN_FLOAT64 : KILN_FLOAT32);
-        double *got = evaluate(t, &in, "choice(5, 3, (40, 50), p=x)", &count);
-        assert_int_equal(count, 2000);
-        for (int k = 0; k < 2000; k++) {
-            assert_true(got[k] == 0 || got[k] == 2);
-            often[(int)got[k]]++;
-        }
-        free(got);
-        got = evaluate(t, &in, "choice(7, 3, 2, replace=False, p=x)", &count);
-        assert_true(count == 2 && got[0] + got[1] == 2 && got[0] * got[1] == 0);
-        free(got);
-        /* No probabilities: a negative one, a sum of 1.5, one that is missing. */
-        got = evaluate(t, &in, "choice(5, 3, 4, p=concatenate([x[:2], x[2:] + y]))", &count);
-        for (int k = 0; k < 4; k++)
-            assert_true(got[k] == -1);
-        free(got);
-        got = evaluate(t, &in, "choice(5, 3, 4, p=x - y * (x == 0) + y / 2 * (x != 0))", &count);
-        for (int k = 0; k < 4; k++)
-            assert_true(got[k] == -1);
-        free(got);
-        unload(&in);
-    }
-    /* 1000 of 4000 are expected; the deviation is 27. */
-    CHECK(abs(often[0] - 1000) < 140, "0 came %d times", often[0]);
-}
-
-/* Elements in another order, rows as wholes, and the order of a generator with this key. */
-static void test_written__shuffled_arrays(void **state)
-{
-    enum { N = 60 };
-    test_env *t = *state;
-    inputs in = {.sizes = {N, 1}};
-    kiln_random generator;
-    kiln_array *y = NULL, *x = NULL;
-    double want[N];
-    bool seen[N] = {false};
-    int64_t count;
-
-    for (int k = 0; k < N; k++)
-        in.x[k] = k;
-    load(t, &in, KILN_FLOAT64);
-    double *got = evaluate(t, &in, "permutation(9, reshape(x, (20, 3)))", &count);
-    assert_int_equal(count, N);
-    for (int k = 0; k < N; k++) {
-        assert_true(!seen[(int)got[k]] && got[k] == got[k - k % 3] + k % 3);
-        seen[(int)got[k]] = true;
-    }
-    kiln_random_init(&generator, 9, 0);
-    OK(t,
-       kiln_array_from_host(t->ctx, KILN_FLOAT64, 2, (int64_t[]){20, 3}, in.x, NULL, &x, &t->err));
-    OK(t, kiln_random_shuffle(&generator, x, &y, &t->err));
-    OK(t, kiln_array_to_host(y, want, sizeof want, NULL, &t->err));
-    assert_memory_equal(got, want, sizeof want);
-    free(got);
-    got = evaluate(t, &in, "shuffle(9, x[::-2])", &count);
-    assert_int_equal(count, N / 2);
-    bool odd[N] = {false};
-    for (int k = 0; k < N / 2; k++) {
-        assert_true((int)got[k] % 2 == 1 && !odd[(int)got[k]]);
-        odd[(int)got[k]] = true;
-    }
-    free(got);
-    unload(&in);
-    kiln_array_release(x);
-    kiln_array_release(y);
-}
-
 /* Mean and covariance of 20000 vectors. */
 static void test_written__multivariate_normal(void **state)
 {
@@ -775,8 +699,7 @@ static void test_written__mistakes(void **state)
         {"searchsorted(x, y, side='middle')", KILN_ERR_ARGUMENT_COUNT,
          "side=left), searchsorted(sorted, values, side=right)"},
         {"unique(x, return_counts=True)", KILN_ERR_NAME, "`return_counts` here: unique(x)"},
-        {"choice(1, 5, 2, p=x, q=y)", KILN_ERR_NAME,
-         "there is no argument `q` here: choice(key, n, size"},
+        {"choice(1, 5, 2, p=x, q=y)", KILN_ERR_NAME, "there is no argument `q` here: choice(key, n, size"},
         {"choice(1, 5, 2, replace=x)", KILN_ERR_ARGUMENT_COUNT, "replace=True"},
         {"digitize(x, y, right=y)", KILN_ERR_ARGUMENT_COUNT, "right=False"},
         {"sum(x, mode=clip)", KILN_ERR_NAME, "sum takes no mode"},
@@ -840,8 +763,6 @@ int main(int argc, char **argv)
         TEST(test_written__tiles_of_large_arrays),
         TEST(test_written__average_along_an_axis),
         TEST(test_written__choices),
-        TEST(test_written__choices_by_probabilities),
-        TEST(test_written__shuffled_arrays),
         TEST(test_written__multivariate_normal),
         TEST(test_written__mistakes),
         TEST(test_written__mistakes_of_calls),
