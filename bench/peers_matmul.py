@@ -17,7 +17,7 @@ import torch
 
 NAMES = {torch.float16: b"float16", torch.bfloat16: b"bfloat16", torch.float32: b"float32",
          torch.float64: b"float64", torch.int32: b"int32", torch.int8: b"int8",
-         torch.float8_e4m3fn: b"float8_e4m3fn"}
+         torch.float8_e4m3fn: b"float8_e4m3fn", torch.float8_e5m2: b"float8_e5m2"}
 TORCH = {name.decode(): dtype for dtype, name in NAMES.items()}
 ROUNDS = 7
 
@@ -171,6 +171,8 @@ def epilogues(kiln):
                        "z = x @ w + b; " + tanh),
         "bias, silu, residual": (lambda x, w, b, r: functional.silu(x @ w + b) + r,
                                  "z = x @ w + b; z / (1 + exp(-z)) + r"),
+        "residual": (lambda x, w, b, r: x @ w + r, "x @ w + r"),
+        "bias, residual": (lambda x, w, b, r: x @ w + b + r, "x @ w + b + r"),
         "scale, cast": (lambda x, w, b, r: ((x @ w) * 0.125).to(torch.float32),
                         "cast(x @ w * 0.125, float32)"),
     }
@@ -237,6 +239,11 @@ def tuned(kiln):
 
 def float8(kiln):
     one = torch.ones((), device="cuda")
+    for m, k, n in ((4096, 4096, 4096), (8192, 8192, 8192)):
+        a, b = draw(m, k, dtype="float8_e4m3fn"), draw(n, k, dtype="float8_e5m2").T
+        y = torch.empty(m, n, device="cuda", dtype=torch.float16)
+        yield (f"float8_e4m3fn by float8_e5m2 {m} x {k} x {n}, float16", kiln.matmul(a, b, y),
+               lambda a=a, b=b: torch._scaled_mm(a, b, scale_a=one, scale_b=one, out_dtype=torch.float16), y)
     for m, k, n in ((4096, 4096, 4096), (8192, 8192, 8192), (16384, 16384, 16384), (16, 8192, 8192), (4096, 11008, 4096)):
         a, b = draw(m, k, dtype="float8_e4m3fn"), draw(n, k, dtype="float8_e4m3fn").T
         for dtype in (torch.bfloat16, torch.float32):

@@ -416,6 +416,18 @@ static void test_solver__asks_the_library_for_stacks(void **state)
     assert_int_equal(calls_of(SOLVER, "getrf"), before + 3);
     kiln_array_release(y);
     y = NULL;
+    /* Right sides of each matrix's own are exchanged by a kernel, and substituted by cuBLAS. */
+    kiln_array *own[] = {make(t, KILN_FLOAT64, 3, (const int64_t[]){2, 40, 3}),
+                         make(t, KILN_FLOAT64, 3, (const int64_t[]){2, 40, 1})};
+    const unsigned together = calls_of(SOLVER, "getrs"), triangles = calls_of(CUBLAS, "trsm");
+    for (size_t k = 0; k < COUNT(own); k++) {
+        OK(t, kiln_linalg_solve(few, own[k], NULL, &y, &t->err));
+        assert_int_equal(calls_of(CUBLAS, "trsm"), triangles + 4 * (k + 1));
+        kiln_array_release(y);
+        kiln_array_release(own[k]);
+        y = NULL;
+    }
+    assert_int_equal(calls_of(SOLVER, "getrs"), together);
     /* Singular values come from gesvdp, float32 in double precision, but of singular matrices from gesvd. */
     kiln_array *narrow = make(t, KILN_FLOAT32, 3, (const int64_t[]){2, 41, 40}), *ones = NULL;
     before = calls_of(SOLVER, "gesvd");

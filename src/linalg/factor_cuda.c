@@ -89,6 +89,78 @@ static kiln_status factorise_lu(kiln__solver_gpu *g, int64_t columns, kiln_error
     return g->batched ? lu_batched(g, err) : lu_each(g, err);
 }
 
+/* Where the exchanges lead: the row that each row of L U is (KILN__PIECE_ROW_OF), or where each row of `a` went. */
+static kiln_status follow_exchanges(kiln__solver_gpu *g, kiln__piece piece, kiln_array **out,
+                                    kiln_error *err)
+{
+    const int64_t n = g->s->n;
+    kiln_array *from_0 = NULL;
+    kiln_status status = KILN_OK;
+
+    KILN_TRY(kiln__gpu_new(g, g->a, KILN_INT64, n, -1, KILN__GPU_ROWS, &from_0, err));
+    KILN_TRY(kiln__gpu_new(g, g->a, KILN_INT64, n, -1, KILN__GPU_ROWS, out, err));
+    KILN_TRY(kiln__piece_run(KILN__PIECE_SHIFT,
+                             &(kiln__piece_arguments){.places = g->pivots, .m = -1}, from_0,
+                             g->s->stream, err));
+    KILN_TRY(kiln__piece_run(piece, &(kiln__piece_arguments){.places = from_0, .m = n, .n = n},
+                             *out, g->s->stream, err));
+
+done:
+    kiln_array_release(from_0);
+    return status;
+}
+
+/* x = inverse(U) inverse(L) x for the nth matrix, in columns. */
+static kiln_status substitute_triangles(kiln__solver_gpu *g, int64_t nth, char *x, int64_t columns,
+                                        kiln_error *err)
+{
+    static const int parts[] = {KILN__SOLVER_LOWER, KILN__SOLVER_UPPER};
+    const int64_t n = g->s->n;
+    const char *a = kiln__gpu_at(g->a, nth, g->a_bytes);
+    double one[2];
+
+    kiln__put_number(g->s->dtype, 1, one);
+    for (int upper = 0; upper < 2; upper++) {
+        const int result =
+            columns == 1
+                ? g->blas->trsv[g->which](g->blas_handle, parts[upper], 0, !upper, n, a, n, x, 1)
+                : g->blas->trsm[g->which](g->blas_handle, 0, parts[upper], 0, !upper, n, columns,
+                                          one, a, n, x, n);
+        KILN_CHECK(
+            kiln__gpu_check(g, columns == 1 ? "cublas<t>trsv" : "cublas<t>trsm", result, err));
+    }
+    return KILN_OK;
+}
+
+/* The same as substitute() where each matrix has right sides of its own. cuSOLVER's getrs takes longer: it exchanges
+ * rows one pair after the other, and its triangles of many right sides are slower than those of cuBLAS. */
+static kiln_status substitute_each(kiln__solver_gpu *g, kiln_array *x, int64_t columns,
+                                   kiln_error *err)
+{
+    const int64_t n = g->s->n, item = kiln__gpu_item(g), count = g->matrices * columns;
+    const int64_t shape[] = {count, n}, strides[] = {n * item, item};
+    kiln_array *rows = NULL, *all = NULL, *copy = NULL;
+    kiln_status status = KILN_OK;
+
+    KILN_TRY(follow_exchanges(g, KILN__PIECE_ROW_OF, &rows, err));
+    KILN_TRY(kiln__array_view(x, 2, shape, strides, x->data, &all, err));
+    KILN_TRY(kiln__array_copy_on(all, g->s->stream, &copy, err));
+    KILN_TRY(
+        kiln__piece_run(KILN__PIECE_ELEMENTS,
+                        &(kiln__piece_arguments){.x = copy, .places = rows, .m = n, .n = columns},
+                        all, g->s->stream, err));
+    KILN_TRY(kiln__gpu_use_cublas(g, err));
+    for (int64_t nth = 0; nth < g->matrices; nth++)
+        KILN_TRY(
+            substitute_triangles(g, nth, kiln__gpu_at(x, nth, n * columns * item), columns, err));
+
+done:
+    kiln_array_release(rows);
+    kiln_array_release(all);
+    kiln_array_release(copy);
+    return status;
+}
+
 /* x = inverse(P L U) x, in columns. */
 static kiln_status substitute(kiln__solver_gpu *g, kiln_array *x, int64_t columns, kiln_error *err)
 {
@@ -99,6 +171,8 @@ static kiln_status substitute(kiln__solver_gpu *g, kiln_array *x, int64_t column
 
     if (x->size == 0)
         return KILN_OK;
+    if (!g->batched && g->matrices == count)
+        return substitute_each(g, x, columns, err);
     if (g->batched) {
         KILN_TRY(kiln__gpu_addresses(g, g->a, g->a_bytes, count, false, &of_a, err));
         KILN_TRY(kiln__gpu_addresses(g, x, bytes, count, false, &of_x, err));
@@ -181,24 +255,16 @@ done:
 static kiln_status place_ones(kiln__solver_gpu *g, kiln_array *y, kiln_error *err)
 {
     const int64_t n = g->s->n;
-    kiln_array *from_0 = NULL, *places = NULL, *across = NULL;
+    kiln_array *places = NULL, *across = NULL;
     kiln_status status = KILN_OK;
 
-    KILN_TRY(kiln__gpu_new(g, g->a, KILN_INT64, n, -1, KILN__GPU_ROWS, &from_0, err));
-    KILN_TRY(kiln__gpu_new(g, g->a, KILN_INT64, n, -1, KILN__GPU_ROWS, &places, err));
-    KILN_TRY(kiln__piece_run(KILN__PIECE_SHIFT,
-                             &(kiln__piece_arguments){.places = g->pivots, .m = -1}, from_0,
-                             g->s->stream, err));
-    KILN_TRY(kiln__piece_run(KILN__PIECE_PLACE_OF,
-                             &(kiln__piece_arguments){.places = from_0, .m = n, .n = n}, places,
-                             g->s->stream, err));
+    KILN_TRY(follow_exchanges(g, KILN__PIECE_PLACE_OF, &places, err));
     KILN_TRY(kiln_array_newaxis(places, -2, &across, err));
     KILN_TRY(kiln__piece_run(KILN__PIECE_ONE_HOT,
                              &(kiln__piece_arguments){.places = across, .m = n, .n = n}, y,
                              g->s->stream, err));
 
 done:
-    kiln_array_release(from_0);
     kiln_array_release(places);
     kiln_array_release(across);
     return status;
@@ -208,20 +274,10 @@ done:
  * cuSOLVER's getrs. */
 static kiln_status invert_each(kiln__solver_gpu *g, kiln_array *y, kiln_error *err)
 {
-    const int64_t n = g->s->n;
-    double one[2];
-
     KILN_CHECK(place_ones(g, y, err));
     KILN_CHECK(kiln__gpu_use_cublas(g, err));
-    kiln__put_number(g->s->dtype, 1, one);
     for (int64_t nth = 0; nth < g->matrices; nth++)
-        for (int upper = 0; upper < 2; upper++) {
-            const int result = g->blas->trsm[g->which](
-                g->blas_handle, 0, upper != 0 ? KILN__SOLVER_UPPER : KILN__SOLVER_LOWER, 0,
-                upper == 0, n, n, one, kiln__gpu_at(g->a, nth, g->a_bytes), n,
-                kiln__gpu_at(y, nth, g->a_bytes), n);
-            KILN_CHECK(kiln__gpu_check(g, "cublas<t>trsm", result, err));
-        }
+        KILN_CHECK(substitute_triangles(g, nth, kiln__gpu_at(y, nth, g->a_bytes), g->s->n, err));
     return KILN_OK;
 }
 

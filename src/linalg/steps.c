@@ -137,6 +137,8 @@ static const piece pieces[KILN__PIECES] = {
     [KILN__PIECE_PLACE_OF] = {"kmn", "raw P k, " SHAPE, EXCHANGED("s")},
     [KILN__PIECE_ROWS] = {"xkmn", "raw T x, raw P k, " SHAPE,
                           "y = x[(i / n / m * m + k[i / n]) * n + i % n]"},
+    [KILN__PIECE_ELEMENTS] = {"xkmn", "raw T x, raw P k, " SHAPE,
+                              "y = x[i / m * m + k[i / m / n * m + i % m]]"},
     [KILN__PIECE_NAN] = {"xkmp", "T x, raw P k, int64 m, float64 p",
                          "y = k[i / m] != 0 ? T(p) : x"},
     [KILN__PIECE_RECIPROCAL] = {"xzp", "T x, T z, float64 p",

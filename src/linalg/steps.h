@@ -73,6 +73,7 @@ typedef enum kiln__piece {
     KILN__PIECE_ROW_OF, /* k: n exchanges of rows, from 0, for m rows: which row each row holds then */
     KILN__PIECE_PLACE_OF,   /* the same reversed: where each row went */
     KILN__PIECE_ROWS,       /* x, k: the rows k of each matrix of m x n; both without gaps */
+    KILN__PIECE_ELEMENTS,   /* x, k: the elements k of each vector of m; n vectors share a list k */
     KILN__PIECE_NAN,        /* x, k: of m elements each, p where k is not 0: NaN */
     KILN__PIECE_RECIPROCAL, /* x, z: 1 / x where x > p z, else 0; NaN stays */
     KILN__PIECE_COMBINE,    /* x, y, z: p x + q y + r z + s in the diagonal */

@@ -694,6 +694,13 @@ EMU_EXPORT int cusolverDnXgesvdp(void *handle, void *params, int job, int thin, 
         (void)alpha;                                                                               \
         return trsm(which, handle, side, part, transpose, unit, m, n, a, a_step, b, b_step);       \
     }                                                                                              \
+    EMU_EXPORT int cublas##letter##trsv_v2_64(void *handle, int part, int transpose, int unit,     \
+                                              int64_t n, const void *a, int64_t a_step, void *x,   \
+                                              int64_t x_step)                                      \
+    {                                                                                              \
+        return x_step == 1 ? trsm(which, handle, 0, part, transpose, unit, n, 1, a, a_step, x, n)  \
+                           : INVALID_VALUE;                                                        \
+    }                                                                                              \
     EMU_EXPORT int cusolverDn##letter##potrfBatched(void *handle, int part, int n, void **a,       \
                                                     int a_step, int32_t *info, int count)          \
     {                                                                                              \
