@@ -52,12 +52,21 @@ static kiln_node record(const dt_node *n, const kiln_node *nodes)
     }
 }
 
+static kiln_graph_options options_of(const dt_case *c)
+{
+    kiln_graph_options options = KILN_GRAPH_OPTIONS_INIT;
+
+    options.wide = c->wide;
+    return options;
+}
+
 static kiln_status record_graph(dt_device *device, const dt_case *c, kiln_graph **out,
                                 kiln_error *err)
 {
     kiln_node nodes[DT_NODES], inputs[DT_OPERANDS];
     char name[16];
-    const kiln_status status = kiln_graph_create(device->ctx, NULL, out, err);
+    const kiln_graph_options options = options_of(c);
+    const kiln_status status = kiln_graph_create(device->ctx, &options, out, err);
 
     if (status != KILN_OK)
         return status;
@@ -82,10 +91,11 @@ static kiln_status parse_graph(dt_device *device, const dt_case *c, kiln_graph *
                                kiln_error *err)
 {
     static const char *const names[] = {"x0", "x1", "x2", "x3", "x4", "x5", "x6", "x7"};
+    const kiln_graph_options options = options_of(c);
     char text[8192];
 
     dt_expression(c, text, sizeof text);
-    return kiln_graph_parse(device->ctx, text, names, (size_t)c->operand_count, NULL, out, NULL,
+    return kiln_graph_parse(device->ctx, text, names, (size_t)c->operand_count, &options, out, NULL,
                             err);
 }
 

@@ -222,6 +222,7 @@ typedef enum dt_op {
     DT_POSITION, /* snippets: `i`, and `_J` of what a reduction or a scan maps */
     DT_OLD,      /* snippets: what the first output held before */
     DT_RAW,      /* snippets: the element of a raw operand at an index, modulo its size */
+    DT_TAKEN,    /* the element of an operand declared `take` by an input; `flags`: its kiln_index_mode */
     DT_OP_COUNT
 } dt_op;
 
@@ -314,7 +315,7 @@ typedef struct dt_node {
     kiln_reduce_op reduction;
     kiln_scan_op scan;
     kiln_dtype into; /* REDUCE, SCAN: the dtype of an output that is not the result's own */
-    unsigned flags;  /* SCAN */
+    unsigned flags;  /* SCAN, TAKEN */
     bool all_axes;   /* REDUCE, SCAN: no axes given */
     int axis_count, axis[DT_RANK]; /* REDUCE, SCAN, TRANSPOSE; axis[0] of the other views */
     bool keepdims;
@@ -338,6 +339,7 @@ typedef struct dt_case {
     bool prepared;     /* prepared once and launched twice */
     bool repeated;     /* called once more, on another stream, which must give the same bits */
     bool as_text;      /* a graph: parsed from an expression */
+    bool wide;         /* a graph: floats of 16 bits stay float32 until they are outputs */
     int spelling;      /* which of several texts of one meaning a custom reduction has */
     bool structured; /* custom reductions and scans: the accumulator is a struct that counts too */
     bool looped;   /* elementwise: constants come from loop_prep, and after_loop counts elements */
@@ -379,6 +381,8 @@ bool dt_in_snippet(const dt_case *c);
 bool dt_in_family(const dt_case *c);
 /* Whether a node is a plain number, which takes its dtype from what is beside it. */
 bool dt_is_weak(const dt_case *c, const dt_node *n);
+/* Whether a node reads an operand. */
+bool dt_reads_operand(dt_op op);
 /* Whether an operation stands for something of its own, and how many nodes it takes otherwise. */
 int dt_operands_of(const dt_case *c, dt_op op);
 bool dt_uses(const dt_case *c, dt_op op);

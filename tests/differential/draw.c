@@ -107,6 +107,25 @@ static void add_raw(dt_random *r, dt_case *c)
     c->node[node].dtype = c->node[0].dtype;
 }
 
+/* An operand that is taken by an input of whole numbers, and its element. */
+static void add_taken(dt_random *r, dt_case *c)
+{
+    const kiln_dtype dtype = dt_draw_dtype(r);
+    int index = -1;
+
+    for (int k = 0; k < c->node_count; k++)
+        if (c->node[k].op == DT_INPUT && strchr("iu", kiln_dtype_kind(c->node[k].dtype)) != NULL)
+            index = k;
+    if (index < 0)
+        index = dt_add_input(r, c, (kiln_dtype)(KILN_INT8 + dt_below(r, 8)), dt_draw_fill(r));
+    const int operand = dt_add_operand(c, dtype, dt_draw_fill(r), dt_next(r));
+    c->operand[operand].is_raw = true;
+    const int node = dt_add_node(c, DT_TAKEN, index, 0, 0);
+    c->node[node].operand = operand;
+    c->node[node].dtype = dtype;
+    c->node[node].flags = dt_once_in(r, 2) ? KILN_INDEX_WRAP : KILN_INDEX_CLIP;
+}
+
 static void add_operation(dt_random *r, dt_case *c)
 {
     const dt_op op = (dt_op)dt_below(r, DT_ELEMENTWISE_COUNT);
@@ -156,6 +175,8 @@ int dt_draw_expression(dt_random *r, dt_case *c, int operations)
         add_place(r, c);
     if (dt_once_in(r, 12) && c->kind != DT_KIND_ROW)
         add_raw(r, c);
+    if (c->kind == DT_KIND_ELEMENTWISE && c->operand_count < DT_OPERANDS - 2 && dt_once_in(r, 6))
+        add_taken(r, c);
     for (int tries = 0; tries < 200 && c->node_count < want && c->node_count < DT_NODES - 8;
          tries++)
         add_operation(r, c);
@@ -368,6 +389,7 @@ static void draw_manner(dt_case *c, dt_random *definition, dt_random *view)
     bool overlap = dt_uses(c, DT_OLD);
 
     c->as_text = c->kind == DT_KIND_GRAPH && dt_once_in(definition, 4);
+    c->wide = c->kind == DT_KIND_GRAPH && dt_once_in(definition, 4);
     for (int k = 0; k < c->output_count; k++)
         for (int j = 0; j < c->operand_count; j++)
             overlap = overlap || (c->output[k].given && !c->operand[j].is_number &&

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "difftest.h"
+#include "family_index.h"
 
 /* ---- arrays of values ------------------------------------------------------------------------ */
 
@@ -206,6 +206,28 @@ static bool load_operand(const dt_case *c, int operand, const dt_expected *e, dt
     return true;
 }
 
+/* The dtype of a node's values: in wide graphs floats of 16 bits are float32, and so are the products of two
+ * arrays that are summed. */
+static kiln_dtype held_in(const dt_case *c, const dt_node *n)
+{
+    const bool wide = c->wide && !dt_is_float8(n->dtype) && n->op != DT_INPUT;
+    const bool product = c->kind == DT_KIND_REDUCE && n->op == DT_MULTIPLY;
+
+    return dt_is_narrow(n->dtype) && (wide || product) ? KILN_FLOAT32 : n->dtype;
+}
+
+/* What quotients and two functions may be off in wide graphs. */
+static dt_value computed_wide(dt_op op, dt_value v)
+{
+    const bool loose = op == DT_DIVIDE || op == DT_RECIPROCAL || op == DT_EXP || op == DT_TANH;
+
+    if (!loose || v.re == 0 || !isfinite(v.re))
+        return v;
+    v.error += fabs(v.re) * 0x1p-17;
+    v.alone = v.error;
+    return v;
+}
+
 /* ---- nodes ----------------------------------------------------------------------------------- */
 
 static void evaluate_elementwise(const dt_case *c, const dt_node *n, const dt_array *values,
@@ -223,6 +245,11 @@ static void evaluate_elementwise(const dt_case *c, const dt_node *n, const dt_ar
     }
     if (n->op != DT_CAST)
         dt_loop_of(n->op, dtypes, weak, count, dt_in_snippet(c), &loop, &result);
+    const bool widened = out->dtype != n->dtype;
+    if (c->wide && dt_is_narrow(loop) && !dt_is_float8(loop))
+        loop = KILN_FLOAT32; /* comparisons too */
+    else if (widened)
+        loop = out->dtype;
     for (int64_t at = 0; at < out->size; at++) {
         int64_t index[DT_RANK];
         dt_value in[3] = {{0}};
@@ -239,6 +266,8 @@ static void evaluate_elementwise(const dt_case *c, const dt_node *n, const dt_ar
                             in[k]);
         }
         out->at[at] = n->op == DT_CAST ? in[0] : dt_apply(n->op, loop, in, dt_in_snippet(c));
+        if (widened && c->wide)
+            out->at[at] = computed_wide(n->op, out->at[at]);
     }
 }
 
@@ -308,6 +337,24 @@ static void evaluate_place(const dt_case *c, const dt_node *n, const dt_expected
     }
 }
 
+/* Elements of an operand that is taken by one input along all its axes. */
+static bool evaluate_taken(const dt_case *c, const dt_node *n, const dt_expected *e,
+                           const dt_array *index, dt_array *out)
+{
+    dt_array table = {0};
+
+    if (!load_operand(c, n->operand, e, &table))
+        return false;
+    for (int64_t at = 0; at < out->size; at++) {
+        int64_t place[DT_RANK];
+        for (int axis = 0; axis < table.rank; axis++)
+            place[axis] = dt_place_of(index->dtype, index->at[at], table.shape[axis], n->flags);
+        out->at[at] = table.at[dt_broadcast_at(&table, table.rank, place)];
+    }
+    free(table.at);
+    return true;
+}
+
 /* Elements of a raw operand, at indices of any size. */
 static bool evaluate_raw(const dt_case *c, const dt_node *n, const dt_expected *e,
                          const dt_array *index, dt_array *out)
@@ -367,7 +414,7 @@ static bool evaluate_node(const dt_case *c, int k, const dt_expected *e, dt_arra
 
     if (n->op == DT_INPUT)
         return load_operand(c, n->operand, e, out);
-    if (!dt_array_make(out, n->dtype, n->rank, n->shape))
+    if (!dt_array_make(out, held_in(c, n), n->rank, n->shape))
         return false;
     if (n->op < DT_ELEMENTWISE_COUNT) {
         evaluate_elementwise(c, n, values, out);
@@ -375,6 +422,8 @@ static bool evaluate_node(const dt_case *c, int k, const dt_expected *e, dt_arra
         evaluate_place(c, n, e, out);
     } else if (n->op == DT_RAW) {
         ok = evaluate_raw(c, n, e, in, out);
+    } else if (n->op == DT_TAKEN) {
+        ok = evaluate_taken(c, n, e, in, out);
     } else if (n->op == DT_CONSTANT) {
         out->at[0] = number_value(n->dtype, n->number);
     } else if (n->op == DT_REDUCE) {
@@ -401,12 +450,12 @@ static bool finish_output(const dt_case *c, int k, const dt_array *values, dt_ar
     memcpy(shape, v->shape, sizeof shape);
     if (dt_fills_loop(c, k))
         dt_loop_shape(c, &rank, shape);
-    if (!dt_array_make(out, v->dtype, rank, shape))
+    if (!dt_array_make(out, c->node[c->output[k].node].dtype, rank, shape))
         return false;
     for (int64_t at = 0; at < out->size; at++) {
         int64_t index[DT_RANK];
         dt_unravel(at, rank, shape, index);
-        out->at[at] = v->at[dt_broadcast_at(v, rank, index)];
+        out->at[at] = dt_cast(v->dtype, out->dtype, v->at[dt_broadcast_at(v, rank, index)]);
     }
     return true;
 }

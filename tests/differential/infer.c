@@ -64,6 +64,11 @@ bool dt_in_snippet(const dt_case *c)
            c->kind == DT_KIND_SCANNED || c->kind == DT_KIND_ROW;
 }
 
+bool dt_reads_operand(dt_op op)
+{
+    return op == DT_INPUT || op == DT_RAW || op == DT_TAKEN;
+}
+
 bool dt_fills_loop(const dt_case *c, int output)
 {
     return c->kind == DT_KIND_ELEMENTWISE ||
@@ -413,6 +418,15 @@ static bool infer_node(dt_case *c, dt_node *n, const char **why)
         *why = "an element of no raw array, or at no index";
         return dt_in_snippet(c) && c->operand[n->operand].is_raw && c->kind != DT_KIND_ROW &&
                c->node[n->in[0]].dtype == KILN_INT64 && dt_size(v->rank, v->shape) > 0;
+    case DT_TAKEN:
+        n->dtype = v->dtype;
+        n->rank = c->node[n->in[0]].rank;
+        memcpy(n->shape, c->node[n->in[0]].shape, sizeof n->shape);
+        *why = "an element of no array, or by no input of whole numbers";
+        return c->kind == DT_KIND_ELEMENTWISE && c->operand[n->operand].is_raw &&
+               c->node[n->in[0]].op == DT_INPUT && c->node[n->in[0]].dtype != KILN_BOOL &&
+               dt_is_integer(c->node[n->in[0]].dtype) && v->rank > 0 &&
+               dt_size(v->rank, v->shape) > 0;
     case DT_OLD:
         n->dtype = c->output[0].view.dtype;
         *why = "no output that held anything";
@@ -516,7 +530,8 @@ static bool infer_outputs(const dt_case *c, const char **why)
     if (c->kind == DT_KIND_EAGER && (c->output_count > 2 || (c->output_count == 2 && !are_pair(c))))
         return false;
     *why = "texts that are for another kind";
-    if ((c->looped && c->kind != DT_KIND_ELEMENTWISE) ||
+    if ((c->wide && c->kind != DT_KIND_GRAPH) ||
+        (c->looped && c->kind != DT_KIND_ELEMENTWISE) ||
         (c->structured &&
          ((c->kind != DT_KIND_REDUCTION && c->kind != DT_KIND_SCANNED) || c->has_initial)))
         return false;
@@ -602,9 +617,9 @@ bool dt_check_case(dt_case *c, char *why, size_t bytes)
             (c->output[k].given && !view_fits(c, &c->output[k].view)))
             reason = "an output lies outside its buffer, or is no node";
     for (int k = 0; k < c->node_count; k++)
-        if ((c->node[k].op == DT_INPUT || c->node[k].op == DT_RAW) &&
+        if (dt_reads_operand(c->node[k].op) &&
             (c->node[k].operand >= c->operand_count ||
-             c->operand[c->node[k].operand].is_raw != (c->node[k].op == DT_RAW)))
+             c->operand[c->node[k].operand].is_raw != (c->node[k].op != DT_INPUT)))
             reason = "an input that is no operand";
     if (c->pivot >= c->node_count || c->where >= c->operand_count || c->output_count == 0)
         reason = "a pivot, a mask or an output is missing";

@@ -19,7 +19,8 @@ const char *dt_op_name(dt_op op)
 {
     static const char *const others[] = {"input",   "constant", "reduce",   "scan", "transpose",
                                          "newaxis", "flip",     "slice",    "take", "broadcast_to",
-                                         "reshape", "index",    "position", "old",  "raw"};
+                                         "reshape", "index",    "position", "old",  "raw",
+                                         "taken"};
     return op < DT_ELEMENTWISE_COUNT ? dt_ops[op].name : others[op - DT_INPUT];
 }
 

@@ -53,7 +53,7 @@ static void prune_operands(dt_case *c)
     int renamed[DT_OPERANDS] = {0}, count = 0;
 
     for (int k = 0; k < c->node_count; k++)
-        if (c->node[k].op == DT_INPUT || c->node[k].op == DT_RAW)
+        if (dt_reads_operand(c->node[k].op))
             used[c->node[k].operand] = true;
     if (c->where >= 0)
         used[c->where] = true;
@@ -64,7 +64,7 @@ static void prune_operands(dt_case *c)
     }
     c->operand_count = count;
     for (int k = 0; k < c->node_count; k++)
-        if (c->node[k].op == DT_INPUT || c->node[k].op == DT_RAW)
+        if (dt_reads_operand(c->node[k].op))
             c->node[k].operand = renamed[c->node[k].operand];
     if (c->where >= 0)
         c->where = renamed[c->where];

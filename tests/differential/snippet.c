@@ -112,7 +112,7 @@ static void put_node(writer *w, int k)
         put(w, "a");
     } else if (n->op == DT_REDUCE) {
         put(w, "s%d", k);
-    } else if (n->op == DT_INPUT) {
+    } else if (n->op == DT_INPUT || n->op == DT_TAKEN) {
         put(w, "x%d", n->operand);
     } else if (n->op == DT_RAW) {
         put(w, "x%d[(", n->operand);
@@ -260,6 +260,23 @@ static void put_parameter(writer *w, const char *before, kiln_dtype dtype, bool 
     put(w, " %c%d", name, number);
 }
 
+/* An input; one that a node takes by another input says so. */
+static void put_input(writer *w, int operand)
+{
+    static const char *const modes[] = {"take ", "take wrap ", "take clip "};
+    const dt_case *c = w->c;
+    const dt_operand *o = &c->operand[operand];
+    const dt_node *taken = NULL;
+
+    for (int k = 0; k < c->node_count; k++)
+        if (c->node[k].op == DT_TAKEN && c->node[k].operand == operand)
+            taken = &c->node[k];
+    put_parameter(w, taken != NULL ? modes[taken->flags % 3] : o->is_raw ? "raw " : "",
+                  o->view.dtype, !o->is_number, 'x', operand);
+    for (int axis = 0; taken != NULL && axis < o->view.rank; axis++)
+        put(w, "%s x%d", axis == 0 ? " by" : "", c->node[taken->in[0]].operand);
+}
+
 void dt_signature(const dt_case *c, bool outputs, char *text, size_t bytes)
 {
     writer w = {.c = c, .text = text, .bytes = bytes};
@@ -267,8 +284,7 @@ void dt_signature(const dt_case *c, bool outputs, char *text, size_t bytes)
     text[0] = '\0';
     for (int k = 0; !outputs && k < c->operand_count; k++)
         if (k != c->where)
-            put_parameter(&w, c->operand[k].is_raw ? "raw " : "", c->operand[k].view.dtype,
-                          !c->operand[k].is_number, 'x', k);
+            put_input(&w, k);
     for (int k = 0; outputs && k < c->output_count; k++)
         if (!is_row_output(c, k))
             put_parameter(&w, "", c->node[c->output[k].node].dtype, true, 'z', k);

@@ -58,7 +58,7 @@ static void put_node(FILE *out, const dt_case *c, const dt_node *n)
     fprintf(out, "node %s", dt_op_name(n->op));
     if (operands > 0)
         put_list(out, "in", operands, in);
-    if (n->op == DT_INPUT || n->op == DT_RAW)
+    if (dt_reads_operand(n->op))
         fprintf(out, " operand %d", n->operand);
     if (n->op == DT_CAST || n->op == DT_CONSTANT)
         fprintf(out, " dtype %s", kiln_dtype_name(n->dtype));
@@ -68,6 +68,8 @@ static void put_node(FILE *out, const dt_case *c, const dt_node *n)
         fprintf(out, " name %s", kiln_reduce_op_name(n->reduction));
     if (n->op == DT_SCAN)
         fprintf(out, " name %s flags %u", kiln_scan_op_name(n->scan), n->flags);
+    if (n->op == DT_TAKEN)
+        fprintf(out, " flags %u", n->flags);
     if (n->into != KILN_DTYPE_NONE)
         fprintf(out, " into %s", kiln_dtype_name(n->into));
     if (n->op >= DT_REDUCE && n->op <= DT_INDEX && n->op != DT_BROADCAST && n->op != DT_RESHAPE)
@@ -136,6 +138,8 @@ void dt_print_case(const dt_case *c, FILE *out)
         fprintf(out, "repeated 1\n");
     if (c->as_text)
         fprintf(out, "text 1\n");
+    if (c->wide)
+        fprintf(out, "wide 1\n");
     if (c->structured)
         fprintf(out, "structured 1\n");
     if (c->looped)
@@ -463,6 +467,8 @@ static void read_line(reader *r, const char *name, dt_case *c)
         c->imported = small(r, 0, 1);
     } else if (strcmp(name, "text") == 0) {
         c->as_text = small(r, 0, 1);
+    } else if (strcmp(name, "wide") == 0) {
+        c->wide = small(r, 0, 1);
     } else if (strcmp(name, "spelling") == 0) {
         c->spelling = small(r, 0, 100);
     } else if (strcmp(name, "pivot") == 0) {
