@@ -281,6 +281,8 @@ typedef enum dt_fill {
     DT_FILL_SPECIAL, /* among them NaN, infinities, zeros of both signs, subnormals, extremes */
     DT_FILL_RANGE,   /* whole numbers from `low` to `high` */
     DT_FILL_RISING,  /* from `low` to `high` as well, each at least the one before */
+    DT_FILL_EVEN,    /* `low` + k (`high` - `low`) / `parts`: k is the place, or with `near` any, and then
+                        the number may be a neighbour of that one */
     DT_FILL_COUNT
 } dt_fill;
 
@@ -299,7 +301,9 @@ typedef struct dt_operand {
     dt_view view; /* rank 0 and buffer -1: a plain number, with `number` */
     dt_fill fill;
     uint64_t salt;
-    int64_t low, high; /* of DT_FILL_RANGE and DT_FILL_RISING */
+    int64_t low, high; /* from DT_FILL_RANGE on */
+    int64_t parts;     /* of DT_FILL_EVEN */
+    bool near;
     bool is_raw;       /* takes no part in broadcasting */
     bool is_number;
     double number;

@@ -124,6 +124,20 @@ static dt_value ranged_value(const dt_operand *o, uint64_t draw, int64_t at)
                                         : dt_of_real(dt_part_of(o->view.dtype), (double)v);
 }
 
+/* One of evenly spaced numbers, computed as float64 and rounded; or one beside it. */
+static dt_value even_value(const dt_operand *o, uint64_t draw, int64_t at)
+{
+    const kiln_dtype dtype = o->view.dtype, part = dt_part_of(dtype);
+    const int64_t k = o->near ? (int64_t)(draw % (uint64_t)(o->parts + 1)) : at;
+    const double v = (double)o->low + (double)k * ((double)(o->high - o->low) / (double)o->parts);
+
+    if (dt_is_integer(dtype))
+        return dt_of_integer(dtype, (int64_t)v);
+    const double rounded = dt_round(part, v), step = (double)(int64_t)(draw >> 60) - 8;
+    return dt_of_real(part,
+                      o->near && step > 2 ? rounded + (step - 5) * dt_ulp(part, rounded) : rounded);
+}
+
 static dt_value random_value(dt_fill fill, uint64_t draw, kiln_dtype dtype)
 {
     const kiln_dtype part = dt_part_of(dtype);
@@ -178,8 +192,9 @@ static bool make_buffers(const dt_case *c, dt_expected *e)
         for (int64_t at = 0; at < dt_size(o->view.rank, o->view.shape); at++) {
             const uint64_t draw = dt_mix(o->salt, (uint64_t)at);
             dt_store(o->view.dtype, element(e->buffer[o->view.buffer], &o->view, at),
-                     o->fill >= DT_FILL_RANGE ? ranged_value(o, draw, at)
-                                              : random_value(o->fill, draw, o->view.dtype));
+                     o->fill == DT_FILL_EVEN    ? even_value(o, draw, at)
+                     : o->fill >= DT_FILL_RANGE ? ranged_value(o, draw, at)
+                                                : random_value(o->fill, draw, o->view.dtype));
         }
     }
     return true;

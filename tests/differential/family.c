@@ -126,7 +126,7 @@ static void draw_negated(dt_random *r, dt_case *c)
 {
     const kiln_dtype dtype = c->operand[0].view.dtype;
 
-    c->negated = c->way != DT_AT_ONCE && c->operand[0].fill != DT_FILL_RISING &&
+    c->negated = c->way != DT_AT_ONCE && c->operand[0].fill < DT_FILL_RISING &&
                  strchr("ifc", kiln_dtype_kind(dtype)) != NULL && dt_once_in(r, 3);
 }
 
@@ -151,7 +151,7 @@ bool dt_draw_family(dt_case *c, dt_random definition, dt_random view)
     const bool in_place = (f->traits & DT_IN_PLACE) != 0 && c->way == DT_AT_ONCE;
     for (int k = 0; k < c->operand_count; k++) {
         dt_operand *o = &c->operand[k];
-        const bool plain = o->fill == DT_FILL_RISING ||
+        const bool plain = o->fill >= DT_FILL_RISING ||
                            (k == 0 && (in_place || (f->traits & DT_PLAIN_FIRST) != 0));
         if (!o->is_number && o->view.buffer < 0)
             dt_draw_view(r, style, !plain, c, &o->view);

@@ -293,6 +293,27 @@ static kiln_dtype draw_real(dt_random *d)
     return dtype;
 }
 
+/* Evenly spaced edges, and values that are edges or their neighbours: whoever computes bins by divisions
+ * rounds them. */
+static void draw_even(dt_random *r, dt_case *c, int s, int v)
+{
+    const int64_t parts = dt_once_in(r, 4) ? 1 + dt_below(r, 5000) : 1 + dt_below(r, 40);
+    const int operands[] = {s, v};
+
+    c->operand[s].view.shape[0] = parts + 1;
+    for (int k = 0; k < 2; k++) {
+        dt_operand *o = &c->operand[operands[k]];
+        const bool has_sign = dt_is_signed(o->view.dtype) || !dt_is_integer(o->view.dtype);
+        o->fill = DT_FILL_EVEN;
+        o->parts = parts;
+        o->near = k == 1;
+        o->low = k == 1 ? c->operand[s].low : has_sign ? dt_below(r, 41) - 20 : 0;
+        o->high = k == 1 ? c->operand[s].high : o->low + 1 + dt_below(r, 1000);
+        if (k == 0 && dt_is_integer(o->view.dtype)) /* differences are whole numbers */
+            o->high = o->low + parts * (1 + dt_below(r, 3));
+    }
+}
+
 /* A vector that rises, and values, some of which are in it. */
 static bool draw_search(dt_random *d, dt_random *r, dt_case *c)
 {
@@ -316,7 +337,10 @@ static bool draw_search(dt_random *d, dt_random *r, dt_case *c)
         c->operand[v].low = dt_is_signed(second) || !dt_is_integer(second) ? -30 : 0;
         c->operand[v].high = 90;
     }
-    return !is_named(c, "histogram") || c->operand[s].high - c->operand[s].low > 2 * length;
+    if (bins && dt_once_in(r, 2))
+        draw_even(r, c, s, v);
+    return !is_named(c, "histogram") || c->operand[s].fill == DT_FILL_EVEN ||
+           c->operand[s].high - c->operand[s].low > 2 * length;
 }
 
 static int64_t search(const dt_array *s, kiln_dtype common, dt_value v, bool right)
@@ -336,13 +360,18 @@ static bool evaluate_search(const dt_case *c, const dt_array *in, dt_array *out)
 {
     const bool isin = is_named(c, "isin"), digitize = is_named(c, "digitize");
     const dt_array *s = &in[0], *v = &in[1];
-    const kiln_dtype common = digitize ? KILN_FLOAT64 : dt_promote(s->dtype, v->dtype);
+    const kiln_dtype common = dt_promote(s->dtype, v->dtype);
 
     if (c->operand_count != 2 || s->rank != 1 || dt_is_complex(common) ||
         s->size * v->size > 1 << 22 || !dt_make_like(out, isin ? KILN_BOOL : KILN_INT64, v))
         return false;
     if (!isin && c->way != DT_AT_ONCE && c->number[DOWN])
         return false;
+    for (int64_t k = 0; k < s->size && digitize; k++) { /* NaN is no edge */
+        const long double edge = dt_real(s->dtype, s->at[k]);
+        if (isnan(edge) || (k > 0 && edge < dt_real(s->dtype, s->at[k - 1])))
+            return false;
+    }
     for (int64_t at = 0; at < v->size; at++) {
         const dt_value value = dt_cast(v->dtype, common, v->at[at]);
         bool found = false;

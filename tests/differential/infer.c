@@ -10,7 +10,8 @@
 const char *const dt_kind_names[DT_KIND_COUNT] = {"elementwise", "reduction", "reduce", "scanned",
                                                   "scan",        "graph",     "eager",  "row",
                                                   "gather",      "scatter",   "select", "sort", "rearrange", "product", "random"};
-const char *const dt_fill_names[DT_FILL_COUNT] = {"small", "uniform", "special", "range", "rising"};
+const char *const dt_fill_names[DT_FILL_COUNT] = {"small", "uniform", "special", "range", "rising",
+                                                  "even"};
 
 void dt_case_init(dt_case *c, dt_kind kind)
 {

@@ -118,6 +118,8 @@ void dt_print_case(const dt_case *c, FILE *out)
         fprintf(out, " fill %s salt %llu", dt_fill_names[o->fill], (unsigned long long)o->salt);
         if (o->fill >= DT_FILL_RANGE)
             fprintf(out, " low %lld high %lld", (long long)o->low, (long long)o->high);
+        if (o->fill == DT_FILL_EVEN)
+            fprintf(out, " parts %lld near %d", (long long)o->parts, o->near);
         fprintf(out, "\n");
     }
     for (int k = 0; k < c->buffer_count; k++)
@@ -301,6 +303,10 @@ static void read_operand(reader *r, dt_case *c)
             o->low = whole(r);
         } else if (strcmp(name, "high") == 0) {
             o->high = whole(r);
+        } else if (strcmp(name, "parts") == 0) {
+            o->parts = small(r, 1, INT32_MAX);
+        } else if (strcmp(name, "near") == 0) {
+            o->near = small(r, 0, 1);
         } else if (strcmp(name, "number") == 0) {
             o->is_number = true;
             o->view.buffer = -1;
