@@ -75,6 +75,16 @@ static double exp_of(double x, double y)
     (void)y;
     return exp(x);
 }
+static double tanh_of_minus(double x, double y)
+{
+    (void)y;
+    return tanh(-x);
+}
+static double exp_of_minus(double x, double y)
+{
+    (void)y;
+    return exp(-x);
+}
 static double is_less(double x, double y)
 {
     return x < y;
@@ -104,6 +114,8 @@ static const struct {
     {"x ** 2", squared, VALUE},
     {"tanh(x)", tanh_of, VALUE},
     {"exp(x)", exp_of, NEAR},
+    {"tanh(-x)", tanh_of_minus, VALUE}, /* the sign is changed where the value is a float */
+    {"exp(-x)", exp_of_minus, NEAR},
     {"maximum(x, y)", greatest, EITHER_ZERO},
     {"minimum(x, y)", least, EITHER_ZERO},
     {"fmax(x, y)", greater_one, EITHER_ZERO},

@@ -79,12 +79,14 @@ static kiln_array *empty(kiln_context *ctx, kiln_dtype dtype, int rank, const in
 
 /* ---- programs ---------------------------------------------------------------------------------- */
 
-/* Kernels of every layout class: linear with and without alignment, inner, transpose, general. */
+/* Kernels of every layout class: linear with and without alignment, inner, transpose, general; and a transpose
+ * of seven channels, which a thread holds. */
 static void run_loops(kiln_context *ctx)
 {
     static const int64_t shape[] = {64, 96};
     kiln_error err = KILN_ERROR_INIT;
     kiln_array *x = empty(ctx, KILN_FLOAT32, 2, shape), *turned = NULL, *part = NULL, *odd = NULL;
+    kiln_array *image = empty(ctx, KILN_FLOAT32, 3, (const int64_t[]){7, 12, 16}), *pixels = NULL;
     kiln_array *all[8] = {NULL};
     kiln_elementwise *op = NULL;
 
@@ -98,8 +100,11 @@ static void run_loops(kiln_context *ctx)
     OK(kiln_call(op, &err, odd, odd, 2.0, &all[2]));
     all[3] = empty(ctx, KILN_FLOAT32, 2, (const int64_t[]){96, 64});
     OK(kiln_call(op, &err, turned, turned, 2.0, &all[3]));
+    OK(kiln_array_transpose(image, &(kiln_axes){3, {1, 2, 0}}, &pixels, &err));
+    all[4] = empty(ctx, KILN_FLOAT32, 3, (const int64_t[]){12, 16, 7});
+    OK(kiln_call(op, &err, pixels, pixels, 2.0, &all[4]));
     kiln_elementwise_destroy(op);
-    kiln_array *const more[] = {x, turned, part, odd};
+    kiln_array *const more[] = {x, turned, part, odd, image, pixels};
     for (size_t k = 0; k < COUNT(more); k++)
         kiln_array_release(more[k]);
     for (size_t k = 0; k < COUNT(all); k++)
@@ -220,6 +225,8 @@ static const expression expressions[] = {
     {STENCIL, "\"types\":[{\"x\":\"float32\"}],\"shapes\":[[100,200]]", {{"x", 2, {100, 200}}}},
     {STENCIL, "\"types\":[{\"x\":\"float32\"}],\"shapes\":[[2051,2057]]",
      {{"x", 2, {2051, 2057}}}},
+    {"max(x / sum(x, axis=-1, keepdims=True), axis=-1)",
+     "\"types\":[{\"x\":\"float32\"}],\"shapes\":[[300,1000]]", {{"x", 2, {300, 1000}}}},
 };
 
 static void run_expression(kiln_context *ctx, const expression *e)

@@ -294,7 +294,7 @@ static const kiln__variant_field fields[] = {
     KILN__FIELD("bits", index_bits, 32, 64, true),
     KILN__FIELD("vec", vec, 1, 64, true),
     KILN__FIELD("unroll", unroll, 1, 64, false),
-    KILN__FIELD("tile", loop.tile, 0, 2048, true),
+    KILN__FIELD("tile", loop.tile, 0, 2048, false),
     KILN__FIELD("block", block, 1, 1024, true),
     KILN__FIELD("plain_i", loop.index_linear, 0, 1, false),
     KILN__FIELD("indexer", indexer_rank, 0, KILN_RANK_MAX, false),

@@ -310,7 +310,10 @@ bool kiln__transpose_fits(const kiln__definition *def, const kiln__variant *v)
     if (v->rank < 2 || v->loop.tile < 2)
         return false;
     if (v->loop.narrow != KILN__NARROW_NONE)
-        return v->loop.tile * v->vec % v->unroll == 0 && (v->unroll & (v->unroll - 1)) == 0;
+        return v->loop.tile < FEW_MAX && v->loop.tile * v->vec % v->unroll == 0 &&
+               (v->unroll & (v->unroll - 1)) == 0;
+    if ((v->loop.tile & (v->loop.tile - 1)) != 0)
+        return false;
     if (kiln__transpose_even(v)) {
         const int across = v->vec > 1 ? 32 : v->loop.tile;
         return v->loop.tile == across * v->vec && v->loop.tile <= 128 && v->block % across == 0 &&

@@ -412,7 +412,7 @@ void kiln__window_walk(kiln__plan *plan)
 bool kiln__window_fits(const kiln__definition *def, const kiln__variant *v)
 {
     if (v->backend != KILN_BACKEND_CUDA || v->rank < (v->loop.planes > 0 ? 3 : 2) ||
-        v->loop.tile == 0 || v->loop.index_linear || v->block < WARP_THREADS ||
+        v->loop.tile == 0 || (v->loop.tile & (v->loop.tile - 1)) != 0 || v->loop.index_linear || v->block < WARP_THREADS ||
         v->block % (WARP_THREADS * kiln__window_across(v)) != 0)
         return false;
     for (size_t p = 0; p < def->param_count; p++) {

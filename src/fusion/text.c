@@ -90,6 +90,33 @@ static const char *statement(kiln__writer *w, kiln_dtype dtype, const char *expr
 static kiln__reused *find_reused(const kiln__writer *w, uint32_t low, const kiln__axis_map *map);
 static const char *value_statement(kiln__writer *w, kiln_dtype dtype, const char *expression);
 
+/* Whether operand k of a node is a 16-bit float that is negated, and read as a float: changing the sign of
+ * the float costs no instruction, so the operand's own operand is written, and negated there. */
+static bool is_negated_float(const kiln__writer *w, const kiln__low *n, uint32_t k)
+{
+    const kiln__low *o = &w->b->lows[n->operand[k]];
+
+    return n->kind == KILN__LOW_EXPR && o->kind == KILN__LOW_EXPR &&
+           strstr(n->loop.expression, "(float($0))") != NULL &&
+           strcmp(o->loop.expression, "kiln_half_negative($0)") == 0 &&
+           kiln__inlined(w->b, w->kernel, n->operand[k]);
+}
+
+/* `map` leads from the loop to the negated node. */
+static const char *negated_text(kiln__writer *w, const kiln__low *negated,
+                                const kiln__axis_map *map)
+{
+    const kiln__low *o = &w->b->lows[negated->operand[0]];
+    kiln__axis_map *through = kiln__build_note(w->b, (size_t)o->rank * sizeof *through + 1);
+    kiln__buf *text = &w->b->scratch[KILN__BUF_TEXT];
+
+    kiln__broadcast_map(o, negated->rank, negated->shape, through);
+    kiln__compose(map, through, o->rank, through);
+    const char *operand = kiln__operand_text(w, negated->operand[0], through, false);
+    kiln__buf_printf(text, "-float(%s)", operand);
+    return kiln__build_note_text(w->b, text);
+}
+
 static const char *computed_text(kiln__writer *w, uint32_t low, const kiln__axis_map *map)
 {
     kiln__build *b = w->b;
@@ -104,7 +131,9 @@ static const char *computed_text(kiln__writer *w, uint32_t low, const kiln__axis
         kiln__axis_map *through = kiln__build_note(b, (size_t)o->rank * sizeof *through + 1);
         kiln__broadcast_map(o, n->rank, n->shape, through);
         kiln__compose(map, through, o->rank, through);
-        operands[k] = kiln__operand_text(w, n->operand[k], through, false);
+        operands[k] = is_negated_float(w, n, k)
+                          ? negated_text(w, o, through)
+                          : kiln__operand_text(w, n->operand[k], through, false);
     }
     if (n->kind == KILN__LOW_GATHER) {
         const char *element = kiln__gather_text(w, low, map, operands);
@@ -164,8 +193,8 @@ static bool was_computed(kiln__writer *w, uint32_t low, const kiln__axis_map *ma
         known->again = known->again || known->stage != w->stage;
         return true;
     }
-    w->reused = kiln__build_room(w->b, w->reused, w->reused_count, &w->reused_room,
-                                 sizeof *w->reused);
+    w->reused =
+        kiln__build_room(w->b, w->reused, w->reused_count, &w->reused_room, sizeof *w->reused);
     map = kiln__build_copy(w->b, map, (size_t)w->b->lows[low].rank * sizeof *map);
     w->reused[w->reused_count++] = (kiln__reused){low, map, w->stage, false};
     return false;

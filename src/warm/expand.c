@@ -103,6 +103,9 @@ static kiln_status define(expansion *x, const kiln__manifest_types *types)
             break;
         request.snippet[snippet] = e->text[text].text;
     }
+    /* A row program without results per element has none, and empty texts are not written. */
+    if (e->stage_count > 0 && request.snippet[KILN__SNIPPET_OP] == NULL)
+        request.snippet[KILN__SNIPPET_OP] = "";
     return kiln__definition_create(&request, &x->def, x->err);
 }
 

@@ -16,9 +16,10 @@
 //#         elements more along A, and the tile behind the last one holds what is left of the rows
 //# even:   where all rows begin at sectors anyway, square tiles do (transpose_even.cu)
 //# edges:  of whole tiles all loads are issued before the first is used; a tile that an edge of the
-//#         array cuts is processed element by element, with a check of bounds for each
-//% own LA LB G N P Q R S V W a a0 args at_ at_0 back base_ base_i bytes_ even fetch give i j k lane left_
-//% own line load_ n op px r reg_ quot_ rest row row0 shift shift_of slot slot_of take tile_ turn word_
+//#         array cuts is processed element by element, with a check of bounds for each, and 8
+//#         loads at a time. That takes longer, so the last tiles of the array, which are cut, go first
+//% own E LA LB G N P Q R S V W a a0 args at_ at_0 back base_ base_i bytes_ even fetch give i j k inside lane left_
+//% own line load_ n n0 op px r reg_ quot_ rest row row0 shift shift_of slot slot_of take tile_ turn word_
 //% if narrow
 //% insert cuda/transpose_narrow.cu
 //% end
@@ -54,7 +55,7 @@ ${after_loop}
 //% part locate
 //# The tile of this block: its origin, how many elements of each axis follow it, and functions that
 //# give each operand's element at a place of the tile.
-    ${index} rest = (${index})blockIdx.x;
+    ${index} rest = (${index})(gridDim.x - 1 - blockIdx.x);
 //% for a in divided_axes
     const ${index} quot_${a.n} = a.walk_${a.n}.quotient(rest);
     ${index} at_${a.n} = rest - quot_${a.n} * (${index})a.walk_${a.n}.divisor;
@@ -217,13 +218,30 @@ ${after_loop}
 //% part edge
 //# A tile that an edge of the array cuts: element by element, with a check of bounds for each.
 //% if tiled_loads
+        constexpr int E = 8;
         #pragma unroll 1
-        for (int n = (int)threadIdx.x; n < ${tile} * (${tile_side} + S); n += ${block}) {
-            const int i = n / ${tile} - S, j = n % ${tile};
-            if (i >= -back && i < left_${tile_a} && j < left_${tile_b}) {
+        for (int n0 = (int)threadIdx.x; n0 < ${tile} * (${tile_side} + S); n0 += E * ${block}) {
 //% for p in tiled_loads
-                ((${p.type} *)tile_${p.name}[slot_of(j)])[S + i] = at_${p.name}(i, j);
+            ${p.type} load_${p.name}[E];
 //% end
+            auto inside = [&](const int i, const int j) { return i >= -back && i < left_${tile_a} && j < left_${tile_b} && i < ${tile_side}; };
+            #pragma unroll
+            for (int k = 0; k < E; k++) {
+                const int n = n0 + k * ${block}, i = n / ${tile} - S, j = n % ${tile};
+                if (inside(i, j)) {
+//% for p in tiled_loads
+                    load_${p.name}[k] = at_${p.name}(i, j);
+//% end
+                }
+            }
+            #pragma unroll
+            for (int k = 0; k < E; k++) {
+                const int n = n0 + k * ${block}, i = n / ${tile} - S, j = n % ${tile};
+                if (inside(i, j)) {
+//% for p in tiled_loads
+                    ((${p.type} *)tile_${p.name}[slot_of(j)])[S + i] = load_${p.name}[k];
+//% end
+                }
             }
         }
         __syncthreads();

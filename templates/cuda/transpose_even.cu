@@ -42,7 +42,8 @@ ${after_loop}
 //% if !packed
     const int tx = threadIdx.x % ${tile}, ty = threadIdx.x / ${tile};
 //% end
-    ${index} rest = (${index})blockIdx.x;
+    // The last tiles, which the array's edges cut and which therefore take longer, go first.
+    ${index} rest = (${index})(gridDim.x - 1 - blockIdx.x);
 //% for a in divided_axes
     const ${index} quot_${a.n} = a.walk_${a.n}.quotient(rest);
     ${index} at_${a.n} = rest - quot_${a.n} * (${index})a.walk_${a.n}.divisor;
@@ -131,7 +132,7 @@ ${after_loop}
 //% part edge
 //# A tile that an edge of the array cuts: element by element, with a check of bounds for each.
 //% if tiled_loads
-        #pragma unroll 2
+        #pragma unroll 8
         for (int row = ty; row < ${tile}; row += ${tile_rows}) {
             if (tx < left_${tile_b} && row < left_${tile_a}) {
 //% for p in tiled_loads
