@@ -11,8 +11,22 @@
 
 #include "family.h"
 
-/* Numbers: the letters of the result and of each operand, eight to a number; how einsum is asked. */
-enum { RESULT, TERM, IMPLICIT = 8, SUMMED, LETTERS = 128 };
+/* Numbers: the letters of the result and of each operand, eight to a number; how einsum is asked; the options of
+ * "matmul_with", whose c and bias, if there are any, are operands behind the factors. */
+enum {
+    RESULT,
+    TERM,
+    IMPLICIT = 8,
+    SUMMED,
+    HAS_C,
+    HAS_BIAS,
+    ALPHA, /* in halves; so is BETA */
+    BETA,
+    EPILOGUE,
+    COMPUTE,
+    DTYPE, /* 0: not asked for */
+    LETTERS = 128
+};
 
 static int letters_of(int64_t packed, char *text)
 {
@@ -46,11 +60,14 @@ static bool draw_terms(dt_random *d, dt_random *r, dt_case *c, int count, char (
 {
     const kiln_dtype dtype = dt_draw_dtype(d);
     int64_t extent[LETTERS] = {0}, budget = dt_once_in(r, 10) ? 400000 : 20000;
+    const bool sixteens = dt_once_in(r, 4); /* what tensor cores take of elements of a byte */
 
     for (int k = 0; k < count; k++)
         for (const char *at = terms[k]; *at != '\0'; at++)
             if (extent[(int)*at] == 0) {
                 extent[(int)*at] = dt_draw_extent(r, budget < 300 ? budget : 300);
+                if (sixteens && islower((unsigned char)*at) && budget > 32)
+                    extent[(int)*at] = 16 * (1 + dt_below(r, 2));
                 budget /= extent[(int)*at];
             }
     for (int k = 0; k < count; k++) {
@@ -86,7 +103,7 @@ static bool draw_product(dt_random *d, dt_random *r, dt_case *c)
     char terms[3][8] = {"", "", ""}, result[16] = "", a[4], b[4], stack[4];
 
     draw_stacks(d, a, b, stack);
-    if (is_function(c, "matmul")) {
+    if (is_function(c, "matmul") || is_function(c, "matmul_with")) {
         const bool row = dt_once_in(d, 5), column = dt_once_in(d, 5);
         snprintf(terms[0], 8, "%s", row ? "k" : "");
         snprintf(terms[1], 8, "%s", column ? "k" : "");
@@ -135,6 +152,80 @@ static bool draw_product(dt_random *d, dt_random *r, dt_case *c)
     return draw_terms(d, r, c, 2, terms, result);
 }
 
+static kiln_dtype dtype_of_product(kiln_dtype a, kiln_dtype b)
+{
+    const kiln_dtype dtype = dt_promote(a, b);
+
+    return dtype == KILN_INT8 ? KILN_INT32 : dt_is_float8(dtype) ? KILN_FLOAT32 : dtype;
+}
+
+/* Another dtype that a product may be asked for, or 0. */
+static kiln_dtype draw_result(dt_random *d, kiln_dtype a, kiln_dtype b)
+{
+    static const kiln_dtype sixteen[] = {KILN_FLOAT16, KILN_BFLOAT16};
+    const kiln_dtype dtype = dt_promote(a, b);
+
+    if (dt_once_in(d, 2))
+        return KILN_DTYPE_NONE;
+    if (dt_is_float8(dtype))
+        return sixteen[dt_below(d, 2)];
+    return dtype == KILN_FLOAT16 || dtype == KILN_BFLOAT16 ? KILN_FLOAT32 : KILN_DTYPE_NONE;
+}
+
+/* An array that broadcasts to the result, or to its columns. */
+static void draw_added(dt_random *d, dt_random *r, dt_case *c, kiln_dtype dtype,
+                       const char *letters)
+{
+    int64_t shape[DT_RANK];
+    int rank = 0;
+    char term[8];
+
+    if (*letters != '\0' && dt_once_in(r, 6)) /* fewer axes */
+        letters++;
+    for (; *letters != '\0'; letters++) {
+        int64_t extent = 1;
+        for (int k = 0; k < 2; k++) {
+            letters_of(c->number[TERM + k], term);
+            const char *at = strchr(term, *letters);
+            if (at != NULL && c->operand[k].view.shape[at - term] != 1)
+                extent = c->operand[k].view.shape[at - term];
+        }
+        shape[rank++] = dt_once_in(r, 6) ? 1 : extent;
+    }
+    dt_draw_operand(r, c, dt_once_in(d, 5) ? dt_draw_dtype(d) : dtype, DT_FILL_SMALL, rank, shape);
+}
+
+/* matmul with options; those that add are for floating-point and complex dtypes, epilogues for the former. */
+static bool draw_finished(dt_random *d, dt_random *r, dt_case *c)
+{
+    static const int halves[] = {2, 1, -2, 4, 6};
+    char result[8];
+
+    if (!draw_product(d, r, c))
+        return false;
+    const kiln_dtype a = c->operand[0].view.dtype, b = c->operand[1].view.dtype;
+    kiln_dtype dtype = dtype_of_product(a, b);
+    const int axes = letters_of(c->number[RESULT], result);
+    c->number[ALPHA] = c->number[BETA] = 2;
+    c->number[COMPUTE] = dt_below(d, KILN_COMPUTE_BF16X9 + 1);
+    c->number[DTYPE] = draw_result(d, a, b);
+    if (dt_is_integer(dtype))
+        return true;
+    if (c->number[DTYPE] != 0)
+        dtype = (kiln_dtype)c->number[DTYPE];
+    c->number[ALPHA] = halves[dt_below(d, 5)];
+    c->number[BETA] = halves[dt_below(d, 5)];
+    c->number[HAS_C] = dt_once_in(d, 2);
+    c->number[HAS_BIAS] = dt_once_in(d, 2);
+    if (dt_is_float(dtype) && dt_once_in(d, 2))
+        c->number[EPILOGUE] = 1 + dt_below(d, KILN_EPILOGUE_GELU);
+    if (c->number[HAS_C])
+        draw_added(d, r, c, dtype, result);
+    if (c->number[HAS_BIAS]) /* of the columns, if there are any */
+        draw_added(d, r, c, dtype, axes > 0 && result[axes - 1] == 'j' ? "j" : "");
+    return true;
+}
+
 /* Letters from a to e in any order, now and then one twice; a result of any letters that there are. */
 static bool draw_einsum(dt_random *d, dt_random *r, dt_case *c)
 {
@@ -178,7 +269,7 @@ typedef struct sum {
 static bool read_sum(const dt_case *c, const dt_array *in, sum *s)
 {
     memset(s, 0, sizeof *s);
-    s->count = c->operand_count;
+    s->count = c->operand_count - (c->number[HAS_C] != 0) - (c->number[HAS_BIAS] != 0);
     if (s->count < 1 || s->count > 3)
         return false;
     s->letters = letters_of(c->number[RESULT], s->result);
@@ -232,6 +323,56 @@ static void add(kiln_dtype dtype, dt_value *to, dt_value v)
     to->im += v.im;
 }
 
+/* Element `at` of what broadcasts to `out`, as that dtype has it. */
+static dt_value added_at(const dt_array *x, const dt_array *out, int64_t at)
+{
+    int64_t index = 0, step = 1;
+
+    for (int axis = out->rank - 1; axis >= 0; axis--) {
+        const int own = axis - (out->rank - x->rank);
+        const int64_t place = at % out->shape[axis];
+        at /= out->shape[axis];
+        if (own < 0)
+            continue;
+        index += x->shape[own] == 1 ? 0 : place * step;
+        step *= x->shape[own];
+    }
+    return dt_cast(x->dtype, out->dtype, x->at[index]);
+}
+
+static double gelu(double x)
+{
+    return x / 2 * (1 + tanh(0.79788456080286535588 * (x + 0.044715 * x * x * x)));
+}
+
+/* y = epilogue(alpha * y + beta * c + bias). `size` becomes what bounds the sums, in halves. */
+static void finish(const dt_case *c, const dt_array *in, dt_array *out, double *size)
+{
+    const double alpha = (double)c->number[ALPHA] / 2, beta = (double)c->number[BETA] / 2;
+    const dt_array *added = c->number[HAS_C] ? &in[2] : NULL;
+    const dt_array *bias = c->number[HAS_BIAS] ? &in[2 + (c->number[HAS_C] != 0)] : NULL;
+    const int digits = dt_format_of(out->dtype).digits;
+
+    for (int64_t at = 0; at < out->size; at++) {
+        const dt_value none = {0};
+        const dt_value x = added != NULL ? added_at(added, out, at) : none;
+        const dt_value y = bias != NULL ? added_at(bias, out, at) : none;
+        dt_value *v = &out->at[at];
+        v->re = alpha * v->re + beta * x.re + y.re;
+        v->im = alpha * v->im + beta * x.im + y.im;
+        size[at] = 4 * (fabs(alpha) * size[at] + fabs(beta) * (fabs(x.re) + fabs(x.im)) +
+                        fabs(y.re) + fabs(y.im));
+        v->open_zero = true;
+        if (c->number[EPILOGUE] == KILN_EPILOGUE_RELU)
+            v->re = v->re > 0 ? v->re : 0;
+        if (c->number[EPILOGUE] == KILN_EPILOGUE_GELU) {
+            v->error = v->alone =
+                (1 + fabs(v->re)) * ldexp(1, digits > 11 ? 4 - digits : 3 - digits);
+            v->re = gelu(v->re);
+        }
+    }
+}
+
 static bool evaluate(const dt_case *c, const dt_array *in, dt_array *out)
 {
     const bool conjugate = is_function(c, "vecmat");
@@ -244,10 +385,7 @@ static bool evaluate(const dt_case *c, const dt_array *in, dt_array *out)
         return false;
     for (int k = 1; k < s.count; k++)
         dtype = dt_promote(dtype, in[k].dtype);
-    if (dtype == KILN_INT8)
-        dtype = KILN_INT32;
-    if (dt_is_float8(dtype))
-        dtype = KILN_FLOAT32;
+    dtype = c->number[DTYPE] != 0 ? (kiln_dtype)c->number[DTYPE] : dtype_of_product(dtype, dtype);
     for (int k = 0; k < s.letters; k++)
         all *= s.extent[(int)s.order[k]];
     for (const char *at = s.result; *at != '\0'; at++)
@@ -267,6 +405,8 @@ static bool evaluate(const dt_case *c, const dt_array *in, dt_array *out)
         add(dtype, &out->at[to], v);
         size[to] += fabs(v.re) + fabs(v.im);
     }
+    if (is_function(c, "matmul_with") && size != NULL && !dt_is_integer(dtype))
+        finish(c, in, out, size);
     /* Beyond these sums are rounded; in which order is the library's choice. */
     const double exact = ldexp(1, dt_format_of(dtype).digits);
     for (int64_t at = 0; at < out->size && size != NULL && !dt_is_integer(dtype); at++)
@@ -302,6 +442,16 @@ static kiln_status call(dt_device *device, const dt_case *c, dt_arrays *a, kiln_
 
     (void)device;
     o.stream = a->stream;
+    if (is_function(c, "matmul_with")) {
+        o.dtype = (kiln_dtype)c->number[DTYPE];
+        o.compute = (kiln_compute)c->number[COMPUTE];
+        o.alpha = (double)c->number[ALPHA] / 2;
+        o.beta = (double)c->number[BETA] / 2;
+        o.epilogue = (kiln_epilogue)c->number[EPILOGUE];
+        o.c = c->number[HAS_C] ? a->operand[2] : NULL;
+        o.bias = c->number[HAS_BIAS] ? a->operand[2 + (c->number[HAS_C] != 0)] : NULL;
+        return kiln_matmul(x, y, &o, out, err);
+    }
     if (strcmp(name, "matmul") == 0)
         return kiln_matmul(x, y, &o, out, err);
     if (strcmp(name, "dot") == 0)
@@ -368,6 +518,8 @@ enum { GIVEN = DT_MAY_BE_GIVEN | DT_MAY_RECORD | DT_MAY_PARSE };
 const dt_function dt_product_functions[] = {
     ROW("matmul"),
     ROW("matmul"),
+    {"matmul_with", DT_KIND_PRODUCT, DT_MAY_BE_GIVEN, 1, draw_finished, evaluate, call, NULL, NULL},
+    {"matmul_with", DT_KIND_PRODUCT, DT_MAY_BE_GIVEN, 1, draw_finished, evaluate, call, NULL, NULL},
     ROW("dot"),
     ROW("inner"),
     ROW("outer"),
