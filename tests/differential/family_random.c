@@ -66,7 +66,7 @@ static bool draw(dt_random *d, dt_random *r, dt_case *c)
     do
         dtype = dt_draw_dtype(d);
     while (dtype == KILN_BOOL || (is_named(c, "random_bits") && !dt_is_integer(dtype)) ||
-           (is_named(c, "random") && !dt_is_float(dtype)));
+           (is_named(c, "random") && (!dt_is_float(dtype) || dt_is_float8(dtype))));
     dt_draw_small_shape(r, rank, shape);
     c->number[SEED] = dt_once_in(r, 3) ? dt_below(r, 5) : (int64_t)(dt_next(r) >> 2);
     c->number[DRAW] = c->way == DT_AS_TEXT ? 0 : dt_below(r, 4);
