@@ -97,7 +97,7 @@ static void test_cli_eval__wrong_usage_is_named(void **state)
     EVAL("x", "x=a.npy", "--explain", "--time", "3");
     EXPECT_REFUSED(2, "exclude each other");
     EVAL("xy + x2", "x=1");
-    EXPECT_REFUSED(2, "x=1: the expression does not use \"x\"");
+    EXPECT_REFUSED(2, "x=1: the expression does not use \"x\"; expression, column 1: `xy` is not defined");
     EVAL("x", "x=a.npy", "y=3");
     EXPECT_REFUSED(2, "y=3: the expression does not use \"y\"");
     EVAL("x", "x=a.npy", "--time", "none");

@@ -90,6 +90,23 @@ static bool mentions(const char *text, const char *name)
     return false;
 }
 
+/* An input that nothing uses is often one that is written in another way: tell what the expression lacks, if anything. */
+static int refuse_unused(struct eval *e, size_t input)
+{
+    const struct invocation *v = e->j.v;
+    kiln_graph *graph = NULL;
+    kiln_error why = KILN_ERROR_INIT;
+    const bool whole = kiln__graph_from_text(NULL, e->text, (const char *const *)e->names,
+                                             e->input_count, NULL, &graph, NULL, &why) == KILN_OK;
+    const int result = usage_error(v->command, "%s: the expression does not use \"%s\"%s%s",
+                                   v->args.items[input + 1], e->names[input], whole ? "" : "; ",
+                                   whole ? "" : why.message);
+
+    kiln_graph_destroy(graph);
+    kiln_error_clear(&why);
+    return result;
+}
+
 static int check_words(struct eval *e)
 {
     const struct invocation *v = e->j.v;
@@ -104,8 +121,7 @@ static int check_words(struct eval *e)
     e->text = v->args.count > 0 ? v->args.items[0] : "";
     for (size_t k = 0; k < e->input_count && result == TOOL_DONE; k++) {
         if (!mentions(e->text, e->names[k]))
-            result = usage_error(v->command, "%s: the expression does not use \"%s\"",
-                                 v->args.items[k + 1], e->names[k]);
+            result = refuse_unused(e, k);
     }
     return result;
 }

@@ -34,6 +34,7 @@
     X(ATLEAST_1D, 7, "atleast_1d")                                                                 \
     X(ATLEAST_2D, 8, "atleast_2d")                                                                 \
     X(ATLEAST_3D, 9, "atleast_3d")                                                                 \
+    X(SECTION, 10, "section")        /* an axis, which part of it, of how many; 1: of equal ones */ \
     X(CONCATENATE, 32, "concatenate") /* an axis; none: the elements in C-order */                 \
     X(STACK, 33, "stack")            /* an axis of the result */                                   \
     X(HSTACK, 34, "hstack")                                                                        \
@@ -46,7 +47,8 @@
     X(PAD, 41, "pad")                /* a kiln_pad_mode, before and after for each axis, or all; */  \
                                      /* of statistics then how many elements are looked at */        \
     X(DELETE, 42, "delete")          /* an axis, then what is left out of it */                    \
-    X(INSERT, 43, "insert")          /* an axis, then where the second operand goes in */
+    X(INSERT, 43, "insert")          /* an axis, then where the second operand goes in */          \
+    X(BLOCK, 44, "block")            /* how many arrays each row has; none: one row */
 
 /** Tags of rearrangements. */
 typedef enum kiln_rearrangement {

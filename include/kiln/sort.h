@@ -249,7 +249,8 @@ KILN_API KILN_NODISCARD kiln_status kiln_array_digitize(const kiln_array *values
  *
  * @param axes     The one axis; NULL: all elements.
  * @param numbers  What the function takes besides arrays: the place of partition and argpartition, the k of
- *                 topk, the q of quantile and percentile, of which a node has one (by the method `linear`).
+ *                 topk, the q of quantile and percentile, of which a node has one, and behind it the method, linear
+ *                 where it is left out.
  * @param result   Of topk: 0 are the values, 1 their places. Else 0.
  */
 KILN_API kiln_node kiln_node_sorting(const char *function, const kiln_node *operands,

@@ -586,6 +586,9 @@ PyObject *kilnpy_call(kernel *k, PyObject *args, PyObject *keywords)
     if (handle == NULL)
         goto done;
     Py_BEGIN_ALLOW_THREADS status = f->run(handle, c.args, c.count, &c.options, &err);
+    /* Nothing waits for arrays of the host's libraries, so what kernels report is told here. */
+    if (status == KILN_OK && c.device == 0 && c.first != NULL)
+        status = kiln_context_synchronize(kilnpy_context(0), &err);
     Py_END_ALLOW_THREADS if (status != KILN_OK) kilnpy_raise(&err);
     else if (!c.joins || join_streams(&c, true) == 0) result = results_of(&c);
 

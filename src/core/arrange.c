@@ -233,6 +233,28 @@ static kiln_status atleast(int least, kiln__arranged *g)
     return KILN_OK;
 }
 
+/* Numbers: an axis, which part of it, of how many, and whether they must be equal. Without that the first parts have one
+ * element more, as those of array_split. */
+static kiln_status section(const int64_t *n, size_t count, kiln__arranged *g, kiln_error *err)
+{
+    int axis = 0;
+
+    if (count != 4 || n[2] < 1 || n[1] < 0 || n[1] >= n[2])
+        return kiln__fail(err, KILN_ERR_ARGUMENT,
+                          "section: an axis, the number of a part and that of all are needed");
+    KILN_CHECK(kiln__arrange_axis("split", n[0], g->rank, &axis, err));
+    const int64_t each = g->shape[axis] / n[2], more = g->shape[axis] % n[2];
+    if (n[3] != 0 && more != 0)
+        return kiln__fail(err, KILN_ERR_SHAPE,
+                          "split: %" PRId64 " elements along axis %d are no %" PRId64
+                          " equal parts; array_split gives unequal ones",
+                          g->shape[axis], axis, n[2]);
+    g->shape[axis] = each + (n[1] < more);
+    if (g->shape[axis] > 0)
+        g->map[axis].start = n[1] * each + (n[1] < more ? n[1] : more);
+    return KILN_OK;
+}
+
 bool kiln__arrange_is_view(kiln_rearrangement what)
 {
     return what >= KILN_REARRANGE_SWAPAXES && what < KILN_REARRANGE_CONCATENATE;
@@ -264,6 +286,8 @@ kiln_status kiln__arrange_view(kiln_rearrangement what, const int64_t *n, size_t
         return atleast(2, out);
     case KILN_REARRANGE_ATLEAST_3D:
         return atleast(3, out);
+    case KILN_REARRANGE_SECTION:
+        return section(n, count, out, err);
     default:
         return kiln__fail(err, KILN_ERR_ARGUMENT, "%s is no view", kiln_rearrangement_name(what));
     }
@@ -354,6 +378,7 @@ kiln_status kiln__arrange_check(kiln_rearrangement what, size_t operands, size_t
         [KILN_REARRANGE_ATLEAST_1D] = {{1, 1}, {0, 0}},
         [KILN_REARRANGE_ATLEAST_2D] = {{1, 1}, {0, 0}},
         [KILN_REARRANGE_ATLEAST_3D] = {{1, 1}, {0, 0}},
+        [KILN_REARRANGE_SECTION] = {{1, 1}, {4, 4}},
         [KILN_REARRANGE_CONCATENATE] = {{1, MANY}, {0, 1}},
         [KILN_REARRANGE_STACK] = {{1, MANY}, {1, 1}},
         [KILN_REARRANGE_HSTACK] = {{1, MANY}, {0, 0}},
@@ -366,6 +391,7 @@ kiln_status kiln__arrange_check(kiln_rearrangement what, size_t operands, size_t
         [KILN_REARRANGE_PAD] = {{1, 2}, {1, 2 + 2 * KILN_RANK_MAX}},
         [KILN_REARRANGE_DELETE] = {{1, 1}, {1, ANY}},
         [KILN_REARRANGE_INSERT] = {{2, 2}, {2, ANY}},
+        [KILN_REARRANGE_BLOCK] = {{1, MANY}, {0, MANY}},
     };
     const char *name = kiln_rearrangement_name(what);
 

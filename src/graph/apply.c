@@ -65,6 +65,7 @@ kiln_status kiln__need_node(const kiln__parser *p, const kiln__parsed *v)
 {
     static const char *const what[] = {
         [KILN__PARSED_TUPLE] = "a tuple",
+        [KILN__PARSED_ROWS] = "a list of lists",
         [KILN__PARSED_NONE] = "None",
         [KILN__PARSED_DTYPE] = "a dtype",
         [KILN__PARSED_SHAPE] = "a shape",

@@ -8,6 +8,7 @@
 
 #include "graph/graph.h"
 #include "graph/parse.h"
+#include "kiln/sort.h"
 #include "ops/ops.h"
 
 /* ---- arguments ------------------------------------------------------------------------------- */
@@ -324,12 +325,44 @@ static kiln_status call_draw(kiln__parser *p, kiln__parsed_call *c, kiln_draw dr
     return KILN_OK;
 }
 
+/* The word after method=, one of NumPy's for quantiles. */
+static kiln_status read_method(const kiln__parser *p, const kiln__parsed_call *c, int64_t *out)
+{
+    static const char *const methods[] = {
+        [KILN_QUANTILE_LINEAR] = "linear",
+        [KILN_QUANTILE_INVERTED_CDF] = "inverted_cdf",
+        [KILN_QUANTILE_AVERAGED_INVERTED_CDF] = "averaged_inverted_cdf",
+        [KILN_QUANTILE_CLOSEST_OBSERVATION] = "closest_observation",
+        [KILN_QUANTILE_INTERPOLATED_INVERTED_CDF] = "interpolated_inverted_cdf",
+        [KILN_QUANTILE_HAZEN] = "hazen",
+        [KILN_QUANTILE_WEIBULL] = "weibull",
+        [KILN_QUANTILE_MEDIAN_UNBIASED] = "median_unbiased",
+        [KILN_QUANTILE_NORMAL_UNBIASED] = "normal_unbiased",
+        [KILN_QUANTILE_LOWER] = "lower",
+        [KILN_QUANTILE_HIGHER] = "higher",
+        [KILN_QUANTILE_MIDPOINT] = "midpoint",
+        [KILN_QUANTILE_NEAREST] = "nearest"};
+
+    *out = KILN_QUANTILE_LINEAR;
+    for (size_t k = 0; k < KILN_COUNT_OF(methods); k++) {
+        if (c->mode_bytes > 0 && kiln__same_word(p->text + c->mode, c->mode_bytes, methods[k])) {
+            *out = (int64_t)k;
+            return KILN_OK;
+        }
+    }
+    return c->mode_bytes == 0
+               ? KILN_OK
+               : kiln__parse_fail(p, c->mode, c->mode_bytes, KILN_ERR_NAME,
+                                  "this is no method of NumPy's quantile, as linear, "
+                                  "lower, higher, midpoint, nearest and hazen are");
+}
+
 /* An axis and numbers: the axis by name or behind the others. */
 static kiln_status read_numbers(const kiln__parser *p, const kiln__parsed_call *c,
                                 kiln__opaque_given *given, int64_t *data)
 {
     const kiln__opaque *o = given->operation;
-    const size_t numbers = strlen(o->numbers), least = given->count + numbers;
+    const size_t numbers = strcspn(o->numbers, "m"), least = given->count + numbers;
     const kiln__parsed *axis = c->count > least ? &c->arg[least] : &c->axis;
 
     KILN_CHECK(need_count(p, c, least, least + (o->takes_axis && c->axis.width == 0)));
@@ -353,7 +386,7 @@ static kiln_status read_numbers(const kiln__parser *p, const kiln__parsed_call *
         const double real = whole ? (double)v->node.value.i : v->node.value.f;
         memcpy(to, &real, sizeof real);
     }
-    return KILN_OK;
+    return o->numbers[numbers] == 'm' ? read_method(p, c, &data[given->data_count++]) : KILN_OK;
 }
 
 /* What an operation has beside its operands, from the arguments that are no operands. `*first_out`: which
@@ -534,17 +567,21 @@ static kiln_status unknown_function(const kiln__parser *p, const kiln__parsed_ca
                             c->bytes < 60 ? (int)c->bytes : 60, c->name);
 }
 
-/* `mode=` of a function that would not look at it. Scatters have been asked before. */
+/* `mode=` and `method=` of a function that would not look at it. Scatters have been asked before. */
 static kiln_status check_mode(const kiln__parser *p, const kiln__parsed_call *c)
 {
-    static const char *const takers[] = {"take", "take_along_axis", "pad"};
+    static const struct {
+        const char *name;
+        bool method;
+    } takers[] = {{"take", false},   {"take_along_axis", false}, {"pad", false},
+                  {"choose", false}, {"quantile", true},         {"percentile", true}};
 
     if (c->mode_bytes == 0)
         return KILN_OK;
     for (size_t k = 0; k < KILN_COUNT_OF(takers); k++)
-        if (kiln__same_word(c->name, c->bytes, takers[k]))
+        if (c->method == takers[k].method && kiln__same_word(c->name, c->bytes, takers[k].name))
             return KILN_OK;
-    return fail_call(p, c, KILN_ERR_NAME, "takes no mode");
+    return fail_call(p, c, KILN_ERR_NAME, c->method ? "takes no method" : "takes no mode");
 }
 
 kiln_status kiln__apply_call(kiln__parser *p, kiln__parsed_call *c, kiln__parsed *out)
@@ -582,6 +619,8 @@ kiln_status kiln__apply_call(kiln__parser *p, kiln__parsed_call *c, kiln__parsed
     if (reduction != 0)
         return reduce(p, c, reduction, out);
     KILN_CHECK(kiln__apply_arranging(p, c, out, &known));
+    if (!known)
+        KILN_CHECK(kiln__apply_listed(p, c, out, &known));
     if (known)
         return KILN_OK;
     KILN_CHECK(kiln__apply_written(p, c, out, &known));

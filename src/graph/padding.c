@@ -1,12 +1,15 @@
 /*
- * padding.c - pad() by what is computed of the array: maximum, minimum, mean, median, linear_ramp.
+ * padding.c - rearrangements that are made of others: pad() by what is computed of the array (maximum, minimum, mean,
+ * median, linear_ramp), and block().
  *
- *     a rearrangement with one of these modes > for each axis in turn: [what stands before and behind it] > a join
+ *     pad() with one of these modes > for each axis in turn: [what stands before and behind it] > a join
+ *     block() > rows, each a join > a join of these
  *
  * As in NumPy, what is computed along an axis sees what the axes before it were padded with. How many axes there are
  * is known by the widths.
  */
 #include "graph/graph.h"
+#include "graph/subscripts.h"
 #include "kiln/rearrange.h"
 #include "kiln/sort.h"
 
@@ -109,6 +112,39 @@ static kiln_node padded(const kiln_node *operands, size_t operand_count, const i
     return p.x;
 }
 
+/* Rows of arrays side by side, one above the other. */
+static kiln_node blocked(const kiln_node *operands, size_t operand_count, const int64_t *rows,
+                         size_t row_count, const char *file, int line)
+{
+    const int64_t last = -1, before = -2;
+    kiln_node items[KILN__REARRANGE_OPERANDS_MAX], made[KILN__REARRANGE_OPERANDS_MAX];
+    size_t at = 0;
+
+    for (size_t k = 0; k < operand_count; k++)
+        items[k] = kiln_node_rearrange(row_count > 0 ? KILN_REARRANGE_ATLEAST_2D
+                                                     : KILN_REARRANGE_ATLEAST_1D,
+                                       &operands[k], 1, NULL, 0, file, line);
+    if (row_count == 0)
+        return kiln_node_rearrange(KILN_REARRANGE_CONCATENATE, items, operand_count, &last, 1, file,
+                                   line);
+    for (size_t r = 0; r < row_count; at += (size_t)rows[r++])
+        made[r] = kiln_node_rearrange(KILN_REARRANGE_CONCATENATE, items + at, (size_t)rows[r],
+                                      &last, 1, file, line);
+    return kiln_node_rearrange(KILN_REARRANGE_CONCATENATE, made, row_count, &before, 1, file, line);
+}
+
+static bool are_rows(size_t operand_count, const int64_t *rows, size_t row_count)
+{
+    size_t left = operand_count;
+
+    for (size_t r = 0; r < row_count; r++) {
+        if (rows[r] < 1 || (uint64_t)rows[r] > left)
+            return false;
+        left -= (size_t)rows[r];
+    }
+    return row_count == 0 || left == 0;
+}
+
 kiln_node kiln_node_rearrange(kiln_rearrangement what, const kiln_node *operands,
                               size_t operand_count, const int64_t *numbers, size_t number_count,
                               const char *file, int line)
@@ -117,5 +153,12 @@ kiln_node kiln_node_rearrange(kiln_rearrangement what, const kiln_node *operands
         kiln__arrange_check(what, operand_count, number_count, NULL) == KILN_OK &&
         kiln__pads_by_elements(what, numbers, number_count))
         return padded(operands, operand_count, numbers, number_count, file, line);
+    if (what == KILN_REARRANGE_BLOCK && operands != NULL &&
+        (numbers != NULL || number_count == 0) &&
+        kiln__arrange_check(what, operand_count, number_count, NULL) == KILN_OK)
+        return are_rows(operand_count, numbers, number_count)
+                   ? blocked(operands, operand_count, numbers, number_count, file, line)
+                   : kiln__node_fault(operands[0], KILN_ERR_ARGUMENT, "block", file, line,
+                                      "the rows do not have as many arrays as are given");
     return kiln__node_rearranged(what, operands, operand_count, numbers, number_count, file, line);
 }

@@ -22,12 +22,28 @@
 
 /* ---- primaries ------------------------------------------------------------------------------- */
 
+static kiln_status keep_list(kiln__parser *p, const kiln_node *nodes, size_t count,
+                             const int64_t *rows, size_t row_count, kiln__parsed *out)
+{
+    out->kind = row_count > 0 ? KILN__PARSED_ROWS : KILN__PARSED_TUPLE;
+    out->items = kiln__tuple_new(p, count);
+    out->rows = row_count > 0 ? kiln__parser_keep(p, row_count * sizeof *rows) : NULL;
+    if (out->items == NULL || (row_count > 0 && out->rows == NULL))
+        return kiln__fail_memory(p->err, count * sizeof *nodes);
+    memcpy(out->items, nodes, count * sizeof *nodes);
+    if (row_count > 0)
+        memcpy(out->rows, rows, row_count * sizeof *rows);
+    out->count = row_count > 0 ? row_count : count;
+    return KILN_OK;
+}
+
 /* A comma-separated list up to `close`, the token after its opening; one value without a comma is
  * that value, unless `tuple` asks for a tuple. */
 static kiln_status parse_list(kiln__parser *p, const char *close, bool tuple, kiln__parsed *out)
 {
     kiln_node nodes[KILN__TUPLE_MAX];
-    size_t count = 0, at = p->token.at;
+    int64_t rows[KILN__TUPLE_MAX];
+    size_t count = 0, row_count = 0, at = p->token.at;
 
     while (!kiln__is_mark(p, close)) {
         kiln__parsed v;
@@ -36,21 +52,26 @@ static kiln_status parse_list(kiln__parser *p, const char *close, bool tuple, ki
             *out = v;
             return kiln__next_token(p);
         }
-        KILN_CHECK(kiln__need_node(p, &v));
-        if (count == KILN__TUPLE_MAX)
+        const bool row = tuple && kiln__is_list(p, &v) && (row_count > 0 || count == 0);
+        const size_t items = row ? v.count : 1;
+        if (!row)
+            KILN_CHECK(kiln__need_node(p, &v));
+        else
+            rows[row_count++] = (int64_t)items;
+        if (count + items > KILN__TUPLE_MAX)
             return kiln__parse_fail(p, v.at, v.width, KILN_ERR_ARGUMENT,
                                     "this list has more than %d items", KILN__TUPLE_MAX);
-        nodes[count++] = v.node;
+        if (!row && row_count > 0)
+            return kiln__parse_fail(p, v.at, v.width, KILN_ERR_ARGUMENT,
+                                    "a list must stand here, as those before it");
+        if (items > 0)
+            memcpy(nodes + count, row ? v.items : &v.node, items * sizeof *nodes);
+        count += items;
         if (!kiln__is_mark(p, close))
             KILN_CHECK(kiln__expect_comma(p, close));
     }
     memset(out, 0, sizeof *out);
-    out->kind = KILN__PARSED_TUPLE;
-    out->items = kiln__tuple_new(p, count);
-    if (out->items == NULL)
-        return kiln__fail_memory(p->err, count * sizeof nodes[0]);
-    memcpy(out->items, nodes, count * sizeof nodes[0]);
-    out->count = count;
+    KILN_CHECK(keep_list(p, nodes, count, rows, row_count, out));
     out->at = at;
     out->width = p->token.at - at;
     return kiln__next_token(p);
@@ -79,7 +100,8 @@ static kiln_status parse_keyword(kiln__parser *p, kiln__parsed_call *c, size_t a
                                                                     : NULL;
     const bool quoted = p->token.kind == KILN__TOKEN_TEXT;
     const bool word = quoted || p->token.kind == KILN__TOKEN_NAME;
-    const bool mode = kiln__same_word(name, bytes, "mode");
+    const bool method = kiln__same_word(name, bytes, "method");
+    const bool mode = method || kiln__same_word(name, bytes, "mode");
     char usage[KILN__USAGE_BYTES];
     if (into == NULL && c->named_count < KILN__NAMED_MAX &&
         (kiln__written_takes(c, name, bytes) || kiln__arranging_takes(c, name, bytes))) {
@@ -91,6 +113,7 @@ static kiln_status parse_keyword(kiln__parser *p, kiln__parsed_call *c, size_t a
     } else if (mode && word) {
         c->mode = p->token.at + quoted;
         c->mode_bytes = p->token.width - 2 * quoted;
+        c->method = method;
         return kiln__next_token(p);
     }
     if (into == NULL && kiln__written_usage(c, usage, sizeof usage))

@@ -35,6 +35,7 @@ typedef struct kiln__token {
 typedef enum kiln__parsed_kind {
     KILN__PARSED_NODE,  /* a node, or a plain number */
     KILN__PARSED_TUPLE, /* of several nodes: (1, 2), divmod(x, y) */
+    KILN__PARSED_ROWS,  /* a list of lists: `count` rows, one after the other in `items` */
     KILN__PARSED_NONE,
     KILN__PARSED_DTYPE,
     KILN__PARSED_SHAPE,  /* of the array `node`: x.shape */
@@ -51,7 +52,8 @@ typedef struct kiln__parsed {
     kiln_dtype dtype;
     kiln_node node;                   /* of a NODE */
     kiln_node mask;                   /* of CHOSEN and COUNTED */
-    kiln_node *items;                 /* of a TUPLE; the parser's */
+    kiln_node *items;                 /* of a TUPLE and of ROWS; the parser's */
+    int64_t *rows;                    /* of ROWS: how many items each has; the parser's */
     const kiln_subscript *subscripts; /* of AT; the parser's */
     size_t count;
     size_t at, width; /* what it was read from */
@@ -137,7 +139,8 @@ typedef struct kiln__parsed_call {
     kiln__parsed arg[KILN__ARGUMENTS_MAX];
     size_t count;
     kiln__parsed axis, dtype, keepdims; /* width 0: not given */
-    size_t mode, mode_bytes;            /* of the word after mode= */
+    size_t mode, mode_bytes; /* of the word after mode=, or (then `method` is true) method= */
+    bool method;
     struct {
         const char *name;
         size_t bytes;
@@ -162,6 +165,11 @@ bool kiln__arranging_takes(const kiln__parsed_call *c, const char *name, size_t 
 /* A function that rearranges arrays; `*known` is false where the name is none. */
 kiln_status kiln__apply_arranging(kiln__parser *p, kiln__parsed_call *c, kiln__parsed *out,
                                   bool *known);
+
+/* ---- listed.c -------------------------------------------------------------------------------- */
+/* A function that takes lists of arrays or gives several; `*known` is false where the name is none. */
+kiln_status kiln__apply_listed(kiln__parser *p, kiln__parsed_call *c, kiln__parsed *out,
+                               bool *known);
 
 /* ---- scattering.c ---------------------------------------------------------------------------- */
 /* A method of x.at[...], or a function that changes elements at indices in a copy of its array; `*known` is

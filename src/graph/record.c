@@ -490,7 +490,8 @@ static kiln_node add_numbered(const place *at, const char *function, const kiln_
     if (graph == NULL)
         return without_graph(at);
     if (o == NULL || o->data != KILN__OPAQUE_NUMBERS || (size_t)o->operand_count != operand_count ||
-        strlen(o->numbers) != number_count || (number_count > 0 && numbers == NULL))
+        number_count < strcspn(o->numbers, "m") || number_count > strlen(o->numbers) ||
+        (number_count > 0 && numbers == NULL))
         return fault(graph, at, KILN_ERR_NAME,
                      "there is no function `%.60s` of %zu arrays and %zu numbers",
                      function != NULL ? function : "NULL", operand_count, number_count);
@@ -508,6 +509,8 @@ static kiln_node add_numbered(const place *at, const char *function, const kiln_
         else
             data[count] = (int64_t)numbers[k];
     }
+    if (o->numbers[number_count] == 'm')
+        data[count++] = 0; /* the method that is meant where none is given */
     const kiln__opaque_given given = {o, operands, operand_count, data, count};
     return kiln__opaque_node(&given, result, at->file, at->line);
 }

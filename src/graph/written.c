@@ -55,6 +55,11 @@ static const written functions[] = {
      "stack([a[..., 1] * b[..., 2] - a[..., 2] * b[..., 1],"
      " a[..., 2] * b[..., 0] - a[..., 0] * b[..., 2],"
      " a[..., 0] * b[..., 1] - a[..., 1] * b[..., 0]], axis=-1)"},
+    {"diag", "x", "_diag(x, 0)"},
+    {"diag", "x, k:whole", "_diag(x, k)"},
+    {"diagflat", "x", "_diag(ravel(x), 0)"},
+    {"diagflat", "x, k:whole", "_diag(ravel(x), k)"},
+    {"bincount", "x, length:whole", "_histogram([ravel(x), arange(length + 1) - 0.5])"},
     {"fliplr", "x", "x[:, ::-1]"},
     {"flipud", "x", "x[::-1]"},
     {"identity", "n", "eye(n)"},
@@ -195,8 +200,12 @@ bool kiln__written_usage(const kiln__parsed_call *c, char *out, size_t bytes)
         if (kiln__same_word(c->name, c->bytes, functions[k].name))
             used += (size_t)snprintf(out + used, bytes - used, "%s%s(%s)", used > 0 ? ", " : "",
                                      functions[k].name, functions[k].params);
-    for (char *s = out; *s != '\0'; s++)
+    for (char *s = out; *s != '\0'; s++) {
+        static const char whole[] = ":whole";
+        if (strncmp(s, whole, sizeof whole - 1) == 0) /* any whole number, and no word */
+            memcpy(s, "=<int>", sizeof whole - 1);
         *s = *s == ':' ? '=' : *s;
+    }
     return used > 0;
 }
 

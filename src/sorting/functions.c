@@ -66,6 +66,11 @@ static kiln_status shape_of(const form *f, const kiln_array *x, const int64_t *d
     return KILN_OK;
 }
 
+static kiln_quantile_method method_of(kiln__sorting_function function, const int64_t *data)
+{
+    return function == KILN__SORTING_median ? KILN_QUANTILE_LINEAR : (kiln_quantile_method)data[2];
+}
+
 kiln_status kiln__sorting_infer(kiln__sorting_function function, const kiln_array *const *operands,
                                 const int64_t *data, kiln__sorting_value *results, kiln_error *err)
 {
@@ -87,7 +92,7 @@ kiln_status kiln__sorting_infer(kiln__sorting_function function, const kiln_arra
         KILN_CHECK(shape_of(f, x, data, &results[k], err));
         results[k].dtype = f->order[k] ? KILN_INT64
                            : f->part == PART_ONE
-                               ? kiln__quantile_dtype(x->dtype, KILN_QUANTILE_LINEAR)
+                               ? kiln__quantile_dtype(x->dtype, method_of(function, data))
                                : x->dtype;
     }
     return KILN_OK;
@@ -95,7 +100,7 @@ kiln_status kiln__sorting_infer(kiln__sorting_function function, const kiln_arra
 
 /* ---- calls --------------------------------------------------------------------------------------- */
 
-/* A quantile is an operation on one number, so that the result has no axis for it. */
+/* A quantile is an operation on one number, so that the result has no axis for it. The method is the last number. */
 static kiln_status run_quantile(const kiln_array *x, const int64_t *data, double scale,
                                 const kiln_sort_options *o, kiln_array **outs, kiln_error *err)
 {
@@ -106,7 +111,7 @@ static kiln_status run_quantile(const kiln_array *x, const int64_t *data, double
     memcpy(&q, &data[1], sizeof q);
     q *= scale;
     KILN_TRY(kiln_array_newaxis(*outs, 0, &wide, err));
-    KILN_TRY(kiln_array_quantile(x, &q, 1, KILN_QUANTILE_LINEAR, o, &wide, err));
+    KILN_TRY(kiln_array_quantile(x, &q, 1, (kiln_quantile_method)data[2], o, &wide, err));
 
 done:
     kiln_array_release(wide);

@@ -179,22 +179,49 @@ kiln_status kiln__sort_take(const kiln_array *x, const kiln_array *order, kiln_s
 }
 
 /* One more key, which counts more than those before it: sorted in the order that there is, stably. */
-static kiln_status refine(const kiln_array *key, kiln_array **order, kiln_error *err)
+static kiln_status refine(const kiln_array *key, kiln_stream *stream, kiln_array **order,
+                          kiln_error *err)
 {
+    kiln_sort_options o = KILN_SORT_OPTIONS_INIT;
     kiln_array *here = NULL, *finer = NULL, *both = NULL;
     kiln_status status = KILN_OK;
 
+    o.stream = stream;
     if (*order == NULL)
-        return kiln_array_argsort(key, NULL, order, err);
-    KILN_TRY(kiln__sort_take(key, *order, NULL, &here, err));
-    KILN_TRY(kiln_array_argsort(here, NULL, &finer, err));
-    KILN_TRY(kiln__sort_take(*order, finer, NULL, &both, err));
+        return kiln_array_argsort(key, &o, order, err);
+    KILN_TRY(kiln__sort_take(key, *order, stream, &here, err));
+    KILN_TRY(kiln_array_argsort(here, &o, &finer, err));
+    KILN_TRY(kiln__sort_take(*order, finer, stream, &both, err));
     kiln_array_release(*order);
     *order = both;
 
 done:
     kiln_array_release(here);
     kiln_array_release(finer);
+    return status;
+}
+
+kiln_status kiln__lexsort_check(const kiln_array *const *keys, size_t count, kiln_error *err)
+{
+    for (size_t k = 0; k < count; k++)
+        if (keys[k]->rank != 1 || keys[k]->size != keys[0]->size)
+            return kiln__fail(err, KILN_ERR_SHAPE,
+                              "lexsort: keys are vectors of one length; key %zu is not", k + 1);
+    return KILN_OK;
+}
+
+kiln_status kiln__lexsort_into(const kiln_array *const *keys, size_t count, kiln_stream *stream,
+                               kiln_array *out, kiln_error *err)
+{
+    kiln_array *order = NULL;
+    kiln_status status = KILN_OK;
+
+    for (size_t k = 0; k < count; k++)
+        KILN_TRY(refine(keys[k], stream, &order, err));
+    KILN_TRY(kiln__array_assign_on(out, order, stream, err));
+
+done:
+    kiln_array_release(order);
     return status;
 }
 
@@ -208,14 +235,11 @@ kiln_status kiln_array_lexsort(const kiln_array *const *keys, size_t count, kiln
     KILN_CHECK_NULL(keys, err);
     if (count == 0)
         return kiln__fail(err, KILN_ERR_ARGUMENT_COUNT, "lexsort: there is no key");
-    for (size_t k = 0; k < count; k++) {
-        KILN_CHECK(kiln__array_check(keys[k], k > 0 ? keys[0]->ctx : NULL, "a key", err));
-        if (keys[k]->rank != 1 || keys[k]->size != keys[0]->size)
-            return kiln__fail(err, KILN_ERR_SHAPE,
-                              "lexsort: keys are vectors of one length; key %zu is not", k + 1);
-    }
     for (size_t k = 0; k < count; k++)
-        KILN_TRY(refine(keys[k], &order, err));
+        KILN_CHECK(kiln__array_check(keys[k], k > 0 ? keys[0]->ctx : NULL, "a key", err));
+    KILN_CHECK(kiln__lexsort_check(keys, count, err));
+    for (size_t k = 0; k < count; k++)
+        KILN_TRY(refine(keys[k], NULL, &order, err));
     *out = order;
     order = NULL;
 

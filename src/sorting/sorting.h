@@ -111,6 +111,11 @@ kiln_status kiln__sort_keys(const kiln_array *keys, int64_t bound, kiln_dtype or
 kiln_status kiln__sort_take(const kiln_array *x, const kiln_array *order, kiln_stream *stream,
                             kiln_array **out, kiln_error *err);
 
+/* kiln_array_lexsort() of keys that were checked by kiln__lexsort_check(), into `out`. (sort.c) */
+kiln_status kiln__lexsort_check(const kiln_array *const *keys, size_t count, kiln_error *err);
+kiln_status kiln__lexsort_into(const kiln_array *const *keys, size_t count, kiln_stream *stream,
+                               kiln_array *out, kiln_error *err);
+
 /* The options of a call, complete; `given` may be NULL. (sort.c) */
 kiln_status kiln__sort_options_read(kiln_sort_options *o, const kiln_sort_options *given,
                                     kiln_error *err);
@@ -149,7 +154,7 @@ kiln_status kiln__search(const kiln_array *sorted, const kiln_array *values, boo
 /* ---- operations of graphs (functions.c) ---------------------------------------------------------- */
 
 /* X(name, operands, results, numbers, first): NumPy's function, with numbers behind its operands, of which 'd' is a
- * double's bits; `first`: the axis that is meant where none is named. Those with an underscore are for functions that
+ * double's bits and 'm' a kiln_quantile_method; `first`: the axis that is meant where none is named. Those with an underscore are for functions that
  * are written as expressions (src/graph/written.c): searchsorted from the right; which values are in a sorted vector. */
 #define KILN__SORTING_FUNCTIONS(X)                                                                 \
     X(sort, 1, 1, "", -1)                                                                          \
@@ -158,8 +163,8 @@ kiln_status kiln__search(const kiln_array *sorted, const kiln_array *values, boo
     X(argpartition, 1, 1, "i", -1)                                                                 \
     X(topk, 1, 2, "i", -1)                                                                         \
     X(median, 1, 1, "", KILN__SORT_ALL)                                                            \
-    X(quantile, 1, 1, "d", KILN__SORT_ALL)                                                         \
-    X(percentile, 1, 1, "d", KILN__SORT_ALL)                                                       \
+    X(quantile, 1, 1, "dm", KILN__SORT_ALL)                                                        \
+    X(percentile, 1, 1, "dm", KILN__SORT_ALL)                                                      \
     X(searchsorted, 2, 1, "", 0)                                                                   \
     X(_search_right, 2, 1, "", 0)                                                                  \
     X(_is_among, 2, 1, "", 0)

@@ -1,0 +1,139 @@
+"""Functions of expressions that take lists of arrays, give several, or read a word, against NumPy's."""
+import unittest
+
+import numpy as np
+
+import kiln
+
+rng = np.random.default_rng(5)
+DTYPES = ("bool", "int8", "uint32", "int64", "float16", "float32", "float64", "complex64")
+
+
+def some(shape, dtype="float64", below=9):
+    return rng.integers(0, below, shape).astype(dtype)
+
+
+def odd(shape, dtype="float64"):
+    """The same numbers as a view that runs backwards, with gaps."""
+    return some(tuple(2 * n for n in shape), dtype)[tuple(slice(None, None, -2) for _ in shape)]
+
+
+class Expressions(unittest.TestCase):
+    def same(self, text, want, **inputs):
+        got = kiln.eval(text, **inputs)
+        got = got if isinstance(got, (tuple, list)) else (got,)
+        want = want if isinstance(want, (tuple, list)) else (want,)
+        self.assertEqual(len(got), len(want), text)
+        for one, expected in zip(got, want):
+            one, expected = np.asarray(one), np.asarray(expected)
+            self.assertEqual((one.dtype, one.shape), (expected.dtype, expected.shape), text)
+            np.testing.assert_allclose(one, expected, rtol=1e-3 if one.dtype == np.float16 else 1e-6,
+                                       err_msg=text)
+
+    def refused(self, error, says, text, **inputs):
+        with self.assertRaisesRegex(error, says):
+            np.asarray(kiln.eval(text, **inputs))
+
+    def test_select(self):
+        for dtype in DTYPES[1:]:
+            x, y = odd((4, 6), dtype), odd((6,), dtype)
+            self.same("select([x != 3, y != 0], [y, x])", np.select(
+                [x != 3, np.broadcast_to(y != 0, x.shape)], [np.broadcast_to(y, x.shape), x]), x=x, y=y)
+        x = some(10)
+        self.same("select([x > 5, x > 2], [x, -x], 0.5)", np.select([x > 5, x > 2], [x, -x], 0.5), x=x)
+        self.refused(TypeError, "1 choices for 2 conditions", "select([x > 5, x > 2], [x])", x=x)
+        self.refused(TypeError, "condition 2 is not of bool", "select([x > 5, x], [x, x])", x=x)
+        self.refused(ValueError, "a list of arrays must stand here", "select(x > 5, x)", x=x)
+
+    def test_choose(self):
+        for dtype in ("int8", "uint16", "int64"):
+            i = odd((3, 4), dtype) % 3
+            x, y = odd((4,), "float32"), odd((3, 1), "int16")
+            i = i.astype(dtype)
+            self.same("choose(i, [x, y, 7])", np.choose(i, [x, y, np.int16(7)]), i=i, x=x, y=y)
+        i = np.arange(-4, 5)
+        x = np.arange(9.)
+        for mode in ("wrap", "clip"):
+            self.same(f"choose(i, [x, -x], mode='{mode}')", np.choose(i, [x, -x], mode=mode), i=i, x=x)
+        self.same("choose(x > 4, [x, -x])", np.choose(x > 4, [x, -x]), x=x)
+        for i in (np.array([0, 2]), np.array([0, -1])):
+            self.refused(IndexError, "index 2 .* out of range", "choose(i, [x[:2], 1])", i=i, x=x)
+        self.refused(TypeError, "indices are integers", "choose(x, [x, x])", x=x)
+
+    def test_block(self):
+        for dtype in DTYPES:
+            a, b, c, d = odd((2, 3), dtype), odd((2, 1), dtype), odd((1, 2), dtype), odd((1, 2), dtype)
+            self.same("block([[a, b], [c, d]])", np.block([[a, b], [c, d]]), a=a, b=b, c=c, d=d)
+        x = some(4)
+        self.same("block([x, x[:2] + 1])", np.block([x, x[:2] + 1]), x=x)
+        self.same("block([[x], [x * 2]])", np.block([[x], [x * 2]]), x=x)
+        self.same("block([[0, x], [x, 1]])", np.block([[0, x], [x, 1]]), x=x)
+        self.refused(ValueError, "", "block([[x, x], [x]])", x=x)
+        self.refused(ValueError, "a list must stand here", "block([[x], x])", x=x)
+        self.refused(ValueError, "needs a list of arrays", "concatenate([[x], [x]])", x=x)
+
+    def test_parts(self):
+        x = odd((6, 9))
+        for axis in (0, 1, -1):
+            self.same(f"split(x, 3, axis={axis})", np.split(x, 3, axis=axis), x=x)
+            for parts in (1, 2, 4, 11):
+                self.same(f"array_split(x, {parts}, {axis})", np.array_split(x, parts, axis), x=x)
+            self.same(f"split(x + 1, (1, 4, 4), axis={axis})", np.split(x + 1, (1, 4, 4), axis=axis), x=x)
+        self.same("a, b = split(x, 2); a @ b.T", x[:3] @ x[3:].T, x=x)
+        self.same("array_split(x[:0], 2)", np.array_split(x[:0], 2), x=x)
+        self.refused(ValueError, "9 elements along axis 1 are no 2 equal parts", "split(x, 2, axis=1)", x=x)
+        self.refused(kiln.AxisError, "axis 2", "split(x, 2, axis=2)", x=x)
+        self.refused(ValueError, "1 to 64 parts", "split(x, 0)", x=x)
+
+    def test_windows(self):
+        view = np.lib.stride_tricks.sliding_window_view
+        for dtype in DTYPES:
+            x = odd((5, 7), dtype)
+            self.same("sliding_window_view(x, 3)", view(x, 3, axis=-1), x=x)
+            self.same("sliding_window_view(x, 5, axis=0)", view(x, 5, axis=0), x=x)
+        self.same("mean(sliding_window_view(x, 2), axis=-1)", view(x, 2, -1).mean(-1), x=x)
+        self.refused(ValueError, "1 to 64 elements", "sliding_window_view(x, 0)", x=x)
+
+    def test_shapes(self):
+        x, y = odd((3, 1), "float32"), odd((4,), "int16")
+        self.same("broadcast_arrays(x, y)", np.broadcast_arrays(x, y), x=x, y=y)
+        x[0] = np.nan
+        self.same("broadcast_arrays(x, y)", np.broadcast_arrays(x, y), x=x, y=y)
+        self.refused(ValueError, "broadcast", "broadcast_arrays(x[:2, 0], y)", x=x, y=y)
+
+    def test_diagonals(self):
+        for dtype in DTYPES:
+            x, v = odd((4, 6), dtype), odd((5,), dtype)
+            for k in (0, 2, -3, 9, -9):
+                self.same(f"diag(x, {k})", np.diag(x, k), x=x)
+                self.same(f"diag(v, {k})", np.diag(v, k), v=v)
+                self.same(f"diagflat(v, {k})", np.diagflat(v, k), v=v)
+        self.same("diag(v + 1) @ diag(v)", np.diag(v + 1) @ np.diag(v), v=v)
+        self.refused(ValueError, "one or two axes", "diag(x[None])", x=x)
+
+    def test_orders_and_counts(self):
+        for dtype in ("int8", "uint32", "float32"):
+            a, b = odd((60,), dtype), odd((60,), "int16")
+            self.same("lexsort([a, b, a + b])", np.lexsort([a, b, a + b]), a=a, b=b)
+        self.refused(ValueError, "key 2 is not", "lexsort([a, b[:3]])", a=a, b=b)
+        for dtype in ("bool", "uint8", "int64"):
+            x = odd((8, 9), dtype)
+            self.same("bincount(x, 12)", np.bincount(x.ravel().astype("int64"), minlength=12), x=x)
+        self.same("bincount(x, length=3)", np.bincount(x[x < 3], minlength=3), x=x)
+
+    def test_quantiles(self):
+        x = odd((5, 8), "float32") + 0.25
+        for method in ("linear", "inverted_cdf", "averaged_inverted_cdf", "closest_observation",
+                       "interpolated_inverted_cdf", "hazen", "weibull", "median_unbiased",
+                       "normal_unbiased", "lower", "higher", "midpoint", "nearest"):
+            self.same(f"quantile(x, 0.3, axis=1, method='{method}')",
+                      np.quantile(x, 0.3, axis=1, method=method).astype("float32"), x=x)
+            self.same(f"percentile(x, 70, method={method})",
+                      np.percentile(x, 70, method=method).astype("float32"), x=x)
+        self.refused(ValueError, "no method of NumPy's quantile", "quantile(x, 0.3, method='middle')", x=x)
+        self.refused(ValueError, "takes no method", "sort(x, method='lower')", x=x)
+        self.refused(ValueError, "takes no mode", "quantile(x, 0.3, mode='lower')", x=x)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,249 @@
+/*
+ * listed.c - functions of expressions that take lists of arrays or give several: select(), choose(), block(),
+ * broadcast_arrays(), split(), sliding_window_view().
+ *
+ *     calls > [listed] > nodes of operations, views and rearrangements
+ *
+ * What the shapes of arrays decide is left to rearrangements, for shapes are known to a call alone.
+ */
+#include "graph/graph.h"
+#include "graph/parse.h"
+#include "kiln/rearrange.h"
+
+static kiln_status fail(const kiln__parser *p, const kiln__parsed_call *c, kiln_status status,
+                        const char *what)
+{
+    return kiln__parse_fail(p, c->at, c->bytes, status, "%.*s %s", (int)c->bytes, c->name, what);
+}
+
+static kiln_status need_list(const kiln__parser *p, const kiln__parsed_call *c, size_t argument)
+{
+    const kiln__parsed *v = &c->arg[argument];
+
+    if (v->kind == KILN__PARSED_TUPLE && v->count > 0)
+        return KILN_OK;
+    return kiln__parse_fail(p, v->at, v->width, KILN_ERR_ARGUMENT,
+                            "%.*s: a list of arrays must stand here", (int)c->bytes, c->name);
+}
+
+static kiln_node where(kiln_node condition, kiln_node x, kiln_node y, size_t at)
+{
+    return kiln_node_op3(KILN_OP_WHERE, condition, x, y, KILN__PLACE(at));
+}
+
+/* Several values as one. */
+static kiln_status give(kiln__parser *p, const kiln_node *nodes, size_t count, kiln__parsed *out)
+{
+    out->kind = KILN__PARSED_TUPLE;
+    out->items = kiln__tuple_new(p, count);
+    out->count = count;
+    if (out->items == NULL)
+        return kiln__fail_memory(p->err, count * sizeof *out->items);
+    memcpy(out->items, nodes, count * sizeof *nodes);
+    return KILN_OK;
+}
+
+/* select(conditions, choices, default=0): the first choice whose condition is true. */
+static kiln_status call_select(kiln__parser *p, kiln__parsed_call *c, kiln__parsed *out)
+{
+    kiln_node node = kiln_node_of_int(0);
+
+    if (c->count < 2 || c->count > 3)
+        return fail(p, c, KILN_ERR_ARGUMENT_COUNT,
+                    "is called as select(conditions, choices, default=0)");
+    KILN_CHECK(need_list(p, c, 0));
+    KILN_CHECK(need_list(p, c, 1));
+    if (c->arg[0].count != c->arg[1].count)
+        return kiln__parse_fail(p, c->arg[1].at, c->arg[1].width, KILN_ERR_ARGUMENT_COUNT,
+                                "select: %zu choices for %zu conditions", c->arg[1].count,
+                                c->arg[0].count);
+    if (c->count > 2) {
+        KILN_CHECK(kiln__need_node(p, &c->arg[2]));
+        node = c->arg[2].node;
+    }
+    for (size_t k = c->arg[0].count; k-- > 0;) {
+        kiln__parsed condition = c->arg[0];
+        kiln__set_node(&condition, c->arg[0].items[k]);
+        if (!kiln__is_mask(p, &condition))
+            return kiln__parse_fail(p, c->arg[0].at, c->arg[0].width, KILN_ERR_DTYPE,
+                                    "select: condition %zu is not of bool: write `!= 0` behind it",
+                                    k + 1);
+        node = where(condition.node, c->arg[1].items[k], node, c->at);
+    }
+    kiln__set_node(out, node);
+    return KILN_OK;
+}
+
+/* choose(i, choices, mode=raise): of each place the element of choice number i. Indices are checked as those of
+ * take(), where a negative one would count from the end. */
+static kiln_status call_choose(kiln__parser *p, kiln__parsed_call *c, kiln__parsed *out)
+{
+    kiln_index_mode mode;
+
+    if (c->count != 2)
+        return fail(p, c, KILN_ERR_ARGUMENT_COUNT, "is called as choose(i, choices, mode=raise)");
+    KILN_CHECK(kiln__need_node(p, &c->arg[0]));
+    KILN_CHECK(need_list(p, c, 1));
+    KILN_CHECK(kiln__index_mode(p, c, &mode));
+    const size_t count = c->arg[1].count;
+    const kiln_node *choices = c->arg[1].items;
+    const kiln_node zero = kiln_node_of_int(0), many = kiln_node_of_int((int64_t)count);
+    kiln_node i = kiln_node_op2(KILN_OP_ADD, kiln__graph_number(p->graph, c->arg[0].node), zero,
+                                KILN__PLACE(c->at)); /* bool becomes a whole number */
+    if (mode == KILN_INDEX_CHECK)
+        i = where(kiln_node_op2(KILN_OP_LESS, i, zero, KILN__PLACE(c->at)), many, i, c->at);
+    i = kiln_node_take(kiln_node_arange(p->graph, (int64_t)count, KILN__PLACE(c->at)), i, 0, mode,
+                       KILN__PLACE(c->at));
+    kiln_node node = choices[count - 1];
+    for (size_t k = count - 1; k-- > 0;)
+        node =
+            where(kiln_node_op2(KILN_OP_EQUAL, i, kiln_node_of_int((int64_t)k), KILN__PLACE(c->at)),
+                  choices[k], node, c->at);
+    if (count == 1)
+        node = where(kiln_node_op2(KILN_OP_EQUAL, i, zero, KILN__PLACE(c->at)), node, node, c->at);
+    kiln__set_node(out, node);
+    return KILN_OK;
+}
+
+/* broadcast_arrays(x, y, ...): each in the shape of all. */
+static kiln_status call_broadcast(kiln__parser *p, kiln__parsed_call *c, kiln__parsed *out)
+{
+    kiln_node nodes[KILN__ARGUMENTS_MAX], all = kiln_node_of_bool(true);
+
+    if (c->count == 0)
+        return fail(p, c, KILN_ERR_ARGUMENT_COUNT, "needs arrays");
+    for (size_t k = 0; k < c->count; k++) {
+        KILN_CHECK(kiln__need_node(p, &c->arg[k]));
+        nodes[k] = kiln__graph_number(p->graph, c->arg[k].node);
+        all = kiln_node_op2(KILN_OP_LOGICAL_OR,
+                            kiln_node_op2(KILN_OP_EQUAL, nodes[k], nodes[k], KILN__PLACE(c->at)),
+                            all, KILN__PLACE(c->at));
+    }
+    for (size_t k = 0; k < c->count; k++)
+        nodes[k] = where(all, nodes[k], nodes[k], c->at);
+    return give(p, nodes, c->count, out);
+}
+
+/* block([[a, b], [c, d]]), block([a, b]). */
+static kiln_status call_block(kiln__parser *p, kiln__parsed_call *c, kiln__parsed *out)
+{
+    const kiln__parsed *v = &c->arg[0];
+    size_t count = v->count;
+
+    if (c->count != 1 || (v->kind != KILN__PARSED_ROWS && v->kind != KILN__PARSED_TUPLE) ||
+        count == 0)
+        return fail(p, c, KILN_ERR_ARGUMENT,
+                    "is called as block([[a, b], [c, d]]) or block([a, b])");
+    for (size_t k = 0; v->kind == KILN__PARSED_ROWS && k < v->count; k++)
+        count = (k == 0 ? 0 : count) + (size_t)v->rows[k];
+    for (size_t k = 0; k < count; k++)
+        v->items[k] = kiln__graph_number(p->graph, v->items[k]);
+    kiln__set_node(out, kiln_node_rearrange(KILN_REARRANGE_BLOCK, v->items, count, v->rows,
+                                            v->kind == KILN__PARSED_ROWS ? v->count : 0,
+                                            KILN__PLACE(c->at)));
+    return KILN_OK;
+}
+
+/* An axis, as argument `at` or by its name. */
+static kiln_status read_axis(const kiln__parser *p, const kiln__parsed_call *c, size_t at,
+                             int64_t *axis)
+{
+    const kiln__parsed *v = c->count > at ? &c->arg[at] : &c->axis;
+
+    return v->width == 0 || v->kind == KILN__PARSED_NONE ? KILN_OK : kiln__need_integer(p, v, axis);
+}
+
+/* split(x, 3), array_split(x, 3, axis=1): equal parts, or as equal as can be; split(x, (2, 5)): x[:2], x[2:5], x[5:]. */
+static kiln_status call_split(kiln__parser *p, kiln__parsed_call *c, kiln__parsed *out)
+{
+    const kiln__parsed *v = &c->arg[1];
+    kiln_node parts[KILN__TUPLE_MAX];
+    int64_t axis = 0, number = 0, from = 0;
+
+    if (c->count < 2 || c->count > 3)
+        return fail(p, c, KILN_ERR_ARGUMENT_COUNT, "is called with an array, parts and axis=0");
+    KILN_CHECK(kiln__need_node(p, &c->arg[0]));
+    KILN_CHECK(read_axis(p, c, 2, &axis));
+    const kiln_node x = kiln__graph_number(p->graph, c->arg[0].node);
+    if (v->kind != KILN__PARSED_TUPLE) {
+        const bool equal = kiln__same_word(c->name, c->bytes, "split");
+        KILN_CHECK(kiln__need_integer(p, v, &number));
+        if (number < 1 || number > KILN__TUPLE_MAX)
+            return kiln__parse_fail(p, v->at, v->width, KILN_ERR_ARGUMENT,
+                                    "there may be 1 to %d parts", KILN__TUPLE_MAX);
+        for (int64_t k = 0; k < number; k++)
+            parts[k] =
+                kiln_node_rearrange(KILN_REARRANGE_SECTION, &x, 1,
+                                    (int64_t[]){axis, k, number, equal}, 4, KILN__PLACE(c->at));
+        return give(p, parts, (size_t)number, out);
+    }
+    if (v->count >= KILN__TUPLE_MAX || axis < -KILN_RANK_MAX || axis >= KILN_RANK_MAX)
+        return fail(p, c, KILN_ERR_ARGUMENT, "cannot give so many parts along such an axis");
+    for (size_t k = 0; k <= v->count; k++) {
+        int64_t to = KILN_SLICE_OPEN;
+        if (k < v->count) {
+            kiln__parsed one = *v;
+            kiln__set_node(&one, v->items[k]);
+            KILN_CHECK(kiln__need_integer(p, &one, &to));
+        }
+        parts[k] = kiln_node_slice(x, (int)axis, from, to, 1, KILN__PLACE(c->at));
+        from = to;
+    }
+    return give(p, parts, v->count + 1, out);
+}
+
+/* sliding_window_view(x, width, axis=-1): the windows along a further axis. */
+static kiln_status call_windows(kiln__parser *p, kiln__parsed_call *c, kiln__parsed *out)
+{
+    const int64_t last = -1;
+    kiln_node parts[KILN__TUPLE_MAX];
+    int64_t axis = -1, width = 0;
+
+    if (c->count < 2 || c->count > 3)
+        return fail(p, c, KILN_ERR_ARGUMENT_COUNT, "is called with an array, a width and axis=-1");
+    KILN_CHECK(kiln__need_node(p, &c->arg[0]));
+    KILN_CHECK(kiln__need_integer(p, &c->arg[1], &width));
+    KILN_CHECK(read_axis(p, c, 2, &axis));
+    if (width < 1 || width > KILN__TUPLE_MAX)
+        return kiln__parse_fail(p, c->arg[1].at, c->arg[1].width, KILN_ERR_ARGUMENT,
+                                "a window has 1 to %d elements here", KILN__TUPLE_MAX);
+    if (axis < -KILN_RANK_MAX || axis >= KILN_RANK_MAX)
+        return fail(p, c, KILN_ERR_AXIS, "has no such axis");
+    const kiln_node x = kiln__graph_number(p->graph, c->arg[0].node);
+    for (int64_t k = 0; k < width; k++)
+        parts[k] = kiln_node_slice(x, (int)axis, k, k + 1 < width ? k + 1 - width : KILN_SLICE_OPEN,
+                                   1, KILN__PLACE(c->at));
+    kiln__set_node(out, kiln_node_rearrange(KILN_REARRANGE_STACK, parts, (size_t)width, &last, 1,
+                                            KILN__PLACE(c->at)));
+    return KILN_OK;
+}
+
+kiln_status kiln__apply_listed(kiln__parser *p, kiln__parsed_call *c, kiln__parsed *out,
+                               bool *known)
+{
+    static const struct {
+        const char *name;
+        kiln_status (*call)(kiln__parser *p, kiln__parsed_call *c, kiln__parsed *out);
+        bool takes_axis;
+    } functions[] = {
+        {"select", call_select, false},
+        {"choose", call_choose, false},
+        {"block", call_block, false},
+        {"broadcast_arrays", call_broadcast, false},
+        {"split", call_split, true},
+        {"array_split", call_split, true},
+        {"sliding_window_view", call_windows, true},
+    };
+
+    for (size_t k = 0; k < KILN_COUNT_OF(functions); k++) {
+        if (!kiln__same_word(c->name, c->bytes, functions[k].name))
+            continue;
+        *known = true;
+        if (c->dtype.width + c->keepdims.width + (functions[k].takes_axis ? 0 : c->axis.width) != 0)
+            return fail(p, c, KILN_ERR_NAME,
+                        functions[k].takes_axis ? "takes no keepdims or dtype"
+                                                : "takes no axis, keepdims or dtype");
+        return functions[k].call(p, c, out);
+    }
+    return KILN_OK;
+}
