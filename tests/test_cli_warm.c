@@ -328,13 +328,15 @@ static void test_cli_warm__an_expression_is_warm_for_eval(void **state)
     cli_write("m.jsonl",
               "{\"kind\":\"expression\",\"text\":\"sum(x * y), x - a\",\"types\":[{\"x\":\"float32\","
               "\"y\":\"float32\",\"a\":\"float32\"}],\"scalars\":[\"a\"],\"shapes\":[[6]]}\n"
-              "{\"kind\":\"expression\",\"text\":\"x * 2 + 1\",\"types\":[{\"x\":\"float32\"}]}\n");
+              "{\"kind\":\"expression\",\"text\":\"x * 2 + 1\",\"types\":[{\"x\":\"float32\"}]}\n"
+              "{\"kind\":\"expression\",\"text\":\"maximum(x @ (y + 1), 1) * 2\","
+              "\"types\":[{\"x\":\"float32\",\"y\":\"float32\"}],\"shapes\":[[6]]}\n");
     KILN("warm", "m.jsonl", "--cpu", "--cache", "evals", "--json");
     EXPECT_DONE();
-    expect_numbers(kiln__cpu_target(), 3, 0, 0, 0);
+    expect_numbers(kiln__cpu_target(), 5, 0, 0, 0); /* of a product what is before it and behind it */
     KILN("warm", "m.jsonl", "--cpu", "--cache", "evals", "--json");
     EXPECT_DONE();
-    expect_numbers(kiln__cpu_target(), 0, 3, 0, 0);
+    expect_numbers(kiln__cpu_target(), 0, 5, 0, 0);
     char *before = strdup(getenv("KILN_CACHE_DIR"));
     setenv("KILN_CACHE_DIR", "evals", 1);
     setenv("KILN_CXX", "/nowhere/c++", 1);
@@ -344,6 +346,9 @@ static void test_cli_warm__an_expression_is_warm_for_eval(void **state)
     KILN("eval", "--device", "cpu", "x * 2 + 1", "x=x.npy");
     EXPECT_DONE();
     assert_string_equal(cli.out, "[ 1.  3.  5.  7.  9. 11.]\n");
+    KILN("eval", "--device", "cpu", "maximum(x @ (y + 1), 1) * 2", "x=x.npy", "y=x.npy");
+    EXPECT_DONE();
+    assert_string_equal(cli.out, "140.0\n");
     unsetenv("KILN_CXX");
     setenv("KILN_CACHE_DIR", before, 1);
     free(before);

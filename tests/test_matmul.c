@@ -16,9 +16,9 @@
 #include "matmul_oracle.h"
 
 static const kiln_dtype all_dtypes[] = {
-    KILN_BOOL,     KILN_INT8,    KILN_INT16,   KILN_INT32,     KILN_INT64,
-    KILN_UINT8,    KILN_UINT16,  KILN_UINT32,  KILN_UINT64,    KILN_FLOAT16,
-    KILN_BFLOAT16, KILN_FLOAT32, KILN_FLOAT64, KILN_COMPLEX64, KILN_COMPLEX128,
+    KILN_BOOL,          KILN_INT8,        KILN_INT16,   KILN_INT32,     KILN_INT64,
+    KILN_UINT8,         KILN_UINT16,      KILN_UINT32,  KILN_UINT64,    KILN_FLOAT16,
+    KILN_BFLOAT16,      KILN_FLOAT32,     KILN_FLOAT64, KILN_COMPLEX64, KILN_COMPLEX128,
     KILN_FLOAT8_E4M3FN, KILN_FLOAT8_E5M2,
 };
 
@@ -501,6 +501,31 @@ static void test_matmul__refuses_arguments(void **state)
 
 /* Every allocation fails once, each time for another shape; nothing is leaked (the fixture looks), and the
  * context works on. */
+/* Extents beyond 2^31 of arrays without elements. */
+static void test_matmul__counts_beyond_32_bits(void **state)
+{
+    const int64_t large = (INT64_C(1) << 31) + 4;
+    test_env *t = *state;
+    kiln_array *one = NULL, *a = NULL, *b = NULL, *y = NULL;
+
+    /* no columns to sum over: a result too large to be; no rows and columns: an empty one */
+    OK(t, kiln_array_zeros(t->ctx, KILN_FLOAT32, 2, (const int64_t[]){large * large / 8, 0}, &a,
+                           &t->err));
+    OK(t, kiln_array_zeros(t->ctx, KILN_FLOAT32, 2, (const int64_t[]){0, large * 16}, &b, &t->err));
+    FAILS(t, KILN_ERR_OVERFLOW, kiln_matmul(a, b, NULL, &y, &t->err), "63 bits");
+    OK(t, kiln_array_transpose(a, NULL, &one, &t->err));
+    OK(t, kiln_matmul(one, a, NULL, &y, &t->err));
+    assert_true(kiln_array_size(y) == 0 && kiln_array_shape(y)[0] == 0);
+    kiln_array_release(a), kiln_array_release(b), kiln_array_release(y), kiln_array_release(one);
+    a = b = y = one = NULL;
+    /* more matrices than a library counts, all of them empty */
+    OK(t, kiln_array_zeros(t->ctx, KILN_FLOAT32, 3, (const int64_t[]){large, 0, 3}, &a, &t->err));
+    OK(t, kiln_array_zeros(t->ctx, KILN_FLOAT32, 2, (const int64_t[]){3, 4}, &b, &t->err));
+    OK(t, kiln_matmul(a, b, NULL, &y, &t->err));
+    assert_true(kiln_array_shape(y)[0] == large && kiln_array_size(y) == 0);
+    kiln_array_release(a), kiln_array_release(b), kiln_array_release(y);
+}
+
 static void test_matmul__survives_a_lack_of_memory(void **state)
 {
     test_env *t = *state;
@@ -636,6 +661,7 @@ int main(int argc, char **argv)
         TEST(test_matmul__writes_an_output_that_overlaps_an_operand),
         TEST(test_matmul__refuses_shapes),
         TEST(test_matmul__refuses_arguments),
+        TEST(test_matmul__counts_beyond_32_bits),
         TEST(test_matmul__survives_a_lack_of_memory),
         TEST(test_matmul__serves_threads_of_one_context),
         TEST(test_matmul__enqueues_on_a_stream),
