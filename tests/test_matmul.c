@@ -499,8 +499,6 @@ static void test_matmul__refuses_arguments(void **state)
         kiln_array_release(all[k]);
 }
 
-/* Every allocation fails once, each time for another shape; nothing is leaked (the fixture looks), and the
- * context works on. */
 /* Extents beyond 2^31 of arrays without elements. */
 static void test_matmul__counts_beyond_32_bits(void **state)
 {
@@ -526,6 +524,8 @@ static void test_matmul__counts_beyond_32_bits(void **state)
     kiln_array_release(a), kiln_array_release(b), kiln_array_release(y);
 }
 
+/* Every allocation fails once, each time for another shape; nothing is leaked (the fixture looks), and the
+ * context works on. */
 static void test_matmul__survives_a_lack_of_memory(void **state)
 {
     test_env *t = *state;
