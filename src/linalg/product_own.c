@@ -255,7 +255,9 @@ static void run_blocks(const void *args, int64_t begin, int64_t end)
     const size_t item = job->tile->item_bytes;
     const int64_t high = kiln__round_up(job->block_rows, job->tile->rows);
     const int64_t wide = kiln__round_up(job->block_columns * job->parts, job->tile->columns);
-    const size_t a_bytes = (size_t)(high * SLICE) * item, b_bytes = (size_t)(wide * SLICE) * item;
+    /* No more than is needed: of small products the pages of new memory take longer than the sums. */
+    const int64_t deep = p->k < SLICE / job->parts ? p->k * job->parts : SLICE;
+    const size_t a_bytes = (size_t)(high * deep) * item, b_bytes = (size_t)(wide * deep) * item;
     char *memory = kiln__alloc(a_bytes + b_bytes + (size_t)(high * wide) * item);
 
     if (memory == NULL) {

@@ -10,6 +10,7 @@
  */
 #define _GNU_SOURCE
 #include <sched.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -22,8 +23,7 @@
 #define FLAGS_V2 "-msse3", "-mssse3", "-msse4.1", "-msse4.2", "-mpopcnt", "-mcx16", "-msahf"
 #define FLAGS_V3                                                                                   \
     FLAGS_V2, "-mavx", "-mavx2", "-mbmi", "-mbmi2", "-mf16c", "-mfma", "-mlzcnt", "-mmovbe"
-#define FLAGS_V4                                                                                   \
-    FLAGS_V3, "-mavx512f", "-mavx512bw", "-mavx512cd", "-mavx512dq", "-mavx512vl"
+#define FLAGS_V4 FLAGS_V3, "-mavx512f", "-mavx512bw", "-mavx512cd", "-mavx512dq", "-mavx512vl"
 static const char *const flags_v1[] = {"-march=x86-64", NULL};
 static const char *const flags_v2[] = {"-march=x86-64", FLAGS_V2, NULL};
 static const char *const flags_v3[] = {"-march=x86-64", FLAGS_V3, NULL};
@@ -78,7 +78,7 @@ static bool has_cx16_movbe_f16c_lzcnt(void)
 }
 #endif
 
-const char *kiln__cpu_target(void)
+static size_t find_level(void)
 {
     size_t level = 0;
 
@@ -98,7 +98,20 @@ const char *kiln__cpu_target(void)
         __builtin_cpu_supports("avx512vl"))
         level = 3;
 #endif
-    return targets[level].name;
+    return level;
+}
+
+/* Found once: products of small matrices ask each time, and virtual machines take microseconds to tell. */
+const char *kiln__cpu_target(void)
+{
+    static atomic_size_t known; /* the level and 1 */
+    size_t level = atomic_load_explicit(&known, memory_order_relaxed);
+
+    if (level == 0) {
+        level = find_level() + 1;
+        atomic_store_explicit(&known, level, memory_order_relaxed);
+    }
+    return targets[level - 1].name;
 }
 
 /* ---- files that tell one thing ---- */
