@@ -32,8 +32,19 @@ def subscript(key, arrays=None):
 
 
 def mask_of(key):
-    """An array of bool that stands alone between brackets, of whatever library; else None."""
+    """An array of bool between brackets, of whatever library, or a list of them as one; else None."""
+    leaf = key
+    while isinstance(leaf, list) and leaf:
+        leaf = leaf[0]
+    if isinstance(key, list) and isinstance(leaf, bool):
+        key = asarray(key, device="cpu")
     return key if getattr(key, "ndim", 0) and str(getattr(key, "dtype", "")) == "bool" else None
+
+
+def _check_mask(mask, axis, shape):
+    if tuple(mask.shape) != tuple(shape[axis:axis + mask.ndim]):
+        raise IndexError(f"a mask of shape {tuple(mask.shape)} does not fit the axes {axis} to "
+                         f"{axis + mask.ndim - 1} of an array of shape {tuple(shape)}")
 
 
 def index_arrays(device, arrays):
@@ -49,7 +60,8 @@ def _axes_of(item):
     """How many axes a subscript is for."""
     if item is None or item is Ellipsis:
         return 0
-    return 1 if mask_of(item) is None else item.ndim
+    mask = mask_of(item)
+    return 1 if mask is None else mask.ndim
 
 
 def _without_masks(key, shape, device):
@@ -60,9 +72,8 @@ def _without_masks(key, shape, device):
         if item is Ellipsis:
             axis = len(shape) - sum(map(_axes_of, items[k + 1:]))
         mask = mask_of(item)
-        if mask is not None and tuple(mask.shape) != tuple(shape[axis:axis + mask.ndim]):
-            raise IndexError(f"a mask of shape {tuple(mask.shape)} does not fit the axes {axis} to "
-                             f"{axis + mask.ndim - 1} of an array of shape {tuple(shape)}")
+        if mask is not None:
+            _check_mask(mask, axis, shape)
         found.extend((item,) if mask is None else
                      _kiln.chosen("nonzero", asarray(mask, device=device), None))
         axis += _axes_of(item)
@@ -115,6 +126,7 @@ class ndarray(_kiln.Array):
     def __getitem__(self, key):
         mask = mask_of(key)
         if mask is not None:
+            _check_mask(mask, 0, self.shape)
             return _kiln.chosen("compress", self, asarray(mask, device=self.device))[0]
         indices = []
         text = subscript(_without_masks(key, self.shape, self.device), indices)
@@ -126,7 +138,8 @@ class ndarray(_kiln.Array):
 
     def __setitem__(self, key, value):
         mask = mask_of(key)
-        if mask is not None:
+        if mask is not None and mask.ndim == self.ndim:
+            _check_mask(mask, 0, self.shape)
             self._place(asarray(mask, device=self.device), value)
             return
         indices = []

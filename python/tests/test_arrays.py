@@ -315,7 +315,7 @@ class Choosing(unittest.TestCase):
             self.same(a, x)
         with self.assertRaises(ValueError):
             a[mask] = [1, 2, 3]
-        with self.assertRaises(ValueError):
+        with self.assertRaises(IndexError):
             a[kiln.asarray([True, False])]
 
     def test_places(self):

@@ -150,8 +150,20 @@ class Indices(unittest.TestCase):
         self.change((slice(None), mask[0], slice(1, 3)), 4)
         self.change((mask[:, 0], 2), [1, 2, 3, 4])
 
+    def test_lists_of_bools_are_masks(self):
+        mask = [True, False, True, False, True]
+        self.change(mask, 3)
+        self.change((mask, 1), 2)
+        self.change(some((5, 6), below=2).astype(bool).tolist(), 4)
+        self.change([1, True], 5)  # numbers
+
     def test_masks_that_do_not_fit_are_refused(self):
         mask = np.array([True, False, True])
+        for key in (mask, mask.tolist(), [[True]]):
+            with self.assertRaisesRegex(IndexError, "a mask of shape"):
+                kiln.zeros((5, 6))[key]
+            with self.assertRaisesRegex(IndexError, "a mask of shape"):
+                kiln.zeros((5, 6))[key] = 1
         for key in ((mask, 1), (0, mask), (Ellipsis, mask), (mask, None, 2), (slice(None), mask[None])):
             a = kiln.zeros((5, 6, 4))
             with self.assertRaisesRegex(IndexError, "mask"):

@@ -116,20 +116,18 @@ static kiln_status define(kiln_context *ctx, const void *data, kiln__kernel **ou
 }
 
 /* The elements of the first axis in random order: `row` is how many elements one of them has. */
-static kiln_status define_shuffle(kiln_context *ctx, const void *data, kiln__kernel **out,
-                                  kiln_error *err)
-{
-    static const kiln__definition_request request = {
-        .name = "kiln_shuffle",
-        .in = "K key, uint64 draw, int64 rows, int64 row, raw T x",
-        .out = "T z",
-        .snippet = {[KILN__SNIPPET_OP] =
-                        "z = x[kiln_random_permuted((unsigned long long)key, draw, "
-                        "i / row, rows) * row + i % row]"},
-    };
-    (void)data;
-    return kiln__kernel_new(ctx, false, &kiln__loop_calls, &request, out, err);
-}
+static const kiln__kept_texts shuffle_texts = {
+    .calls = &kiln__loop_calls,
+    .request =
+        {
+            .name = "kiln_shuffle",
+            .in = "K key, uint64 draw, int64 rows, int64 row, raw T x",
+            .out = "T z",
+            .snippet = {[KILN__SNIPPET_OP] =
+                            "z = x[kiln_random_permuted((unsigned long long)key, draw, "
+                            "i / row, rows) * row + i % row]"},
+        },
+};
 
 /* ---- calls ----------------------------------------------------------------------------------- */
 
@@ -239,25 +237,21 @@ done:
 
 /* `array` into `out`, by a key that is a number or an array of one. */
 static kiln_status shuffle(kiln_arg key, uint64_t draw, const kiln_array *array,
-                           const kiln_elementwise_call_options *opts, kiln_array *out,
-                           kiln_error *err)
+                           kiln_stream *stream, kiln_array *out, kiln_error *err)
 {
     const int64_t rows = array->shape[0];
     kiln_array *whole = NULL;
-    kiln__kernel *kernel = NULL;
     kiln_status status = KILN_OK;
 
     if (!array->contiguous)
-        KILN_TRY(kiln__array_copy_on(array, opts != NULL ? opts->stream : NULL, &whole, err));
-    KILN_TRY(kiln__kept_kernel(array->ctx, define_shuffle, NULL, 0, &kernel, err));
+        KILN_TRY(kiln__array_copy_on(array, stream, &whole, err));
     const kiln_arg args[] = {key,
                              kiln_arg_uint(draw),
                              kiln_arg_int(rows),
                              kiln_arg_int(array->size > 0 ? array->size / rows : 1),
                              kiln_arg_array(whole != NULL ? whole : array),
                              kiln_arg_array(out)};
-    KILN_TRY(
-        kiln_elementwise_run((kiln_elementwise *)kernel, args, KILN_COUNT_OF(args), opts, err));
+    KILN_TRY(kiln__kept_run(array->ctx, &shuffle_texts, args, KILN_COUNT_OF(args), stream, err));
 
 done:
     kiln_array_release(whole);
@@ -278,10 +272,7 @@ kiln_status kiln__shuffle_infer(const kiln_array *key, const kiln_array *array, 
 kiln_status kiln__shuffle_into(const kiln_array *key, const kiln_array *array, kiln_stream *stream,
                                kiln_array *out, kiln_error *err)
 {
-    kiln_elementwise_call_options opts = KILN_ELEMENTWISE_CALL_OPTIONS_INIT;
-
-    opts.stream = stream;
-    return shuffle(kiln_arg_array((kiln_array *)key), 0, array, &opts, out, err);
+    return shuffle(kiln_arg_array(key), 0, array, stream, out, err);
 }
 
 kiln_status kiln_random_shuffle(kiln_random *generator, const kiln_array *array, kiln_array **out,

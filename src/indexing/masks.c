@@ -165,25 +165,23 @@ static kiln_status check_mask(const kiln_array *array, const kiln_array *mask, k
 }
 
 /* Rows of a matrix by their numbers, of which the first `count` are known. */
-static kiln_status define_rows(kiln_context *ctx, const void *user, kiln__kernel **out,
-                               kiln_error *err)
-{
-    const kiln__definition_request request = {
-        .name = "kiln_compress_rows",
-        .in = "int64 row, int64 count, int64 width, raw T x",
-        .out = "T y",
-        .snippet = {[KILN__SNIPPET_OP] = "if (i < count * width) y = x[row * width + i % width]"},
-    };
-    (void)user;
-    return kiln__kernel_new(ctx, false, &kiln__loop_calls, &request, out, err);
-}
+static const kiln__kept_texts rows_texts = {
+    .calls = &kiln__loop_calls,
+    .request =
+        {
+            .name = "kiln_compress_rows",
+            .in = "int64 row, int64 count, int64 width, raw T x",
+            .out = "T y",
+            .snippet = {[KILN__SNIPPET_OP] =
+                            "if (i < count * width) y = x[row * width + i % width]"},
+        },
+};
 
 static kiln_status copy_rows(const kiln_array *array, int axes, const kiln_array *places,
                              const kiln_array *count, kiln_array **out, kiln_error *err)
 {
     int64_t shape[KILN_RANK_MAX], width = 1;
     kiln_array *y = NULL, *flat = NULL, *column = NULL;
-    kiln__kernel *op = NULL;
     kiln_status status = KILN_OK;
 
     shape[0] = places->shape[0];
@@ -196,13 +194,9 @@ static kiln_status copy_rows(const kiln_array *array, int axes, const kiln_array
     if (y->size > 0) {
         KILN_TRY(kiln_array_reshape(y, 2, matrix, &flat, err));
         KILN_TRY(kiln_array_newaxis(places, 1, &column, err));
-        KILN_TRY(kiln__kept_kernel(array->ctx, define_rows, NULL, 0, &op, err));
         const kiln_arg args[] = {kiln_arg_array(column), kiln_arg_array(count), kiln_arg_int(width),
                                  kiln_arg_array(array), kiln_arg_array(flat)};
-        const kiln__call call = {.args = args,
-                                 .arg_count = KILN_COUNT_OF(args),
-                                 .stream = kiln__device_stream(kiln__context_device(array->ctx))};
-        KILN_TRY(kiln__kernel_run(op, &call, err));
+        KILN_TRY(kiln__kept_run(array->ctx, &rows_texts, args, KILN_COUNT_OF(args), NULL, err));
     }
     *out = y;
     y = NULL;
@@ -388,31 +382,27 @@ kiln_status kiln__choose_into(kiln__chooser what, const kiln_array *const *opera
 
 /* The running value of a mask: twice the number of true elements so far, and 1 more where the last of
  * them is true itself. */
-static kiln_status define_place(kiln_context *ctx, const void *user, kiln__kernel **out,
-                                kiln_error *err)
-{
-    const kiln__definition_request request = {
-        .name = "kiln_place",
-        .in = "bool mask, raw T values",
-        .out = "T y",
-        .snippet = {[KILN__SNIPPET_MAP] = "mask ? 3 : 0",
-                    [KILN__SNIPPET_REDUCE] = "(a & ~1ll) + b",
-                    [KILN__SNIPPET_POST] =
-                        "if (a & 1) {"
-                        " const ptrdiff_t k = (ptrdiff_t)(a >> 1) - 1, many = values.size();"
-                        " y = values[k < many ? k : k % many]; }",
-                    [KILN__SNIPPET_IDENTITY] = "0",
-                    [KILN__SNIPPET_REDUCE_TYPE] = "long long"},
-    };
-    (void)user;
-    return kiln__kernel_new(ctx, false, &kiln__scan_calls, &request, out, err);
-}
+static const kiln__kept_texts place_texts = {
+    .calls = &kiln__scan_calls,
+    .request =
+        {
+            .name = "kiln_place",
+            .in = "bool mask, raw T values",
+            .out = "T y",
+            .snippet = {[KILN__SNIPPET_MAP] = "mask ? 3 : 0",
+                        [KILN__SNIPPET_REDUCE] = "(a & ~1ll) + b",
+                        [KILN__SNIPPET_POST] =
+                            "if (a & 1) {"
+                            " const ptrdiff_t k = (ptrdiff_t)(a >> 1) - 1, many = values.size();"
+                            " y = values[k < many ? k : k % many]; }",
+                        [KILN__SNIPPET_IDENTITY] = "0",
+                        [KILN__SNIPPET_REDUCE_TYPE] = "long long"},
+        },
+};
 
 kiln_status kiln_array_place(kiln_array *array, const kiln_array *mask, const kiln_array *values,
                              kiln_error *err)
 {
-    kiln__kernel *op = NULL;
-
     KILN_CHECK(check_mask(array, mask, err));
     KILN_CHECK(kiln__array_check(values, array->ctx, "values", err));
     if (mask->rank != array->rank)
@@ -425,10 +415,8 @@ kiln_status kiln_array_place(kiln_array *array, const kiln_array *mask, const ki
         return KILN_OK;
     if (values->size == 0)
         return kiln__fail(err, KILN_ERR_SHAPE, "there are no values to place");
-    KILN_CHECK(kiln__kept_kernel(array->ctx, define_place, NULL, 0, &op, err));
     const kiln_arg args[] = {kiln_arg_array(mask), kiln_arg_array(values), kiln_arg_array(array)};
-    const kiln__call call = {.args = args,
-                             .arg_count = KILN_COUNT_OF(args),
-                             .stream = kiln__device_stream(kiln__context_device(array->ctx))};
-    return kiln__fail_as("place", kiln__kernel_run(op, &call, err), err);
+    return kiln__fail_as(
+        "place", kiln__kept_run(array->ctx, &place_texts, args, KILN_COUNT_OF(args), NULL, err),
+        err);
 }

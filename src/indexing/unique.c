@@ -9,90 +9,68 @@
 
 /* NaN counts as equal to NaN, as in NumPy. The sort is stable, so the first of equal elements in the order is
  * the first in the array. */
-static kiln_status define_distinct(kiln_context *ctx, const void *user, kiln__kernel **out,
-                                   kiln_error *err)
-{
-    const kiln__definition_request request = {
-        .name = "kiln_unique",
-        .in = "raw T x, raw int64 order, int64 at",
-        .out = "T y, int64 first, int64 place, int64 count",
-        .snippet = {[KILN__SNIPPET_WHERE] =
-                        "i == 0 || (x[at] != x[order[i - 1]] && "
-                        "(x[at] == x[at] || x[order[i - 1]] == x[order[i - 1]]))",
-                    [KILN__SNIPPET_OP] = "y = x[at]; first = at; place = i"},
-    };
-    (void)user;
-    return kiln__kernel_new(ctx, false, &kiln__filter_calls, &request, out, err);
-}
+static const kiln__kept_texts distinct_texts = {
+    .calls = &kiln__filter_calls,
+    .request =
+        {
+            .name = "kiln_unique",
+            .in = "raw T x, raw int64 order, int64 at",
+            .out = "T y, int64 first, int64 place, int64 count",
+            .snippet = {[KILN__SNIPPET_WHERE] =
+                            "i == 0 || (x[at] != x[order[i - 1]] && "
+                            "(x[at] == x[at] || x[order[i - 1]] == x[order[i - 1]]))",
+                        [KILN__SNIPPET_OP] = "y = x[at]; first = at; place = i"},
+        },
+};
 
-/* The same of a sorted vector, where nobody asks where its elements stood. `user` not NULL: places are wanted. */
-static kiln_status define_sorted(kiln_context *ctx, const void *user, kiln__kernel **out,
-                                 kiln_error *err)
-{
-    const kiln__definition_request request = {
-        .name = "kiln_unique_sorted",
-        .in = "raw T s, T v",
-        .out = user != NULL ? "T y, int64 place, int64 count" : "T y, int64 count",
-        .snippet = {[KILN__SNIPPET_WHERE] =
-                        "i == 0 || (v != s[i - 1] && (v == v || s[i - 1] == s[i - 1]))",
-                    [KILN__SNIPPET_OP] = user != NULL ? "y = v; place = i" : "y = v"},
-    };
-    return kiln__kernel_new(ctx, false, &kiln__filter_calls, &request, out, err);
-}
+/* The same of a sorted vector, where nobody asks where its elements stood; without places, and with them. */
+#define OF_SORTED(outputs, op)                                                                     \
+    {                                                                                              \
+        &kiln__filter_calls,                                                                       \
+        {                                                                                          \
+            .name = "kiln_unique_sorted", .in = "raw T s, T v", .out = (outputs), .snippet = {     \
+                [KILN__SNIPPET_WHERE] =                                                            \
+                    "i == 0 || (v != s[i - 1] && (v == v || s[i - 1] == s[i - 1]))",               \
+                [KILN__SNIPPET_OP] = (op)                                                          \
+            }                                                                                      \
+        }                                                                                          \
+    }
+static const kiln__kept_texts sorted_texts[] = {
+    OF_SORTED("T y, int64 count", "y = v"),
+    OF_SORTED("T y, int64 place, int64 count", "y = v; place = i")};
 
-static kiln_status define_counts(kiln_context *ctx, const void *user, kiln__kernel **out,
-                                 kiln_error *err)
-{
-    const kiln__definition_request request = {
-        .name = "kiln_unique_counts",
-        .in = "int64 place, raw int64 places, int64 unique, int64 all",
-        .out = "int64 count",
-        .snippet = {[KILN__SNIPPET_OP] =
-                        "count = (i + 1 < unique ? places[i + 1] : all) - place"},
-    };
-    (void)user;
-    return kiln__kernel_new(ctx, false, &kiln__loop_calls, &request, out, err);
-}
+static const kiln__kept_texts counts_texts = {
+    .calls = &kiln__loop_calls,
+    .request =
+        {
+            .name = "kiln_unique_counts",
+            .in = "int64 place, raw int64 places, int64 unique, int64 all",
+            .out = "int64 count",
+            .snippet = {[KILN__SNIPPET_OP] =
+                            "count = (i + 1 < unique ? places[i + 1] : all) - place"},
+        },
+};
 
 /* Element `at`, which is number i in the order, belongs to the last distinct element at or before place i. */
-static kiln_status define_inverse(kiln_context *ctx, const void *user, kiln__kernel **out,
-                                  kiln_error *err)
-{
-    const kiln__definition_request request = {
-        .name = "kiln_unique_inverse",
-        .in = "raw int64 places, int64 unique, int64 at",
-        .out = "raw int64 inverse",
-        .snippet = {[KILN__SNIPPET_OP] = "long long low = 0, high = unique;\n"
-                                         "while (high - low > 1) {\n"
-                                         "    const long long middle = low + (high - low) / 2;\n"
-                                         "    if (places[middle] <= i)\n"
-                                         "        low = middle;\n"
-                                         "    else\n"
-                                         "        high = middle;\n"
-                                         "}\n"
-                                         "inverse[at] = low;"},
-    };
-    (void)user;
-    return kiln__kernel_new(ctx, false, &kiln__loop_calls, &request, out, err);
-}
-
-static kiln_status run_of(kiln_context *ctx, kiln__kept_fn define, const void *user,
-                          const kiln_arg *args, size_t arg_count, kiln_error *err)
-{
-    const kiln__call call = {.args = args,
-                             .arg_count = arg_count,
-                             .stream = kiln__device_stream(kiln__context_device(ctx))};
-    kiln__kernel *op = NULL;
-
-    KILN_CHECK(kiln__kept_kernel(ctx, define, user, user != NULL, &op, err));
-    return kiln__kernel_run(op, &call, err);
-}
-
-static kiln_status run(kiln_context *ctx, kiln__kept_fn define, const kiln_arg *args,
-                       size_t arg_count, kiln_error *err)
-{
-    return run_of(ctx, define, NULL, args, arg_count, err);
-}
+static const kiln__kept_texts inverse_texts = {
+    .calls = &kiln__loop_calls,
+    .request =
+        {
+            .name = "kiln_unique_inverse",
+            .in = "raw int64 places, int64 unique, int64 at",
+            .out = "raw int64 inverse",
+            .snippet = {[KILN__SNIPPET_OP] =
+                            "long long low = 0, high = unique;\n"
+                            "while (high - low > 1) {\n"
+                            "    const long long middle = low + (high - low) / 2;\n"
+                            "    if (places[middle] <= i)\n"
+                            "        low = middle;\n"
+                            "    else\n"
+                            "        high = middle;\n"
+                            "}\n"
+                            "inverse[at] = low;"},
+        },
+};
 
 /* What is wanted of one array; those that are not are NULL. */
 typedef struct results {
@@ -109,7 +87,7 @@ static kiln_status find_distinct(const kiln_array *x, const kiln_array *order, r
                              kiln_arg_array((kiln_array *)order), kiln_arg_out(&values),
                              kiln_arg_out(&first), kiln_arg_out(&place), kiln_arg_out(&count)};
 
-    KILN_TRY(run(x->ctx, define_distinct, args, KILN_COUNT_OF(args), err));
+    KILN_TRY(kiln__kept_run(x->ctx, &distinct_texts, args, KILN_COUNT_OF(args), NULL, err));
     KILN_TRY(kiln_array_first(values, count, &r->values, err));
     KILN_TRY(kiln_array_slice(first, 0, 0, kiln_array_size(r->values), 1, &r->first, err));
     KILN_TRY(kiln_array_slice(place, 0, 0, kiln_array_size(r->values), 1, places, err));
@@ -137,7 +115,7 @@ static kiln_status find_sorted(const kiln_array *x, results *r, kiln_array **pla
     if (places != NULL)
         args[used++] = kiln_arg_out(&place);
     args[used++] = kiln_arg_out(&count);
-    KILN_TRY(run_of(x->ctx, define_sorted, places, args, used, err));
+    KILN_TRY(kiln__kept_run(x->ctx, &sorted_texts[places != NULL], args, used, NULL, err));
     KILN_TRY(kiln_array_first(values, count, &r->values, err));
     if (places != NULL)
         KILN_TRY(kiln_array_slice(place, 0, 0, kiln_array_size(r->values), 1, places, err));
@@ -156,7 +134,7 @@ static kiln_status count_each(const kiln_array *x, kiln_array *places, results *
                              kiln_arg_int(kiln_array_size(places)), kiln_arg_int(x->size),
                              kiln_arg_out(&r->counts)};
 
-    return run(x->ctx, define_counts, args, KILN_COUNT_OF(args), err);
+    return kiln__kept_run(x->ctx, &counts_texts, args, KILN_COUNT_OF(args), NULL, err);
 }
 
 static kiln_status number_each(const kiln_array *array, kiln_array *order, kiln_array *places,
@@ -166,8 +144,9 @@ static kiln_status number_each(const kiln_array *array, kiln_array *order, kiln_
     const kiln_arg args[] = {kiln_arg_array(places), kiln_arg_int(kiln_array_size(places)),
                              kiln_arg_array(order), kiln_arg_array(r->inverse)};
 
-    return array->size == 0 ? KILN_OK
-                            : run(array->ctx, define_inverse, args, KILN_COUNT_OF(args), err);
+    return array->size == 0
+               ? KILN_OK
+               : kiln__kept_run(array->ctx, &inverse_texts, args, KILN_COUNT_OF(args), NULL, err);
 }
 
 kiln_status kiln_array_unique(const kiln_array *array, kiln_array **out, kiln_array **first_out,

@@ -81,6 +81,19 @@ kiln_status kiln__kept_kernel(kiln_context *ctx, kiln__kept_fn make, const void 
     return status;
 }
 
+static kiln_status define_texts(kiln_context *ctx, const void *wanted, kiln__kernel **out,
+                                kiln_error *err)
+{
+    const kiln__kept_texts *texts = wanted;
+    return kiln__kernel_new(ctx, false, texts->calls, &texts->request, out, err);
+}
+
+kiln_status kiln__kept_by_texts(kiln_context *ctx, const kiln__kept_texts *texts,
+                                kiln__kernel **out, kiln_error *err)
+{
+    return kiln__kept_kernel(ctx, define_texts, texts, (uint64_t)(uintptr_t)texts, out, err);
+}
+
 /* ---- array functions ---- */
 
 static const struct {

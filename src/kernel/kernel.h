@@ -365,6 +365,18 @@ typedef kiln_status (*kiln__kept_fn)(kiln_context *ctx, const void *wanted, kiln
 kiln_status kiln__kept_kernel(kiln_context *ctx, kiln__kept_fn make, const void *wanted,
                               uint64_t key, kiln__kernel **out, kiln_error *err);
 
+/* A kernel of constant texts, which are told apart by their address. */
+typedef struct kiln__kept_texts {
+    const kiln__family_calls *calls;
+    kiln__definition_request request;
+} kiln__kept_texts;
+
+/* The kernel; and that, run on `stream` (NULL: the context's own). (kept.c, run.c) */
+kiln_status kiln__kept_by_texts(kiln_context *ctx, const kiln__kept_texts *texts,
+                                kiln__kernel **out, kiln_error *err);
+kiln_status kiln__kept_run(kiln_context *ctx, const kiln__kept_texts *texts, const kiln_arg *args,
+                           size_t arg_count, kiln_stream *stream, kiln_error *err);
+
 /* A kernel of kiln's own that is a template without values: its file, its extern "C" name, and what the
  * compiler is told to define ("-DKILN__N=4"). Everything is read during the call only. */
 typedef struct kiln__own_request {

@@ -135,15 +135,33 @@ bool kiln__plain_loop_suits(const kiln_array *a, kiln_stream *stream)
            a->size * (int64_t)kiln_dtype_size(a->dtype) < HOST_LOOP_BYTES;
 }
 
+static kiln_status run_kept(kiln_context *ctx, kiln__kernel *op, const kiln_arg *args,
+                            size_t arg_count, kiln_stream *stream, kiln_error *err)
+{
+    const kiln__call call = {
+        .args = args,
+        .arg_count = arg_count,
+        .stream = stream != NULL ? stream : kiln__device_stream(kiln__context_device(ctx))};
+
+    return kiln__kernel_run(op, &call, err);
+}
+
 kiln_status kiln__builtin_run(kiln_context *ctx, kiln__builtin which, const kiln_arg *args,
                               size_t arg_count, kiln_stream *stream, kiln_error *err)
 {
     kiln__kernel *op = NULL;
-    kiln__call call = {.args = args, .arg_count = arg_count};
-    kiln_status status = kiln__builtin_get(ctx, which, &op, err);
 
-    call.stream = stream != NULL ? stream : kiln__device_stream(kiln__context_device(ctx));
-    return status == KILN_OK ? kiln__kernel_run(op, &call, err) : status;
+    KILN_CHECK(kiln__builtin_get(ctx, which, &op, err));
+    return run_kept(ctx, op, args, arg_count, stream, err);
+}
+
+kiln_status kiln__kept_run(kiln_context *ctx, const kiln__kept_texts *texts, const kiln_arg *args,
+                           size_t arg_count, kiln_stream *stream, kiln_error *err)
+{
+    kiln__kernel *op = NULL;
+
+    KILN_CHECK(kiln__kept_by_texts(ctx, texts, &op, err));
+    return run_kept(ctx, op, args, arg_count, stream, err);
 }
 
 static kiln__builtin cast_builtin(kiln_dtype from, kiln_dtype to)

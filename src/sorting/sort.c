@@ -152,30 +152,23 @@ kiln_status kiln_array_argsort(const kiln_array *array, const kiln_sort_options 
 /* ---- lexsort ------------------------------------------------------------------------------------- */
 
 /* The elements of a vector in some order. */
-static kiln_status define_take(kiln_context *ctx, const void *data, kiln__kernel **out,
-                               kiln_error *err)
-{
-    static const kiln__definition_request request = {
-        .name = "kiln_lexsort",
-        .in = "raw T x, int64 at",
-        .out = "T z",
-        .snippet = {[KILN__SNIPPET_OP] = "z = x[at]"},
-    };
-    (void)data;
-    return kiln__kernel_new(ctx, false, &kiln__loop_calls, &request, out, err);
-}
+static const kiln__kept_texts take_texts = {
+    .calls = &kiln__loop_calls,
+    .request =
+        {
+            .name = "kiln_lexsort",
+            .in = "raw T x, int64 at",
+            .out = "T z",
+            .snippet = {[KILN__SNIPPET_OP] = "z = x[at]"},
+        },
+};
 
 kiln_status kiln__sort_take(const kiln_array *x, const kiln_array *order, kiln_stream *stream,
                             kiln_array **out, kiln_error *err)
 {
-    kiln_elementwise_call_options call = KILN_ELEMENTWISE_CALL_OPTIONS_INIT;
-    kiln__kernel *kernel = NULL;
-    const kiln_arg args[] = {kiln_arg_array((kiln_array *)x), kiln_arg_array((kiln_array *)order),
-                             kiln_arg_out(out)};
+    const kiln_arg args[] = {kiln_arg_array(x), kiln_arg_array(order), kiln_arg_out(out)};
 
-    KILN_CHECK(kiln__kept_kernel(x->ctx, define_take, NULL, 0, &kernel, err));
-    call.stream = stream;
-    return kiln_elementwise_run((kiln_elementwise *)kernel, args, KILN_COUNT_OF(args), &call, err);
+    return kiln__kept_run(x->ctx, &take_texts, args, KILN_COUNT_OF(args), stream, err);
 }
 
 /* One more key, which counts more than those before it: sorted in the order that there is, stably. */
