@@ -554,6 +554,14 @@ static void test_scatter__mistakes_are_refused(void **state)
     opts.mode = (kiln_index_mode)5;
     FAILS(t, KILN_ERR_ARGUMENT,
           kiln_array_scatter(x, &at, 1, one, KILN_SCATTER_SET, &opts, &t->err), "mode 5");
+    opts.mode = KILN_INDEX_CHECK;
+    opts.reduce = "a + q"; /* the place is that in this text */
+    FAILS(t, KILN_ERR_COMPILE,
+          kiln_array_scatter(x, &at, 1, one, KILN_SCATTER_REDUCE, &opts, &t->err), "reduce, line 1",
+          "q");
+    FAILS(t, KILN_ERR_NULL,
+          kiln_array_scatter(x, &at, 1, kiln_arg_array(NULL), KILN_SCATTER_SET, NULL, &t->err),
+          "the array of values is NULL");
     FAILS(t, KILN_ERR_AXIS, kiln_array_put_along_axis(x, x, one, 2, NULL, &t->err), "axis 2");
     FAILS(t, KILN_ERR_SHAPE, kiln_array_put_along_axis(x, i, one, 1, NULL, &t->err), "1 axes");
     kiln_array_release(x);

@@ -212,7 +212,7 @@ static kiln_status take_values(kiln__scattering *s, const kiln_array *target, ki
 
     if (given.kind != KILN_ARG_ARRAY)
         return filled(s, target->dtype, given, out, err);
-    snprintf(what, sizeof what, "%s: the values", s->name);
+    snprintf(what, sizeof what, "%s: the array of values", s->name);
     KILN_CHECK(kiln__array_check(v, s->ctx, what, err));
     if (v->dtype != target->dtype || kiln__array_overlap(v, target))
         return kiln__array_copy_as(v, target->dtype, NULL, s->stream, out, err);

@@ -43,7 +43,11 @@ static kiln_status put_combination(const kiln__scattering *s, kiln__buf *out, ki
     if (s->what == KILN_SCATTER_SET) {
         kiln__buf_puts(out, "b");
     } else if (s->what == KILN_SCATTER_REDUCE) {
-        kiln__buf_puts(out, s->o.reduce);
+        /* On a line of its own, which compilers' messages are about. */
+        kiln__buf_printf(out, "\n#line 1 \"%s\"\n%s)\n#line 2 \"%s\"\n; };\n",
+                         kiln__snippet_name(KILN__SNIPPET_REDUCE), s->o.reduce,
+                         kiln__snippet_name(KILN__SNIPPET_OP));
+        return KILN_OK;
     } else {
         memset(types, 0, sizeof types);
         types[0].dtype = types[1].dtype = dtype;
