@@ -117,9 +117,9 @@ static void sort_order(kiln_dtype dtype, const char *row, int64_t step, int64_t 
 
 /* ---- elements ------------------------------------------------------------------------------------ */
 
-enum { MIXED, FEW, EQUAL, SORTED, KINDS };
+enum { MIXED, FEW, EQUAL, SORTED, KINDS, NUMBERS };
 
-/* One part of an element: any bits, often special ones, or one of a few values. */
+/* One part of an element: any bits, often special ones, or one of a few values. NUMBERS: neither -0 nor NaN. */
 static uint64_t random_bits(test_env *t, kiln_dtype dtype, int kind, int64_t k)
 {
     static const double special[] = {0.0, -0.0, 1, -1, INFINITY, -INFINITY, NAN, 2.5};
@@ -127,6 +127,8 @@ static uint64_t random_bits(test_env *t, kiln_dtype dtype, int kind, int64_t k)
     const bool single = dtype == KILN_FLOAT32 || dtype == KILN_COMPLEX64;
     uint64_t bits = test_random(t);
 
+    if (kind == NUMBERS)
+        return (bits & UINT64_C(0xbfffffffbfffffff)) | 1;
     if (kind == EQUAL || kind == SORTED)
         bits = kind == EQUAL ? 1 : (uint64_t)k;
     else if (kind == FEW || bits % 8 == 0) {
@@ -235,6 +237,21 @@ static void test_sort__orders_rows_of_every_length(void **state)
     check_case(t, KILN_INT16, MIXED, 4, 0, 3, false);
 }
 
+/* The cpu device sorts such rows as columns of vectors, and longer ones by passes over integers. */
+static void test_sort__orders_rows_of_numbers(void **state)
+{
+    static const kiln_dtype dtypes[] = {KILN_FLOAT32, KILN_FLOAT64, KILN_INT32,
+                                        KILN_INT64,   KILN_UINT32,  KILN_UINT64};
+    test_env *t = *state;
+
+    for (size_t k = 0; k < COUNT(dtypes); k++) {
+        check_case(t, dtypes[k], NUMBERS, 17, 50, 1, k % 2 != 0);
+        check_case(t, dtypes[k], NUMBERS, 13, 1 + (int64_t)test_random_below(t, 512), 1,
+                   k % 2 == 0);
+        check_case(t, dtypes[k], NUMBERS, 1, 2000, 1, k % 3 == 0);
+    }
+}
+
 static void test_sort__orders_long_rows_by_passes(void **state)
 {
     test_env *t = *state;
@@ -314,6 +331,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         TEST(test_sort__orders_rows_of_every_dtype),
         TEST(test_sort__orders_rows_of_every_length),
+        TEST(test_sort__orders_rows_of_numbers),
         TEST(test_sort__orders_long_rows_by_passes),
         TEST(test_sort__orders_along_any_axis),
         TEST(test_sort__flattens_without_an_axis_and_takes_any_strides),

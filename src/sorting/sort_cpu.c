@@ -2,6 +2,7 @@
  * sort_cpu.c - stable sort of rows on the cpu device.
  *
  *     rows > a row a unit:      merge sort of places, or radix sort by 8 bits, digit after digit
+ *     short rows of numbers > some rows a unit: as columns of vectors (network.c)
  *     few long rows > passes over a whole row: [pieces count] > [pieces move their elements]
  *
  * Elements are moved as they are; the digit of an element's place is computed whenever it is asked for, by
@@ -11,7 +12,14 @@
  */
 #include "sorting/sorting.h"
 
-enum { SHORT_ROW = 256, RUN = 8, PIECES_MAX = 64, LONG_ROW = 1 << 17, DIGITS_MAX = 16 };
+enum {
+    SHORT_ROW = 256,
+    COLUMN = 512,
+    RUN = 8,
+    PIECES_MAX = 64,
+    LONG_ROW = 1 << 17,
+    DIGITS_MAX = 16
+};
 
 #define ALWAYS static inline __attribute__((always_inline))
 
@@ -108,6 +116,7 @@ typedef struct job {
     uint64_t flip; /* all ones: descending */
     bool wide;
     int digits;
+    kiln__network network;
     /* Passes over long rows. */
     int digit, pieces;
     const char *from, *from_order; /* from_order NULL: the first pass */
@@ -234,22 +243,17 @@ ALWAYS void pass_of(form f, const job *j, int digit, const char *from, const cha
         pass(f, j, digit, from, from_order, to, to_order, start, count, true, false);
 }
 
-/* Digits in which a row's elements differ, counted: how often each occurs, turned into where it begins. */
-ALWAYS int count_row(form f, const job *j, const char *keys, int64_t counts[][256], int *digits)
+/* From how often each digit occurs to where it begins. Lists those in which elements differ. */
+static int start_digits(int64_t counts[][256], int count, int64_t length, int *digits)
 {
     int different = 0;
 
-    memset(counts, 0, (size_t)j->digits * sizeof counts[0]);
-    for (int64_t k = 0; k < j->length; k++)
-        for (int d = 0; d < f.size; d++)
-            if (j->digits == f.size || d < j->digits)
-                counts[d][digit_at(f, keys + k * f.size, j->flip, d)]++;
-    for (int d = 0; d < j->digits; d++) {
+    for (int d = 0; d < count; d++) {
         int64_t before = 0;
         bool alone = false;
         for (int v = 0; v < 256; v++) {
             const int64_t here = counts[d][v];
-            alone = alone || here == j->length;
+            alone = alone || here == length;
             counts[d][v] = before;
             before += here;
         }
@@ -257,6 +261,161 @@ ALWAYS int count_row(form f, const job *j, const char *keys, int64_t counts[][25
             digits[different++] = d;
     }
     return different;
+}
+
+/* Digits in which a row's elements differ, counted: how often each occurs, turned into where it begins. */
+ALWAYS int count_row(form f, const job *j, const char *keys, int64_t counts[][256], int *digits)
+{
+    const int count = j->digits, parts = part_bytes(f);
+
+    memset(counts, 0, (size_t)count * sizeof counts[0]);
+    for (int64_t k = 0; k < j->length; k++) {
+        const place p = place_at(f, keys + k * f.size, j->flip);
+        for (int d = 0; d < f.size; d++)
+            if (count == f.size || d < count)
+                counts[d][(d < parts ? p.low >> 8 * d : p.high >> 8 * (d - parts)) & 255]++;
+    }
+    return start_digits(counts, count, j->length, digits);
+}
+
+/* ---- rows of numbers whose bits can be had back -------------------------------------------------------- */
+
+/*
+ * Keys that are sorted without their positions, of 4 or 8 bytes: the first pass turns elements into unsigned integers
+ * in the same order, the last one turns them back, and the passes between move integers alone. -0 and NaN, which share
+ * places with other elements, have no such integer: a row that holds one is sorted as any other.
+ */
+#define NUMBERS(BITS)                                                                              \
+    ALWAYS uint##BITS##_t to_number_##BITS(form f, uint##BITS##_t v, uint64_t flip)                \
+    {                                                                                              \
+        const uint##BITS##_t sign = (uint##BITS##_t)1 << (BITS - 1);                               \
+        if (f.kind == 'f')                                                                         \
+            v ^= sign | (uint##BITS##_t)(0 - (v >> (BITS - 1)));                                   \
+        return (uint##BITS##_t)((f.kind == 'i' ? v ^ sign : v) ^ flip);                            \
+    }                                                                                              \
+    ALWAYS uint##BITS##_t from_number_##BITS(form f, uint##BITS##_t v, uint64_t flip)              \
+    {                                                                                              \
+        const uint##BITS##_t sign = (uint##BITS##_t)1 << (BITS - 1);                               \
+        v ^= (uint##BITS##_t)flip;                                                                 \
+        if (f.kind == 'f')                                                                         \
+            v ^= sign | (uint##BITS##_t)((v >> (BITS - 1)) - 1);                                   \
+        return f.kind == 'i' ? v ^ sign : v;                                                       \
+    }                                                                                              \
+    /* How often each digit occurs; false: the row holds -0 or NaN. */                             \
+    ALWAYS bool count_numbers_##BITS(form f, const job *j, const uint##BITS##_t *from,             \
+                                     int64_t counts[][256])                                        \
+    {                                                                                              \
+        const uint##BITS##_t sign = (uint##BITS##_t)1 << (BITS - 1);                               \
+        uint##BITS##_t strange = 0;                                                                \
+        memset(counts, 0, BITS / 8 * sizeof counts[0]);                                            \
+        for (int64_t k = 0; k < j->length; k++) {                                                  \
+            const uint##BITS##_t v = from[k], number = to_number_##BITS(f, v, j->flip);            \
+            strange |= f.kind == 'f' && (v == sign || (v & ~sign) > f.infinity);                   \
+            for (int d = 0; d < BITS / 8; d++)                                                     \
+                counts[d][number >> 8 * d & 255]++;                                                \
+        }                                                                                          \
+        return strange == 0;                                                                       \
+    }                                                                                              \
+    ALWAYS void pass_numbers_##BITS(form f, const job *j, int digit, const uint##BITS##_t *from,   \
+                                    uint##BITS##_t *to, int64_t *start, bool first, bool last)     \
+    {                                                                                              \
+        const uint64_t flip = j->flip;                                                             \
+        const int64_t length = j->length;                                                          \
+        for (int64_t k = 0; k < length; k++) {                                                     \
+            const uint##BITS##_t v = first ? to_number_##BITS(f, from[k], flip) : from[k];         \
+            to[start[v >> 8 * digit & 255]++] = last ? from_number_##BITS(f, v, flip) : v;         \
+        }                                                                                          \
+    }                                                                                              \
+    ALWAYS bool sort_numbers_##BITS(form f, const job *j, const void *keys, void *sorted,          \
+                                    void *spare)                                                   \
+    {                                                                                              \
+        const uint##BITS##_t *from = keys;                                                         \
+        int64_t counts[BITS / 8][256];                                                             \
+        int digits[BITS / 8];                                                                      \
+        if (!count_numbers_##BITS(f, j, from, counts))                                             \
+            return false;                                                                          \
+        const int different = start_digits(counts, BITS / 8, j->length, digits);                   \
+        if (different == 0)                                                                        \
+            memcpy(sorted, keys, (size_t)j->length *(BITS / 8));                                   \
+        for (int n = 0; n < different; n++) {                                                      \
+            const bool first = n == 0, last = n == different - 1;                                  \
+            uint##BITS##_t *const to = (different - 1 - n) % 2 == 0 ? sorted : spare;              \
+            int64_t *const start = counts[digits[n]];                                              \
+            if (first && last)                                                                     \
+                pass_numbers_##BITS(f, j, digits[n], from, to, start, true, true);                 \
+            else if (first)                                                                        \
+                pass_numbers_##BITS(f, j, digits[n], from, to, start, true, false);                \
+            else if (last)                                                                         \
+                pass_numbers_##BITS(f, j, digits[n], from, to, start, false, true);                \
+            else                                                                                   \
+                pass_numbers_##BITS(f, j, digits[n], from, to, start, false, false);               \
+            from = to;                                                                             \
+        }                                                                                          \
+        return true;                                                                               \
+    }
+NUMBERS(32)
+NUMBERS(64)
+
+/* Rows as columns: those from `row` on, as many as there are lanes or `rows`. False: one of them holds -0 or NaN. */
+#define COLUMNS(BITS)                                                                              \
+    ALWAYS bool sort_columns_##BITS(form f, const job *j, int64_t row, int rows)                   \
+    {                                                                                              \
+        enum { LANES = 512 / BITS };                                                               \
+        const uint##BITS##_t sign = (uint##BITS##_t)1 << (BITS - 1);                               \
+        const int length = (int)j->length;                                                         \
+        uint##BITS##_t strange = 0;                                                                \
+        int count = 1;                                                                             \
+        _Alignas(KILN__NETWORK_BYTES) uint##BITS##_t lines[COLUMN * LANES];                        \
+        while (count < length)                                                                     \
+            count *= 2;                                                                            \
+        if (rows < LANES)                                                                          \
+            memset(lines, 0, (size_t)length *KILN__NETWORK_BYTES);                                 \
+        for (int r = 0; r < rows; r++) {                                                           \
+            const uint##BITS##_t *from =                                                           \
+                (const uint##BITS##_t *)(const void *)j->keys + (row + r) * j->length;             \
+            for (int k = 0; k < length; k++) {                                                     \
+                const uint##BITS##_t v = from[k];                                                  \
+                strange |= f.kind == 'f' && (v == sign || (v & ~sign) > f.infinity);               \
+                lines[k * LANES + r] = to_number_##BITS(f, v, j->flip) ^ sign;                     \
+            }                                                                                      \
+        }                                                                                          \
+        if (strange != 0)                                                                          \
+            return false;                                                                          \
+        for (int k = length * LANES; k < count * LANES; k++)                                       \
+            lines[k] = sign - 1; /* behind all others */                                           \
+        j->network(lines, count);                                                                  \
+        for (int r = 0; r < rows; r++) {                                                           \
+            uint##BITS##_t *to = (uint##BITS##_t *)(void *)j->sorted + (row + r) * j->length;      \
+            for (int k = 0; k < length; k++)                                                       \
+                to[k] = from_number_##BITS(f, lines[k * LANES + r] ^ sign, j->flip);               \
+        }                                                                                          \
+        return true;                                                                               \
+    }
+COLUMNS(32)
+COLUMNS(64)
+
+ALWAYS bool sort_columns(form f, const job *j, int64_t row, int rows)
+{
+    return f.size == 4 ? sort_columns_32(f, j, row, rows) : sort_columns_64(f, j, row, rows);
+}
+
+/* Whether rows are sorted as columns, and how many at a time; else 0. */
+ALWAYS int columns_of(form f, const job *j)
+{
+    const bool numbers = (f.size == 4 || f.size == 8) && f.kind != 'c';
+    return numbers && j->order == NULL && j->sorted != NULL && j->digits == f.size &&
+                   j->length > 1 && j->length <= COLUMN
+               ? KILN__NETWORK_BYTES / f.size
+               : 0;
+}
+
+ALWAYS bool sort_numbers(form f, const job *j, const void *keys, void *sorted, void *spare)
+{
+    if (f.size == 4 && f.kind != 'c')
+        return sort_numbers_32(f, j, keys, sorted, spare);
+    if (f.size == 8 && f.kind != 'c')
+        return sort_numbers_64(f, j, keys, sorted, spare);
+    return false;
 }
 
 ALWAYS void sort_row(form f, const job *j, int64_t row)
@@ -272,6 +431,8 @@ ALWAYS void sort_row(form f, const job *j, int64_t row)
         sort_short(f, j, from, sorted, order);
         return;
     }
+    if (order == NULL && j->digits == f.size && sort_numbers(f, j, from, sorted, j->spare + bytes))
+        return;
     const int different = count_row(f, j, from, counts, digits);
     if (different == 0)
         for (int64_t k = 0; k < j->length; k++)
@@ -284,6 +445,19 @@ ALWAYS void sort_row(form f, const job *j, int64_t row)
         pass_of(f, j, digits[d], from, from_order, to, to_order, counts[digits[d]], j->length);
         from = to;
         from_order = to_order;
+    }
+}
+
+ALWAYS void sort_rows(form f, const job *j, int64_t begin, int64_t end)
+{
+    const int lanes = columns_of(f, j);
+
+    for (int64_t row = begin; row < end;) {
+        const int rows = end - row < lanes ? (int)(end - row) : lanes;
+        const bool done = 2 * rows > lanes && sort_columns(f, j, row, rows);
+        for (int k = 0; !done && (k < rows || k == 0); k++)
+            sort_row(f, j, row + k);
+        row += rows > 0 ? rows : 1;
     }
 }
 
@@ -347,8 +521,7 @@ ALWAYS void move_piece(form f, const job *j, int64_t unit)
     static const form form_##NAME = {size, kind, INFINITY_OF(KILN_##NAME, size, kind)}; \
     static void rows_##NAME(const void *args, int64_t begin, int64_t end)                          \
     {                                                                                              \
-        for (int64_t row = begin; row < end; row++)                                                \
-            sort_row(form_##NAME, args, row);                                                      \
+        sort_rows(form_##NAME, args, begin, end);                                                  \
     }                                                                                              \
     static void count_##NAME(const void *args, int64_t begin, int64_t end)                         \
     {                                                                                              \
@@ -416,6 +589,7 @@ kiln_status kiln__sort_rows_cpu(const kiln__sort *s, kiln_error *err)
              .flip = s->descending ? ~UINT64_C(0) : 0,
              .wide = s->wide,
              .digits = s->digits != 0 ? s->digits : kiln__place_digits(s->dtype),
+             .network = kiln__network_of(8 * (int)kiln_dtype_size(s->dtype)),
              .pieces = threads < PIECES_MAX ? threads : PIECES_MAX};
 
     for (int k = 0; s->length > SHORT_ROW && k < (few ? 2 : 1); k++) {

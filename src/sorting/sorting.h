@@ -6,6 +6,7 @@
  *
  * place.c     where an element stands in the order, as an unsigned integer
  * rows.c      arrays as rows along one axis, and results back in their places
+ * network.c   columns of integers side by side, by vectors of the processor
  * sort_cpu.c  stable radix sort of rows on the cpu device
  * sort_cuda.c stable radix sort of rows on CUDA devices
  * sort.c      sort, argsort, lexsort
@@ -72,6 +73,11 @@ bool kiln__sort_cuts(const kiln__sort *s);
 bool kiln__sort_fits_block(const kiln__sort *s);                        /* (sort_cuda.c) */
 kiln_status kiln__sort_rows_cpu(const kiln__sort *s, kiln_error *err);  /* (sort_cpu.c) */
 kiln_status kiln__sort_rows_cuda(const kiln__sort *s, kiln_error *err); /* (sort_cuda.c) */
+
+/* Sort the columns of `count` lines, a power of two, of 64 bytes: integers of 32 or 64 bits. (network.c) */
+typedef void (*kiln__network)(void *lines, int count);
+enum { KILN__NETWORK_BYTES = 64 }; /* of a line */
+kiln__network kiln__network_of(int bits);
 
 /* What templates/sorting/keys.cu wants to know of a sort: options of the compiler. (sort_cuda.c) */
 enum { KILN__KEY_MACROS = 5, KILN__KEY_MACRO_BYTES = 48 };

@@ -3,8 +3,14 @@
 //# Where outputs may be stored past the caches, a row consists of single elements up to an aligned
 //# address, of bursts of ${burst} elements that are computed into registers and stored at once, and
 //# of single elements again. The loop over single elements occurs here once, because every instance
-//# of the snippet costs compile time.
-//% own N T a at count head j k line op out_ reg_ row_ row_i step_ stop stream
+//# of the snippet costs compile time. An input that is the same for the whole row is read once, so that a
+//# compiler sees what follows from it once as well: which row an index names, and whether there is one.
+//% own N T a at count head j k line once_ op out_ reg_ row_ row_i step_ stop stream
+//% for p in loaded
+//% if p.splat
+        const ${p.type} once_${p.name} = *(const ${p.type} *)row_${p.name};
+//% end
+//% end
 //% if streams
         long long head = -1, at = 0;
 //% for p in stored
@@ -65,7 +71,11 @@
             ${p.type} reg_${p.name};
 //% end
 //% for p in loaded
+//% if p.splat
+            reg_${p.name} = once_${p.name};
+//% else
             reg_${p.name} = *(${p.const}${p.type} *)(row_${p.name} + k * step_${p.name});
+//% end
 //% end
             op(
 //% if index_strides

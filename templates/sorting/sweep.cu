@@ -2,7 +2,7 @@
 //% plain EXCHANGED ITEMS ITEM_BYTES KILN__ORDER KILN__POSITION KILN__SORT_FN KILN__UNROLL ORDER
 //% plain THREADS TILE all at base before begin c clear_room count_step count_tile counts digit
 //% plain digit_of digits exchange first hear k keys keys_out kiln_sort_sweep lane length look_back
-//% plain mark mine moved nullptr order order_out p position rank_tile ranks rest room row sorted
+//% plain mark mine move_order moved nullptr order order_out p position rank_tile ranks rest room row sorted
 //% plain start sum_before sums sweep_call target tell ticket tickets tile tile_room tiles to total
 //% plain v valid w warp wide word words
 // One pass of a radix sort of long rows: by one digit of 8 bits, read once and written once. After A. Adinets,
@@ -68,6 +68,29 @@ KILN__SORT_FN unsigned long long look_back(const sweep_call &c, unsigned long lo
     return before;
 }
 
+// The positions of a tile, moved as its elements have been. `digits`: of the elements in the order of the sorted tile.
+KILN__SORT_FN void move_order(const sweep_call &c, const unsigned (&digits)[ITEMS], const unsigned (&ranks)[ITEMS],
+                              const long long *target, position *moved, long long base, long long begin, int valid)
+{
+    const int first = threadIdx.x / 32 * (ITEMS * 32) + threadIdx.x % 32;
+    position p[ITEMS];
+    KILN__UNROLL for (int k = 0; k < ITEMS; k++) if (first + k * 32 < valid)
+        p[k] = c.order != nullptr ? c.order[base + begin + first + k * 32] : (position)(begin + first + k * 32);
+    __syncthreads();
+    KILN__UNROLL for (int k = 0; k < ITEMS; k++) if (first + k * 32 < valid) moved[ranks[k]] = p[k];
+    __syncthreads();
+    KILN__UNROLL for (int k = 0; k < ITEMS; k++) {
+        const int at = k * THREADS + threadIdx.x;
+        if (at >= valid)
+            continue;
+        const long long to = target[digits[k]] + at;
+        if (c.wide)
+            ((long long *)c.order_out)[to] = (long long)moved[at];
+        else
+            ((position *)c.order_out)[to] = moved[at];
+    }
+}
+
 extern "C" __global__ void __launch_bounds__(THREADS) kiln_sort_sweep(const sweep_call c)
 {
     constexpr int EXCHANGED = TILE * ITEM_BYTES;
@@ -125,23 +148,6 @@ extern "C" __global__ void __launch_bounds__(THREADS) kiln_sort_sweep(const swee
                 c.keys_out[target[digits[k]] + at] = v;
         }
     }
-    if constexpr (ORDER) {
-        position *const moved = (position *)exchange;
-        position p[ITEMS];
-        KILN__UNROLL for (int k = 0; k < ITEMS; k++) if (first + k * 32 < valid)
-            p[k] = c.order != nullptr ? c.order[base + begin + first + k * 32] : (position)(begin + first + k * 32);
-        __syncthreads();
-        KILN__UNROLL for (int k = 0; k < ITEMS; k++) if (first + k * 32 < valid) moved[ranks[k]] = p[k];
-        __syncthreads();
-        KILN__UNROLL for (int k = 0; k < ITEMS; k++) {
-            const int at = k * THREADS + threadIdx.x;
-            if (at >= valid)
-                continue;
-            const long long to = target[digits[k]] + at;
-            if (c.wide)
-                ((long long *)c.order_out)[to] = (long long)moved[at];
-            else
-                ((position *)c.order_out)[to] = moved[at];
-        }
-    }
+    if constexpr (ORDER)
+        move_order(c, digits, ranks, target, (position *)exchange, base, begin, valid);
 }
