@@ -194,8 +194,8 @@ KILN_API KILN_NODISCARD kiln_status kiln_array_reduce_with(kiln_reduce_op op,
  * Sum of x * y over the axes of `opts`, where x and y broadcast together: nothing is conjugated.
  *
  * Both have one dtype, which is the result's: integers wrap in it, for bool it is "any of both",
- * float16 and bfloat16 accumulate in float32. `opts` may be NULL: all axes. With the axis -1 it is
- * NumPy's vecdot, complex numbers aside.
+ * products and sums of float16, bfloat16 and float8 are float32, rounded once in the end. `opts`
+ * may be NULL: all axes. With the axis -1 it is NumPy's vecdot, complex numbers aside.
  * @return As kiln_array_reduce_with(); ERR_SHAPE.
  */
 KILN_API KILN_NODISCARD kiln_status kiln_array_sum_product(const kiln_array *x, const kiln_array *y,

@@ -383,6 +383,9 @@ int64_t dt_slice_first(const dt_node *n, int64_t extent);
 bool dt_in_snippet(const dt_case *c);
 /* Whether the case is one function of family.h, and no program. */
 bool dt_in_family(const dt_case *c);
+/* Whether a node is the product in kiln_array_sum_product() or kiln_array_vecdot(): products of
+ * narrow floats are float32 there, not rounded each. */
+bool dt_is_summed_product(const dt_case *c, const dt_node *n);
 /* Whether a node is a plain number, which takes its dtype from what is beside it. */
 bool dt_is_weak(const dt_case *c, const dt_node *n);
 /* Whether a node reads an operand. */

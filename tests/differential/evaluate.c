@@ -265,6 +265,8 @@ static void evaluate_elementwise(const dt_case *c, const dt_node *n, const dt_ar
         loop = KILN_FLOAT32; /* comparisons too */
     else if (widened)
         loop = out->dtype;
+    if (dt_is_summed_product(c, n) && dt_is_narrow(loop))
+        loop = KILN_FLOAT32;
     for (int64_t at = 0; at < out->size; at++) {
         int64_t index[DT_RANK];
         dt_value in[3] = {{0}};
@@ -393,8 +395,8 @@ static void cast_array(const dt_array *from, dt_array *to)
         to->at[at] = dt_cast(from->dtype, to->dtype, from->at[at]);
 }
 
-/* A reduction or a scan into an output of another dtype: floats are accumulated in the wider one,
- * and rounded once. */
+/* A reduction or a scan into an output of another dtype, or a sum of products of narrow floats:
+ * floats are accumulated in the wider dtype, and rounded once. */
 static bool evaluate_into(const dt_case *c, const dt_node *n, const dt_array *in,
                           const dt_array *mask, dt_array *out)
 {
@@ -404,7 +406,9 @@ static bool evaluate_into(const dt_case *c, const dt_node *n, const dt_array *in
         n->op == DT_REDUCE ? dt_reduced_dtype(n->reduction, work) : dt_scanned_dtype(n->scan, work);
     dt_array wide = {0}, own = {0};
 
-    if (n->into == KILN_DTYPE_NONE)
+    const bool summed = dt_is_summed_product(c, &c->node[n->in[0]]) && dt_is_narrow(out->dtype);
+
+    if (n->into == KILN_DTYPE_NONE && !summed)
         return n->op == DT_REDUCE ? dt_reduce_array(c, n, in, mask, out)
                                   : dt_scan_array(c, n, in, out);
     bool ok = dt_array_make(&wide, work, in->rank, in->shape) &&

@@ -117,6 +117,11 @@ static bool join(int *rank, int64_t *shape, int other_rank, const int64_t *other
     return true;
 }
 
+bool dt_is_summed_product(const dt_case *c, const dt_node *n)
+{
+    return c->kind == DT_KIND_REDUCE && n->op == DT_MULTIPLY;
+}
+
 static bool infer_elementwise(const dt_case *c, dt_node *n, const char **why)
 {
     const int count = dt_ops[n->op].operands;
@@ -143,6 +148,8 @@ static bool infer_elementwise(const dt_case *c, dt_node *n, const char **why)
     *why = "an operation without a loop for its operands";
     if (!dt_loop_of(n->op, in, weak, count, dt_in_snippet(c), &loop, &n->dtype))
         return false;
+    if (dt_is_summed_product(c, n) && dt_is_narrow(n->dtype))
+        n->dtype = KILN_FLOAT32;
     /* A plain number must fit: what is drawn is small, but may be below 0. */
     *why = "a number that does not fit";
     for (int k = 0; k < count; k++) {
@@ -276,9 +283,9 @@ static bool infer_reduce(const dt_case *c, dt_node *n, const char **why)
     if (c->kind == DT_KIND_REDUCE && in->op == DT_MULTIPLY &&
         (n->reduction != KILN_REDUCE_SUM || in->dtype == KILN_BOOL || n->into != KILN_DTYPE_NONE))
         return false;
-    n->dtype = named && (c->kind != DT_KIND_REDUCE || in->op != DT_MULTIPLY)
-                   ? dt_reduced_dtype(n->reduction, in->dtype)
-                   : in->dtype;
+    n->dtype = dt_is_summed_product(c, in) ? c->node[in->in[0]].dtype
+               : named                    ? dt_reduced_dtype(n->reduction, in->dtype)
+                                          : in->dtype;
     *why = "an output that cannot hold the result";
     if (n->into != KILN_DTYPE_NONE) {
         if (!may_go_into(c, n->dtype, n->into, is_position(n->reduction)))
