@@ -171,7 +171,7 @@ static void test_take__indices_out_of_range_are_told(void **state)
     }
     OK(t, kiln_array_slice(w, 0, 0, 0, 1, &none, &t->err));
     FAILS(t, KILN_ERR_INDEX, kiln_call(op, &t->err, none, ia, &y), "`table` has no elements");
-    FAILS(t, KILN_ERR_ARGUMENT, kiln_call(op, &t->err, 3, ia, &y), "needs an array");
+    FAILS(t, KILN_ERR_ARGUMENT, kiln_call(op, &t->err, 3, ia, &y), "taken by index needs an array");
     kiln_array_release(none);
     OK(t, kiln_array_reshape(w, 2, (int64_t[]){2, 2}, &none, &t->err));
     FAILS(t, KILN_ERR_SHAPE, kiln_call(op, &t->err, none, ia, &y), "2 axes and is taken by 1");

@@ -703,6 +703,8 @@ static void test_written__mistakes(void **state)
         {"choice(1, 5, 2, replace=x)", KILN_ERR_ARGUMENT_COUNT, "replace=True"},
         {"digitize(x, y, right=y)", KILN_ERR_ARGUMENT_COUNT, "right=False"},
         {"sum(x, mode=clip)", KILN_ERR_NAME, "sum takes no mode"},
+        {"cumsum(x, reverse=True)", KILN_ERR_NAME, "there is no argument `reverse` here: axis is"},
+        {"sum(x, reverse=True)", KILN_ERR_NAME, "here: axis, keepdims and dtype are"},
         {"qr(x, mode='r')", KILN_ERR_NAME, "qr takes no mode"},
         {"_first(x)", KILN_ERR_NAME, "no function `_first`"},
         {"_is_among(x, y)", KILN_ERR_NAME, "no function `_is_among`"},

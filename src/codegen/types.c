@@ -62,7 +62,9 @@ static kiln_status check_kinds(const kiln__definition *def, const kiln__given *g
 
         if (is_scalar(&given[p]) && (param->output || param->array_only))
             return refuse(def, p, KILN_ERR_ARGUMENT, err, "is a scalar, and %s needs an array",
-                          param->output ? "an output" : "a raw input that is indexed or written");
+                          param->output       ? "an output"
+                          : param->taken != 0 ? "an input that is taken by index"
+                                              : "a raw input that is indexed or written");
         if (given[p].kind == KILN__GIVEN_ARRAY && param->number_only)
             return refuse(def, p, KILN_ERR_ARGUMENT, err,
                           "is an array, and the identity, which belongs to no element, needs a "

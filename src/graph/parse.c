@@ -119,10 +119,13 @@ static kiln_status parse_keyword(kiln__parser *p, kiln__parsed_call *c, size_t a
     if (into == NULL && kiln__written_usage(c, usage, sizeof usage))
         return kiln__parse_fail(p, at, bytes, KILN_ERR_NAME, "there is no argument `%.*s` here: %s",
                                 bytes < 60 ? (int)bytes : 60, name, usage);
+    const kiln__opaque *o = kiln__opaque_named(c->name, c->bytes);
     if (into == NULL)
-        return kiln__parse_fail(p, at, bytes, KILN_ERR_NAME,
-                                "there is no argument `%.*s` here: axis, keepdims and dtype are",
-                                bytes < 60 ? (int)bytes : 60, name);
+        return kiln__parse_fail(p, at, bytes, KILN_ERR_NAME, "there is no argument `%.*s` here%s",
+                                bytes < 60 ? (int)bytes : 60, name,
+                                o == NULL       ? ": axis, keepdims and dtype are"
+                                : o->takes_axis ? ": axis is"
+                                                : "");
     if (into->width != 0)
         return kiln__parse_fail(p, at, bytes, KILN_ERR_NAME, "this argument is given twice");
     return kiln__parse_expression(p, into);
