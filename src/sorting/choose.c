@@ -14,7 +14,8 @@ enum {
     THREADS_MAX = 1024,
     ITEMS_MAX = 16, /* elements that a thread holds: what 64 registers have room for */
     ROOM = 512,     /* elements that a block ranks among each other, at most */
-    FEW = 96        /* so many are not worth another pass */
+    FEW = 32,       /* so many are not worth another pass */
+    PAIRS_A_ELEMENT = 16
 };
 
 typedef struct choose_call {
@@ -44,7 +45,7 @@ bool kiln__choose_suits(const kiln__sort *s, int64_t count)
     return !kiln__device_is_host(kiln__context_device(s->ctx)) &&
            kiln__place_kind_of(s->dtype) != KILN__PLACE_COMPLEX && s->length > LENGTH_MIN &&
            fits(s, &threads, &items) && s->rows > 0 && s->rows <= INT32_MAX && count > 0 &&
-           count <= ROOM - FEW && count <= s->length / 4;
+           count <= ROOM - FEW && (count + FEW) * (count + FEW) <= PAIRS_A_ELEMENT * s->length;
 }
 
 kiln_status kiln__choose_rows(const kiln__sort *s, int64_t from, int64_t count, bool last,

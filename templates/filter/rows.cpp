@@ -5,10 +5,11 @@
 //# A thread computes the results of its chunk into a buffer, waits for the number of elements kept of all
 //# chunks before, passes the next number on, and copies the results to their place. Elements are looked
 //# at 64 at a time: `keep` runs in a loop that compilers vectorise, and its answers become the bits
-//# of a word. What is kept is found by its bits, so that its pattern costs no branches.
+//# of a word. What is kept is found by its bits, so that its pattern costs no branches. Of words that keep half
+//# or more, `op` computes all elements where nothing but results comes of it, each over the last one not kept.
 //% own C a args base_ before begin bits chunk count each first_unit flags held_ j k keep last_unit
 //% own left many numbers op pass row_ step_ to_ told total unit wait word
-//% plain kiln__in
+//% plain kiln__in __builtin_popcountll
 //% insert scan/rows.cpp:wait
 extern "C" __attribute__((visibility("default"))) void ${entry}(const args *kiln__in, long long first_unit, long long last_unit)
 {
@@ -86,6 +87,23 @@ extern "C" __attribute__((visibility("default"))) void ${entry}(const args *kiln
                     __builtin_memcpy(&word, flags + 8 * j, 8);
                     bits |= (word * 0x0102040810204080ull >> 56) << 8 * j;
                 }
+//% if independent
+                if (__builtin_popcountll(bits) >= 32) {
+                    for (int k = 0; k < many; k++) {
+                        const long long e = begin + k;
+                        op(e
+//% for p in inputs
+                            , *(const ${p.type} *)(row_${p.name} + e * step_${p.name})
+//% end
+//% for p in outputs
+                            , held_${p.name}[total]
+//% end
+                        );
+                        total += flags[k];
+                    }
+                    continue;
+                }
+//% end
                 for (; bits != 0; bits &= bits - 1) {
                     const long long e = begin + __builtin_ctzll(bits);
                     op(e

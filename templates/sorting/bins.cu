@@ -1,4 +1,4 @@
-//% plain AHEAD EDGES EDGE_ROOM KILN__DYNAMIC_SHARED KILN__EDGES KILN__NARROW KILN__ROOM KILN__T KILN__THREADS
+//% plain left place_of AHEAD EDGES EDGE_ROOM KILN__DYNAMIC_SHARED KILN__EDGES KILN__NARROW KILN__ROOM KILN__T KILN__THREADS
 //% plain KILN__UNROLL T THREADS _Pragma __device__ __forceinline__ at base bin bin_between bin_of bins bins_call
 //% plain bytes c close copies copy counts counts_of edges first frac guess high highest ifndef k kiln_sort_bins least
 //% plain low middle n name number per room scale size slack step sum uint4 v words x y
@@ -55,17 +55,29 @@ static __device__ __forceinline__ long long bin_between(double v, long long low,
     return low;
 }
 
-// The bin of a number, or -1. Where edges are evenly spaced, its distance from the first one tells.
+// The bin of a number, or -1. Where edges are evenly spaced, its distance from the first one tells, unless it is near
+// an edge or outside of all bins.
 static __device__ __forceinline__ long long bin_of(number v, const bins_call &c, const double *edges)
 {
-    if (!(v >= (number)c.least && v <= (number)c.highest))
-        return -1;
     const number guess = (v - (number)c.first) * (number)c.scale;
     const int low = (int)guess;
     const number frac = guess - (number)low;
-    if (frac > (number)c.slack && frac < (number)1 - (number)c.slack && low < (int)c.bins)
+    if (frac > (number)c.slack && frac < (number)1 - (number)c.slack && (unsigned)low < (unsigned)c.bins)
         return low;
+    if (!(v >= (number)c.least && v <= (number)c.highest))
+        return -1;
     return bin_between((double)v, low < 0 ? 0 : low < c.bins ? low : c.bins - 1, c, edges);
+}
+
+// Which of the block's bins, of `per` from number `base` on, or a larger number.
+static __device__ __forceinline__ unsigned place_of(T v, const bins_call &c, unsigned base, const double *edges)
+{
+    if constexpr (EDGES)
+        return (unsigned)bin_of((number)v, c, edges) - base;
+    else if constexpr (sizeof(T) <= 4)
+        return (unsigned)v - base;
+    else
+        return (unsigned long long)v < (unsigned long long)c.bins ? (unsigned)v - base : ~0u;
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS) kiln_sort_bins(const bins_call c)
@@ -87,18 +99,21 @@ extern "C" __global__ void __launch_bounds__(THREADS) kiln_sort_bins(const bins_
     const double *const edges = close ? room : c.edges;
     const long long step = (long long)gridDim.x * (THREADS * AHEAD);
     for (long long at = (long long)blockIdx.x * (THREADS * AHEAD) + threadIdx.x; at < c.size; at += step) {
+        const int left = c.size - at < THREADS * AHEAD ? (int)(c.size - at) : THREADS * AHEAD;
         T v[AHEAD];
-        KILN__UNROLL for (int k = 0; k < AHEAD; k++) if (at + k * THREADS < c.size) v[k] = c.x[at + k * THREADS];
-        KILN__UNROLL for (int k = 0; k < AHEAD; k++) {
-            if (at + k * THREADS >= c.size)
-                continue;
-            const long long bin = EDGES ? bin_of((number)v[k], c, edges) : (long long)v[k];
-            if (bin < 0 || bin >= c.bins)
-                continue;
-            if (c.copies == 0)
-                atomicAdd(&c.counts[bin], 1ull);
-            else if (bin - base >= 0 && bin - base < c.per)
-                atomicAdd(&counts_of[(int)(bin - base) * c.copies + copy], 1u);
+        KILN__UNROLL for (int k = 0; k < AHEAD; k++) if (k * THREADS < left) v[k] = c.x[at + k * THREADS];
+        if (c.copies > 0) {
+            KILN__UNROLL for (int k = 0; k < AHEAD; k++) {
+                const unsigned bin = k * THREADS < left ? place_of(v[k], c, (unsigned)base, edges) : ~0u;
+                if (bin < (unsigned)c.per)
+                    atomicAdd(&counts_of[bin * c.copies + copy], 1u);
+            }
+        } else {
+            KILN__UNROLL for (int k = 0; k < AHEAD; k++) {
+                const long long bin = k * THREADS >= left ? -1 : EDGES ? bin_of((number)v[k], c, edges) : (long long)v[k];
+                if (bin >= 0 && bin < c.bins)
+                    atomicAdd(&c.counts[bin], 1ull);
+            }
         }
     }
     __syncthreads();
