@@ -1,6 +1,8 @@
 /*
- * test_block.c - block() and the parts of split() and array_split() at once, against plain loops.
+ * test_block.c - block() and the parts of split() and array_split() at once, against plain loops; functions of texts that
+ * take lists of arrays or give several, against NumPy's results.
  */
+#include "kiln/expression.h"
 #include "kiln/rearrange.h"
 #include "test_env.h"
 
@@ -97,11 +99,80 @@ static void test_block__parts_cover_an_axis(void **state)
     kiln_array_release(x);
 }
 
+/* ---- in text ------------------------------------------------------------------------------------- */
+
+/* Expressions of v, (3, 0, 2, 5, 1), and x, (2, 3) of 0 to 5; the results, one behind the other, are NumPy's. */
+static const struct {
+    const char *text;
+    size_t count;
+    double want[24];
+} texts[] = {
+    {"select([v > 2, v > 0], [v * 10, -v], 7)", 5, {30, 7, -2, 50, -1}},
+    {"choose(v - 2, [v, -v], mode=wrap)", 5, {-3, 0, 2, -5, -1}},
+    {"choose(v, [v, -v, 9], mode='clip')", 5, {9, 0, 9, 9, -1}},
+    {"choose(v > 2, [v, -v])", 5, {-3, 0, 2, -5, 1}},
+    {"block([[x[:, :1], x], [v[:4]]])", 12, {0, 0, 1, 2, 3, 3, 4, 5, 3, 0, 2, 5}},
+    {"block([v[:2], 8])", 3, {3, 0, 8}},
+    {"array_split(v, 3)", 5, {3, 0, 2, 5, 1}},
+    {"split(x, 3, axis=1)", 6, {0, 3, 1, 4, 2, 5}},
+    {"split(v + 1, (1, 3))", 5, {4, 1, 3, 6, 2}},
+    {"sliding_window_view(v, 4)", 8, {3, 0, 2, 5, 0, 2, 5, 1}},
+    {"sliding_window_view(x, 2, axis=0)", 6, {0, 3, 1, 4, 2, 5}},
+    {"broadcast_arrays(x[:, :1], v[:2])", 8, {0, 0, 3, 3, 3, 0, 3, 0}},
+    {"diag(v[:3])", 9, {3, 0, 0, 0, 0, 0, 0, 0, 2}},
+    {"diag(x, 1)", 2, {1, 5}},
+    {"diag(v[:2], -1)", 9, {0, 0, 0, 3, 0, 0, 0, 0, 0}},
+    {"diagflat(x[:, 2:], 1)", 9, {0, 2, 0, 0, 0, 5, 0, 0, 0}},
+    {"bincount(v // 2, 4)", 4, {2, 2, 1, 0}},
+    {"lexsort([v, v // 2])", 5, {1, 4, 2, 0, 3}},
+    {"quantile(v, 0.3, method='lower'), percentile(x, 50, axis=1, method=higher)", 3, {1, 1, 4}},
+    {"choose(v * 0 + 1, [v, x[0, 0]])", 5, {0, 0, 0, 0, 0}},
+};
+
+static void test_block__functions_of_lists_in_text(void **state)
+{
+    static const char *const names[] = {"v", "x"};
+    static const int32_t numbers[] = {3, 0, 2, 5, 1};
+    test_env *t = *state;
+    kiln_array *v = NULL, *x = test_ramp(t, 2, (int64_t[]){2, 3});
+
+    OK(t, kiln_array_from_host(t->ctx, KILN_INT32, 1, (int64_t[]){5}, numbers, NULL, &v, &t->err));
+    for (size_t k = 0; k < COUNT(texts); k++) {
+        kiln_array *out[4] = {NULL};
+        kiln_arg args[6] = {kiln_arg_array(v), kiln_arg_array(x)};
+        kiln_graph *g = NULL;
+        size_t results = 0, at = 0;
+        OK(t, kiln_graph_parse(t->ctx, texts[k].text, names, 2, NULL, &g, &results, &t->err));
+        assert_true(results <= COUNT(out));
+        for (size_t r = 0; r < results; r++)
+            args[2 + r] = kiln_arg_out(&out[r]);
+        OK(t, kiln_graph_run(g, args, 2 + results, NULL, &t->err));
+        for (size_t r = 0; r < results; r++) {
+            const size_t size = (size_t)kiln_array_size(out[r]);
+            kiln_array *wide = NULL;
+            double got[24];
+            CHECK(at + size <= texts[k].count, "%s: too many elements", texts[k].text);
+            OK(t, kiln_array_cast(out[r], KILN_FLOAT64, &wide, &t->err));
+            OK(t, kiln_array_to_host(wide, got, size * sizeof *got, NULL, &t->err));
+            for (size_t n = 0; n < size; n++, at++)
+                CHECK(got[n] == texts[k].want[at], "%s: element %d is %g, not %g", texts[k].text,
+                      (int)at, got[n], texts[k].want[at]);
+            kiln_array_release(wide);
+            kiln_array_release(out[r]);
+        }
+        CHECK(at == texts[k].count, "%s: %d elements", texts[k].text, (int)at);
+        kiln_graph_destroy(g);
+    }
+    kiln_array_release(v);
+    kiln_array_release(x);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_block__rows_are_plain_loops),
         TEST(test_block__parts_cover_an_axis),
+        TEST(test_block__functions_of_lists_in_text),
     };
     return test_env_main(argc, argv, "test_block", tests, COUNT(tests));
 }

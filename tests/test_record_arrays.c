@@ -50,11 +50,11 @@ static void run_text(test_env *t, kiln_context *ctx, const char *text, kiln_arra
 }
 
 /* Functions that texts do not have, or that take another way at once. */
-static void run_calls(test_env *t, kiln_array *x, const kiln_array *long_rows)
+static void run_calls(test_env *t, kiln_array *x, const kiln_array *i, const kiln_array *long_rows)
 {
     kiln_sort_rule rule = KILN_SORT_RULE_INIT;
     kiln_random generator;
-    kiln_array *out[8] = {NULL};
+    kiln_array *out[9] = {NULL};
 
     rule.less = "a.v < b.v";
     OK(t, kiln_array_sort(long_rows, NULL, &out[0], &t->err));
@@ -64,6 +64,7 @@ static void run_calls(test_env *t, kiln_array *x, const kiln_array *long_rows)
                              &out[6], NULL, &t->err));
     kiln_random_init(&generator, 1, 0);
     OK(t, kiln_random_shuffle(&generator, x, &out[7], &t->err));
+    OK(t, kiln_array_take(x, i, 1, NULL, &out[8], &t->err));
     for (size_t k = 0; k < COUNT(out); k++)
         kiln_array_release(out[k]);
 }
@@ -85,7 +86,7 @@ static void run_program(test_env *t, kiln_context *ctx)
     OK(t, kiln_array_zeros(ctx, KILN_UINT16, 1, (int64_t[]){40000}, &long_rows, &t->err));
     for (size_t k = 0; k < COUNT(texts); k++)
         run_text(t, ctx, texts[k], in);
-    run_calls(t, in[0], long_rows);
+    run_calls(t, in[0], in[1], long_rows);
     kiln_array *const all[] = {flat, long_rows, in[0], in[1], in[2]};
     for (size_t k = 0; k < COUNT(all); k++)
         kiln_array_release(all[k]);
@@ -123,6 +124,7 @@ static void test_record_arrays__a_warmed_program_compiles_nothing(void **state)
                   : count_of(text, "\"template\"") == 0,
           "%s", text);
     assert_true(count_of(text, "{\"kind\":\"filter\"") > 0);
+    assert_true(count_of(text, "\"name\":\"kiln_index_z\"") == 1); /* the take at once */
 
     const warm_result r = warm_text(text, second, info->backend, info->target);
     CHECK(r.kernels == c.compiles && r.compiled == r.kernels, "%zu kernels, %zu compiled",
