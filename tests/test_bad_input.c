@@ -64,68 +64,83 @@ static void check_unchanged(test_env *t, const kiln_array *z, const char *what)
         CHECK(bytes[k] == PATTERN, "%s: byte %d of the output was changed", what, (int)k);
 }
 
+static const struct {
+    const char *text;
+    kiln_status status;
+    const char *says;
+} expressions[] = {
+    /* index arrays that do not broadcast, float indices */
+    {"x[i, few]", KILN_ERR_SHAPE, "do not broadcast"},
+    {"x[y]", KILN_ERR_DTYPE, "indices are integers; these are float32"},
+    {"take(n, y)", KILN_ERR_DTYPE, "indices are integers; these are float32"},
+    {"take(n, i, axis=1)", KILN_ERR_AXIS, "axis 1"},
+    {"take_along_axis(x, i, 0)", KILN_ERR_SHAPE, "1"},
+    /* more numbers than there are, probabilities of another number, no order, no key */
+    {"choice(1, 6, 7, replace=False, p=y)", KILN_ERR_ARGUMENT, "k is 7, and a row has 6"},
+    {"choice(1, 5, 2, p=y)", KILN_ERR_SHAPE, "broadcast"},
+    {"shuffle(1, y[0])", KILN_ERR_SHAPE, "an array without axes has no order"},
+    {"shuffle(n, y)", KILN_ERR_DTYPE, "the key is a whole number"},
+    /* parts that are not equal, windows that are too wide, rows that do not fit, choices */
+    {"a, b, c, d = split(n, 4); a + b + c + d", KILN_ERR_SHAPE,
+     "6 elements along axis 0 are no 4 equal parts"},
+    {"a, b = array_split(n, 2, axis=1); a + b", KILN_ERR_AXIS, "axis 1"},
+    {"sliding_window_view(few, 5)", KILN_ERR_SHAPE,
+     "a window of 5 elements along axis 0, which has 4"},
+    {"sliding_window_view(few, 2, axis=2)", KILN_ERR_AXIS, "axis 2"},
+    {"block([[n, few], [n]])", KILN_ERR_SHAPE, "concatenate"},
+    {"choose(y, [n, n])", KILN_ERR_DTYPE, "indices are integers; these are float32"},
+    {"choose(few, [n, n])", KILN_ERR_SHAPE, "broadcast"},
+    {"a, b = broadcast_arrays(n, few); a + b", KILN_ERR_SHAPE, "broadcast"},
+    {"diag(x[None])", KILN_ERR_SHAPE, "an array with one or two axes"},
+    {"lexsort([n, few])", KILN_ERR_SHAPE, "key 2 is not"},
+    /* masks of the wrong shape */
+    {"sum(n[m])", KILN_ERR_SHAPE, "mask of shape (4,) does not fit an array of shape (6,)"},
+    {"sum(compress(m, x))", KILN_ERR_SHAPE, "mask of shape (4,)"},
+    /* negative repetitions, paddings of the wrong rank */
+    {"repeat(i, -1)", KILN_ERR_ARGUMENT, "-1 repetitions"},
+    {"tile(i, -2)", KILN_ERR_ARGUMENT, "-2 repetitions"},
+    {"pad(n, (1, 1, 1, 1))", KILN_ERR_SHAPE, "rank is 1"},
+    {"pad(n, -1)", KILN_ERR_ARGUMENT, "-1 is negative"},
+    {"concatenate([n, x])", KILN_ERR_SHAPE, "operand 2 has shape (2, 3)"},
+    {"roll(n, 1, axis=1)", KILN_ERR_AXIS, "axis 1"},
+    /* sorts */
+    {"v, p = topk(i, 7); v", KILN_ERR_ARGUMENT, "k is 7, and a row has 6 elements"},
+    {"partition(i, 6)", KILN_ERR_ARGUMENT, "place 6"},
+    {"sort(i, 1)", KILN_ERR_AXIS, "axis 1"},
+    {"int64(quantile(c, 0.5) + i)", KILN_ERR_DTYPE, "complex"},
+    {"int64(quantile(y, 1.5) + i)", KILN_ERR_RANGE, "1.5"},
+    {"int64(median(n[:0]) + i)", KILN_ERR_SHAPE, "no elements"},
+    {"searchsorted(x, n)", KILN_ERR_SHAPE, "2 axes"},
+    {"searchsorted(c, c)", KILN_ERR_DTYPE, "complex64"},
+    /* parameters of random numbers */
+    {"int64(bernoulli(3, 6, 2))", KILN_ERR_RANGE, "2"},
+    {"int64(normal(3, 6, 0, -1))", KILN_ERR_RANGE, "-1"},
+    {"integers(3, 6, 5, 5)", KILN_ERR_RANGE, "5"},
+    {"int64(integers(3, 6, 0, 300, uint8))", KILN_ERR_RANGE, "300 does not fit uint8"},
+};
+
 static void test_bad_input__of_expressions(void **state)
 {
-    static const struct {
-        const char *text;
-        kiln_status status;
-        const char *says;
-    } cases[] = {
-        /* index arrays that do not broadcast, float indices */
-        {"x[i, few]", KILN_ERR_SHAPE, "do not broadcast"},
-        {"x[y]", KILN_ERR_DTYPE, "indices are integers; these are float32"},
-        {"take(n, y)", KILN_ERR_DTYPE, "indices are integers; these are float32"},
-        {"take(n, i, axis=1)", KILN_ERR_AXIS, "axis 1"},
-        {"take_along_axis(x, i, 0)", KILN_ERR_SHAPE, "1"},
-        /* more numbers than there are, probabilities of another number, no order, no key */
-        {"choice(1, 6, 7, replace=False, p=y)", KILN_ERR_ARGUMENT, "k is 7, and a row has 6"},
-        {"choice(1, 5, 2, p=y)", KILN_ERR_SHAPE, "broadcast"},
-        {"shuffle(1, y[0])", KILN_ERR_SHAPE, "an array without axes has no order"},
-        {"shuffle(n, y)", KILN_ERR_DTYPE, "the key is a whole number"},
-        /* masks of the wrong shape */
-        {"sum(n[m])", KILN_ERR_SHAPE, "mask of shape (4,) does not fit an array of shape (6,)"},
-        {"sum(compress(m, x))", KILN_ERR_SHAPE, "mask of shape (4,)"},
-        /* negative repetitions, paddings of the wrong rank */
-        {"repeat(i, -1)", KILN_ERR_ARGUMENT, "-1 repetitions"},
-        {"tile(i, -2)", KILN_ERR_ARGUMENT, "-2 repetitions"},
-        {"pad(n, (1, 1, 1, 1))", KILN_ERR_SHAPE, "rank is 1"},
-        {"pad(n, -1)", KILN_ERR_ARGUMENT, "-1 is negative"},
-        {"concatenate([n, x])", KILN_ERR_SHAPE, "operand 2 has shape (2, 3)"},
-        {"roll(n, 1, axis=1)", KILN_ERR_AXIS, "axis 1"},
-        /* sorts */
-        {"v, p = topk(i, 7); v", KILN_ERR_ARGUMENT, "k is 7, and a row has 6 elements"},
-        {"partition(i, 6)", KILN_ERR_ARGUMENT, "place 6"},
-        {"sort(i, 1)", KILN_ERR_AXIS, "axis 1"},
-        {"int64(quantile(c, 0.5) + i)", KILN_ERR_DTYPE, "complex"},
-        {"int64(quantile(y, 1.5) + i)", KILN_ERR_RANGE, "1.5"},
-        {"int64(median(n[:0]) + i)", KILN_ERR_SHAPE, "no elements"},
-        {"searchsorted(x, n)", KILN_ERR_SHAPE, "2 axes"},
-        {"searchsorted(c, c)", KILN_ERR_DTYPE, "complex64"},
-        /* parameters of random numbers */
-        {"int64(bernoulli(3, 6, 2))", KILN_ERR_RANGE, "2"},
-        {"int64(normal(3, 6, 0, -1))", KILN_ERR_RANGE, "-1"},
-        {"integers(3, 6, 5, 5)", KILN_ERR_RANGE, "5"},
-        {"int64(integers(3, 6, 0, 300, uint8))", KILN_ERR_RANGE, "300 does not fit uint8"},
-    };
     static const char *const names[] = {"x", "n", "i", "few", "y", "c", "bool m"};
     test_env *t = *state;
     arrays a;
 
     make(t, &a);
-    for (size_t k = 0; k < COUNT(cases); k++) {
+    for (size_t k = 0; k < COUNT(expressions); k++) {
         kiln_graph *g = NULL;
-        kiln_status status =
-            kiln_graph_parse(t->ctx, cases[k].text, names, COUNT(names), NULL, &g, NULL, &t->err);
+        kiln_status status = kiln_graph_parse(t->ctx, expressions[k].text, names, COUNT(names),
+                                              NULL, &g, NULL, &t->err);
         const kiln_arg args[] = {kiln_arg_array(a.x),   kiln_arg_array(a.n), kiln_arg_array(a.i),
                                  kiln_arg_array(a.few), kiln_arg_array(a.y), kiln_arg_array(a.c),
                                  kiln_arg_array(a.m),   kiln_arg_array(a.z)};
         if (status == KILN_OK)
             status = kiln_graph_run(g, args, COUNT(args), NULL, &t->err);
-        CHECK(status == cases[k].status && strstr(t->err.message, cases[k].says) != NULL,
-              "%s: %s: %s", cases[k].text, kiln_status_name(status), t->err.message);
+        CHECK(status == expressions[k].status &&
+                  strstr(t->err.message, expressions[k].says) != NULL,
+              "%s: %s: %s", expressions[k].text, kiln_status_name(status), t->err.message);
         kiln_error_clear(&t->err);
         kiln_graph_destroy(g);
-        check_unchanged(t, a.z, cases[k].text);
+        check_unchanged(t, a.z, expressions[k].text);
     }
     drop(&a);
 }

@@ -35,6 +35,7 @@
     X(ATLEAST_2D, 8, "atleast_2d")                                                                 \
     X(ATLEAST_3D, 9, "atleast_3d")                                                                 \
     X(SECTION, 10, "section")        /* an axis, which part of it, of how many; 1: of equal ones */ \
+    X(WINDOW, 11, "sliding_window_view") /* an axis, an element of its windows, how many these have */ \
     X(CONCATENATE, 32, "concatenate") /* an axis; none: the elements in C-order */                 \
     X(STACK, 33, "stack")            /* an axis of the result */                                   \
     X(HSTACK, 34, "hstack")                                                                        \

@@ -255,6 +255,27 @@ static kiln_status section(const int64_t *n, size_t count, kiln__arranged *g, ki
     return KILN_OK;
 }
 
+/* Numbers: an axis, an element of the windows along it, and how many elements a window has: that element of every
+ * window. */
+static kiln_status window(const int64_t *n, size_t count, kiln__arranged *g, kiln_error *err)
+{
+    int axis = 0;
+
+    if (count != 3 || n[1] < 0 || n[1] >= n[2])
+        return kiln__fail(err, KILN_ERR_ARGUMENT,
+                          "sliding_window_view: an axis, an element and a width are needed");
+    KILN_CHECK(kiln__arrange_axis("sliding_window_view", n[0], g->rank, &axis, err));
+    if (n[2] > g->shape[axis])
+        return kiln__fail(err, KILN_ERR_SHAPE,
+                          "sliding_window_view: a window of %" PRId64
+                          " elements along axis %d, which "
+                          "has %" PRId64,
+                          n[2], axis, g->shape[axis]);
+    g->shape[axis] -= n[2] - 1;
+    g->map[axis].start = n[1];
+    return KILN_OK;
+}
+
 bool kiln__arrange_is_view(kiln_rearrangement what)
 {
     return what >= KILN_REARRANGE_SWAPAXES && what < KILN_REARRANGE_CONCATENATE;
@@ -288,6 +309,8 @@ kiln_status kiln__arrange_view(kiln_rearrangement what, const int64_t *n, size_t
         return atleast(3, out);
     case KILN_REARRANGE_SECTION:
         return section(n, count, out, err);
+    case KILN_REARRANGE_WINDOW:
+        return window(n, count, out, err);
     default:
         return kiln__fail(err, KILN_ERR_ARGUMENT, "%s is no view", kiln_rearrangement_name(what));
     }
@@ -379,6 +402,7 @@ kiln_status kiln__arrange_check(kiln_rearrangement what, size_t operands, size_t
         [KILN_REARRANGE_ATLEAST_2D] = {{1, 1}, {0, 0}},
         [KILN_REARRANGE_ATLEAST_3D] = {{1, 1}, {0, 0}},
         [KILN_REARRANGE_SECTION] = {{1, 1}, {4, 4}},
+        [KILN_REARRANGE_WINDOW] = {{1, 1}, {3, 3}},
         [KILN_REARRANGE_CONCATENATE] = {{1, MANY}, {0, 1}},
         [KILN_REARRANGE_STACK] = {{1, MANY}, {1, 1}},
         [KILN_REARRANGE_HSTACK] = {{1, MANY}, {0, 0}},

@@ -207,12 +207,10 @@ static kiln_status call_windows(kiln__parser *p, kiln__parsed_call *c, kiln__par
     if (width < 1 || width > KILN__TUPLE_MAX)
         return kiln__parse_fail(p, c->arg[1].at, c->arg[1].width, KILN_ERR_ARGUMENT,
                                 "a window has 1 to %d elements here", KILN__TUPLE_MAX);
-    if (axis < -KILN_RANK_MAX || axis >= KILN_RANK_MAX)
-        return fail(p, c, KILN_ERR_AXIS, "has no such axis");
     const kiln_node x = kiln__graph_number(p->graph, c->arg[0].node);
     for (int64_t k = 0; k < width; k++)
-        parts[k] = kiln_node_slice(x, (int)axis, k, k + 1 < width ? k + 1 - width : KILN_SLICE_OPEN,
-                                   1, KILN__PLACE(c->at));
+        parts[k] = kiln_node_rearrange(KILN_REARRANGE_WINDOW, &x, 1, (int64_t[]){axis, k, width}, 3,
+                                       KILN__PLACE(c->at));
     kiln__set_node(out, kiln_node_rearrange(KILN_REARRANGE_STACK, parts, (size_t)width, &last, 1,
                                             KILN__PLACE(c->at)));
     return KILN_OK;
