@@ -221,14 +221,12 @@ static bool load_operand(const dt_case *c, int operand, const dt_expected *e, dt
     return true;
 }
 
-/* The dtype of a node's values: in wide graphs floats of 16 bits are float32, and so are the products of two
- * arrays that are summed. */
+/* The dtype of a node's values: in wide graphs floats of 16 bits are float32. */
 static kiln_dtype held_in(const dt_case *c, const dt_node *n)
 {
     const bool wide = c->wide && !dt_is_float8(n->dtype) && n->op != DT_INPUT;
-    const bool product = c->kind == DT_KIND_REDUCE && n->op == DT_MULTIPLY;
 
-    return dt_is_narrow(n->dtype) && (wide || product) ? KILN_FLOAT32 : n->dtype;
+    return dt_is_narrow(n->dtype) && wide ? KILN_FLOAT32 : n->dtype;
 }
 
 /* What quotients and two functions may be off in wide graphs. */
@@ -263,8 +261,6 @@ static void evaluate_elementwise(const dt_case *c, const dt_node *n, const dt_ar
     const bool widened = out->dtype != n->dtype;
     if (c->wide && dt_is_narrow(loop) && !dt_is_float8(loop))
         loop = KILN_FLOAT32; /* comparisons too */
-    else if (widened)
-        loop = out->dtype;
     if (dt_is_summed_product(c, n) && dt_is_narrow(loop))
         loop = KILN_FLOAT32;
     for (int64_t at = 0; at < out->size; at++) {
