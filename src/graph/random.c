@@ -101,18 +101,7 @@ static kiln_status define(kiln_context *ctx, const void *data, kiln__kernel **ou
     kiln__op_text(&op, &loop, texts);
     snprintf(name, sizeof name, "kiln_%s", kiln_draw_name(w->draw));
     snprintf(result, sizeof result, "%s z", kiln_dtype_name(loop.out));
-    const kiln__definition_request request = {
-        .name = name,
-        .in = in.text,
-        .out = result,
-        .snippet = {[KILN__SNIPPET_OP] = op.text},
-    };
-    status = in.failed || op.failed
-                 ? kiln__fail_memory(err, sizeof request)
-                 : kiln__kernel_new(ctx, false, &kiln__loop_calls, &request, out, err);
-    kiln__buf_clear(&in);
-    kiln__buf_clear(&op);
-    return status;
+    return kiln__loop_kernel(ctx, name, &in, result, &op, out, err);
 }
 
 /* The elements of the first axis in random order: `row` is how many elements one of them has. */

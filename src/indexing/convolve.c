@@ -109,19 +109,7 @@ static kiln_status define(kiln_context *ctx, const void *data, kiln__kernel **ou
     kiln__cast_text(&op, sum, s->dtype, "sums[0]");
     kiln__buf_puts(&op, ";");
     snprintf(result, sizeof result, "%s z", kiln_dtype_name(s->dtype));
-    const kiln__definition_request request = {
-        .name = "kiln_convolve",
-        .in = in.text,
-        .out = result,
-        .snippet = {[KILN__SNIPPET_OP] = op.text},
-    };
-    const kiln_status status =
-        in.failed || op.failed
-            ? kiln__fail_memory(err, sizeof request)
-            : kiln__kernel_new(ctx, false, &kiln__loop_calls, &request, out, err);
-    kiln__buf_clear(&in);
-    kiln__buf_clear(&op);
-    return status;
+    return kiln__loop_kernel(ctx, "kiln_convolve", &in, result, &op, out, err);
 }
 
 /* ---- calls --------------------------------------------------------------------------------------- */

@@ -46,6 +46,26 @@ kiln_status kiln__kernel_new(kiln_context *ctx, bool owns_ctx, const kiln__famil
     return status;
 }
 
+kiln_status kiln__loop_kernel(kiln_context *ctx, const char *name, kiln__buf *in,
+                              const char *result, kiln__buf *op, kiln__kernel **out,
+                              kiln_error *err)
+{
+    const kiln__definition_request request = {
+        .name = name,
+        .in = in->text,
+        .out = result,
+        .snippet = {[KILN__SNIPPET_OP] = op->text},
+    };
+    const kiln_status status =
+        in->failed || op->failed
+            ? kiln__fail_memory(err, sizeof request)
+            : kiln__kernel_new(ctx, false, &kiln__loop_calls, &request, out, err);
+
+    kiln__buf_clear(in);
+    kiln__buf_clear(op);
+    return status;
+}
+
 static void clear(kiln__kernel *op)
 {
     op->magic = 0;

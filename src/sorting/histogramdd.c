@@ -48,19 +48,7 @@ static kiln_status define(kiln_context *ctx, const void *data, kiln__kernel **ou
                          k, k, k, k, k, k);
     }
     kiln__buf_puts(&op, "z = inside ? box : -1;");
-    const kiln__definition_request request = {
-        .name = "kiln_histogramdd",
-        .in = in.text,
-        .out = "int64 z",
-        .snippet = {[KILN__SNIPPET_OP] = op.text},
-    };
-    const kiln_status status =
-        in.failed || op.failed
-            ? kiln__fail_memory(err, sizeof request)
-            : kiln__kernel_new(ctx, false, &kiln__loop_calls, &request, out, err);
-    kiln__buf_clear(&in);
-    kiln__buf_clear(&op);
-    return status;
+    return kiln__loop_kernel(ctx, "kiln_histogramdd", &in, "int64 z", &op, out, err);
 }
 
 kiln_status kiln__histogramdd_infer(const kiln_array *const *operands, size_t axes, int64_t *shape,

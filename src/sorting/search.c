@@ -43,19 +43,8 @@ static kiln_status define(kiln_context *ctx, const void *data, kiln__kernel **ou
     } else {
         kiln__buf_puts(&op, w->result == KILN__SEARCH_FROM_END ? "z = count - low;" : "z = low;");
     }
-    const kiln__definition_request request = {
-        .name = "kiln_searchsorted",
-        .in = in.text,
-        .out = w->result == KILN__SEARCH_IS_IN ? "bool z" : "int64 z",
-        .snippet = {[KILN__SNIPPET_OP] = op.text},
-    };
-    const kiln_status status =
-        in.failed || op.failed
-            ? kiln__fail_memory(err, sizeof request)
-            : kiln__kernel_new(ctx, false, &kiln__loop_calls, &request, out, err);
-    kiln__buf_clear(&in);
-    kiln__buf_clear(&op);
-    return status;
+    return kiln__loop_kernel(ctx, "kiln_searchsorted", &in,
+                             w->result == KILN__SEARCH_IS_IN ? "bool z" : "int64 z", &op, out, err);
 }
 
 kiln_status kiln__searchsorted_check(kiln_dtype sorted, int rank, kiln_dtype values,

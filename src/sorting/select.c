@@ -283,19 +283,7 @@ static kiln_status define(kiln_context *ctx, const void *data, kiln__kernel **ou
                             "{ z = last; return; }\n");
     kiln__buf_puts(&op, texts[w->pick]);
     snprintf(result, sizeof result, "%s z", kiln_dtype_name(w->to));
-    const kiln__definition_request request = {
-        .name = "kiln_quantile",
-        .in = in.text,
-        .out = result,
-        .snippet = {[KILN__SNIPPET_OP] = op.text},
-    };
-    const kiln_status status =
-        in.failed || op.failed
-            ? kiln__fail_memory(err, sizeof request)
-            : kiln__kernel_new(ctx, false, &kiln__loop_calls, &request, out, err);
-    kiln__buf_clear(&in);
-    kiln__buf_clear(&op);
-    return status;
+    return kiln__loop_kernel(ctx, "kiln_quantile", &in, result, &op, out, err);
 }
 
 /* Element `at` of each sorted row. */
