@@ -416,8 +416,8 @@ static void test_solver__asks_the_library_for_stacks(void **state)
     assert_int_equal(calls_of(SOLVER, "getrf"), before + 3);
     kiln_array_release(y);
     y = NULL;
-    /* Right sides of each matrix's own are exchanged by a kernel, and substituted by cuBLAS. */
-    kiln_array *own[] = {make(t, KILN_FLOAT64, 3, (const int64_t[]){2, 40, 3}),
+    /* One or many right sides of each matrix's own are exchanged by a kernel, and substituted by cuBLAS. */
+    kiln_array *own[] = {make(t, KILN_FLOAT64, 3, (const int64_t[]){2, 40, 43}),
                          make(t, KILN_FLOAT64, 3, (const int64_t[]){2, 40, 1})};
     const unsigned together = calls_of(SOLVER, "getrs"), triangles = calls_of(CUBLAS, "trsm");
     for (size_t k = 0; k < COUNT(own); k++) {

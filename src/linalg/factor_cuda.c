@@ -132,8 +132,8 @@ static kiln_status substitute_triangles(kiln__solver_gpu *g, int64_t nth, char *
     return KILN_OK;
 }
 
-/* The same as substitute() where each matrix has right sides of its own. cuSOLVER's getrs takes longer: it exchanges
- * rows one pair after the other, and its triangles of many right sides are slower than those of cuBLAS. */
+/* The same as substitute() where each matrix has right sides of its own, one or many. cuSOLVER's getrs takes longer then:
+ * it exchanges rows one pair after the other, and its triangles of many right sides are slower than those of cuBLAS. */
 static kiln_status substitute_each(kiln__solver_gpu *g, kiln_array *x, int64_t columns,
                                    kiln_error *err)
 {
@@ -171,7 +171,7 @@ static kiln_status substitute(kiln__solver_gpu *g, kiln_array *x, int64_t column
 
     if (x->size == 0)
         return KILN_OK;
-    if (!g->batched && g->matrices == count)
+    if (!g->batched && g->matrices == count && (columns == 1 || columns >= n))
         return substitute_each(g, x, columns, err);
     if (g->batched) {
         KILN_TRY(kiln__gpu_addresses(g, g->a, g->a_bytes, count, false, &of_a, err));
