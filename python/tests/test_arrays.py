@@ -317,6 +317,27 @@ class Choosing(unittest.TestCase):
             a[mask] = [1, 2, 3]
         with self.assertRaises(IndexError):
             a[kiln.asarray([True, False])]
+        a, x = both(4, 6)
+        rows, all_but_one = [True, False, True, True], [[True] * 6] * 3 + [[False] + [True] * 5]
+        for key in (rows, all_but_one, (rows, 1), (slice(None), [True, False] * 3)):
+            self.same(a[key], x[key])
+        for wrong in ([True, False], ([True, False], 1), [[True]], (slice(None), rows)):
+            with self.assertRaisesRegex(IndexError, r"a mask of shape .* an array of shape \(4, 6\)"):
+                a[wrong]
+            with self.assertRaisesRegex(IndexError, "a mask of shape"):
+                a[wrong] = 0
+        for key in (rows, all_but_one, (rows, 1), np.array(rows)):
+            a[key] = 5
+            x[key] = 5
+            self.same(a, x)
+
+    def test_an_index_out_of_range_is_told(self):
+        """Also where the index array goes before anybody waits for the result."""
+        for made in (lambda: kiln.arange(6)[[7, 1]], lambda: kiln.arange(6)[kiln.from_dlpack(np.array([7, 1]))]):
+            self.assertEqual(made().shape, (2,))
+            with self.assertRaisesRegex(IndexError, "index 7 .* out of range for axis 0"):
+                kiln.synchronize()
+            kiln.synchronize()
 
     def test_places(self):
         a, x = both(5, 7, low=0, high=2)

@@ -184,7 +184,7 @@ static void release_wrapped(const kiln__storage *storage, uintptr_t used_on)
         if ((used_on & EVERY_BIT) != 0)
             (void)kiln__device_synchronize(kiln__context_device(storage->ctx), NULL);
         else if (worked)
-            (void)kiln__stream_synchronize(storage->home, NULL);
+            kiln__stream_await(storage->home); /* what kernels report is left to who asks for results */
         await_streams(used_on & ~EVERY_BIT);
     }
     storage->release(storage->owner, storage->owner_data);
