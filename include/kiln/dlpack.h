@@ -245,7 +245,7 @@ KILN_API void kiln_dlpack_options_init(kiln_dlpack_options *opts, size_t struct_
 
 /**
  * Share `array`: fill a DLPack struct that keeps its memory alive until the struct's deleter is
- * called. Strides are never NULL when there are axes; `byte_offset` is 0. An array that cannot be
+ * called, which says that the consumer's stream, too, is done with it. Strides are never NULL when there are axes; `byte_offset` is 0. An array that cannot be
  * written (read-only, or broadcast) has the flag READ_ONLY, a copy has IS_COPIED.
  *
  * @param opts May be NULL for defaults; read during the call only.

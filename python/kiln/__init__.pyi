@@ -2,9 +2,11 @@
 interface is taken, and results are of the first array's kind."""
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from os import PathLike
-from typing import Any, NamedTuple, TypeVar, overload
+from typing import Any, NamedTuple, Protocol, TypeVar, overload
 
 from . import linalg as linalg
+from .linalg import dot as dot, einsum as einsum, inner as inner, kron as kron, matmul as matmul
+from .linalg import outer as outer, tensordot as tensordot, vecdot as vecdot
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 _Shape = int | Sequence[int]
@@ -22,6 +24,7 @@ nan: float
 class Error(Exception):
     status: str | None
     detail: str | None
+    offset: int | None
     log: str | None
     source: str | None
 
@@ -217,7 +220,6 @@ class ndarray:
     def __pos__(self) -> ndarray: ...
     def __abs__(self) -> ndarray: ...
     def __invert__(self) -> ndarray: ...
-    def __getattr__(self, name: str) -> Any: ...  # reductions
     def item(self, *index: int) -> _Number: ...
     def tolist(self) -> Any: ...
     def copy(self) -> ndarray: ...
@@ -231,8 +233,30 @@ class ndarray:
     def sort(self, axis: int | None = ..., *, descending: Any = ..., stable: Any = ...) -> None: ...
     def argsort(self, axis: int | None = ..., *, descending: Any = ..., stable: Any = ...) -> ndarray: ...
     def to_device(self, device: str, /, *, stream: Any = ...) -> ndarray: ...
-    def sum(self, axis: _Axis = ..., dtype: _Dtype = ..., out: Any = ..., keepdims: Any = ...
-            ) -> ndarray: ...
+    def sum(self, axis: _Axis = ..., dtype: _Dtype = ..., out: Any = ..., keepdims: Any = ...) -> ndarray: ...
+    def all(self, axis: _Axis = ..., dtype: _Dtype = ..., out: Any = ..., keepdims: Any = ...) -> ndarray: ...
+    def any(self, axis: _Axis = ..., dtype: _Dtype = ..., out: Any = ..., keepdims: Any = ...) -> ndarray: ...
+    def argmax(self, axis: _Axis = ..., dtype: _Dtype = ..., out: Any = ..., keepdims: Any = ...) -> ndarray: ...
+    def argmin(self, axis: _Axis = ..., dtype: _Dtype = ..., out: Any = ..., keepdims: Any = ...) -> ndarray: ...
+    def count_nonzero(self, axis: _Axis = ..., dtype: _Dtype = ..., out: Any = ..., keepdims: Any = ...) -> ndarray: ...
+    def max(self, axis: _Axis = ..., dtype: _Dtype = ..., out: Any = ..., keepdims: Any = ...) -> ndarray: ...
+    def mean(self, axis: _Axis = ..., dtype: _Dtype = ..., out: Any = ..., keepdims: Any = ...) -> ndarray: ...
+    def min(self, axis: _Axis = ..., dtype: _Dtype = ..., out: Any = ..., keepdims: Any = ...) -> ndarray: ...
+    def nanargmax(self, axis: _Axis = ..., dtype: _Dtype = ..., out: Any = ..., keepdims: Any = ...) -> ndarray: ...
+    def nanargmin(self, axis: _Axis = ..., dtype: _Dtype = ..., out: Any = ..., keepdims: Any = ...) -> ndarray: ...
+    def nanmax(self, axis: _Axis = ..., dtype: _Dtype = ..., out: Any = ..., keepdims: Any = ...) -> ndarray: ...
+    def nanmean(self, axis: _Axis = ..., dtype: _Dtype = ..., out: Any = ..., keepdims: Any = ...) -> ndarray: ...
+    def nanmin(self, axis: _Axis = ..., dtype: _Dtype = ..., out: Any = ..., keepdims: Any = ...) -> ndarray: ...
+    def nanprod(self, axis: _Axis = ..., dtype: _Dtype = ..., out: Any = ..., keepdims: Any = ...) -> ndarray: ...
+    def nanstd(self, axis: _Axis = ..., dtype: _Dtype = ..., out: Any = ..., keepdims: Any = ...) -> ndarray: ...
+    def nansum(self, axis: _Axis = ..., dtype: _Dtype = ..., out: Any = ..., keepdims: Any = ...) -> ndarray: ...
+    def nanvar(self, axis: _Axis = ..., dtype: _Dtype = ..., out: Any = ..., keepdims: Any = ...) -> ndarray: ...
+    def norm1(self, axis: _Axis = ..., dtype: _Dtype = ..., out: Any = ..., keepdims: Any = ...) -> ndarray: ...
+    def norm2(self, axis: _Axis = ..., dtype: _Dtype = ..., out: Any = ..., keepdims: Any = ...) -> ndarray: ...
+    def norminf(self, axis: _Axis = ..., dtype: _Dtype = ..., out: Any = ..., keepdims: Any = ...) -> ndarray: ...
+    def prod(self, axis: _Axis = ..., dtype: _Dtype = ..., out: Any = ..., keepdims: Any = ...) -> ndarray: ...
+    def std(self, axis: _Axis = ..., dtype: _Dtype = ..., out: Any = ..., keepdims: Any = ...) -> ndarray: ...
+    def var(self, axis: _Axis = ..., dtype: _Dtype = ..., out: Any = ..., keepdims: Any = ...) -> ndarray: ...
 
 def array(obj: Any, dtype: _Dtype = ..., device: str | None = ..., copy: Any = ...) -> ndarray: ...
 def asarray(obj: Any, dtype: _Dtype = ..., device: str | None = ..., copy: Any = ...) -> ndarray: ...
@@ -345,5 +369,190 @@ def can_cast(from_: Any, to: _Dtype, /) -> Any: ...
 def finfo(type: Any, /) -> finfo_object: ...
 def iinfo(type: Any, /) -> iinfo_object: ...
 
-# Operations, reductions, views and the _like functions, by NumPy's names.
-def __getattr__(name: str) -> Any: ...
+# What the tables of docs/operations.md and docs/reductions.md list.
+class _Operation(Protocol):
+    def __call__(self, *args: Any, out: Any = ..., stream: Any = ...) -> Any: ...
+
+class _UpdatingOperation(_Operation, Protocol):
+    def at(self, x: ndarray, indices: Any, values: Any, /, *, fast: Any = ...) -> None: ...
+
+class _Reduction(Protocol):
+    def __call__(self, x: Any, axis: _Axis = ..., dtype: _Dtype = ..., out: Any = ..., keepdims: Any = ..., *,
+                 stream: Any = ...) -> Any: ...
+
+class _Like(Protocol):
+    def __call__(self, x: Any, *value: _Number, dtype: _Dtype = ..., device: str | None = ...) -> ndarray: ...
+
+add: _UpdatingOperation
+subtract: _Operation
+multiply: _UpdatingOperation
+divide: _Operation
+floor_divide: _Operation
+remainder: _Operation
+fmod: _Operation
+negative: _Operation
+positive: _Operation
+absolute: _Operation
+fabs: _Operation
+sign: _Operation
+reciprocal: _Operation
+square: _Operation
+sqrt: _Operation
+cbrt: _Operation
+power: _Operation
+float_power: _Operation
+hypot: _Operation
+gcd: _Operation
+lcm: _Operation
+rsqrt: _Operation
+exp: _Operation
+exp2: _Operation
+expm1: _Operation
+log: _Operation
+log2: _Operation
+log10: _Operation
+log1p: _Operation
+logaddexp: _Operation
+logaddexp2: _Operation
+sin: _Operation
+cos: _Operation
+tan: _Operation
+arcsin: _Operation
+arccos: _Operation
+arctan: _Operation
+arctan2: _Operation
+degrees: _Operation
+radians: _Operation
+sinc: _Operation
+sinh: _Operation
+cosh: _Operation
+tanh: _Operation
+arcsinh: _Operation
+arccosh: _Operation
+arctanh: _Operation
+floor: _Operation
+ceil: _Operation
+trunc: _Operation
+rint: _Operation
+round: _Operation
+equal: _Operation
+not_equal: _Operation
+less: _Operation
+less_equal: _Operation
+greater: _Operation
+greater_equal: _Operation
+maximum: _UpdatingOperation
+minimum: _UpdatingOperation
+fmax: _Operation
+fmin: _Operation
+logical_and: _Operation
+logical_or: _Operation
+logical_xor: _Operation
+logical_not: _Operation
+bitwise_and: _Operation
+bitwise_or: _Operation
+bitwise_xor: _Operation
+invert: _Operation
+left_shift: _Operation
+right_shift: _Operation
+bitwise_count: _Operation
+isnan: _Operation
+isinf: _Operation
+isfinite: _Operation
+signbit: _Operation
+copysign: _Operation
+nextafter: _Operation
+spacing: _Operation
+ldexp: _Operation
+frexp_mantissa: _Operation
+frexp_exponent: _Operation
+modf_fraction: _Operation
+modf_whole: _Operation
+heaviside: _Operation
+where: _Operation
+clip: _Operation
+real: _Operation
+imag: _Operation
+conjugate: _Operation
+angle: _Operation
+erf: _Operation
+erfc: _Operation
+erfcx: _Operation
+erfinv: _Operation
+erfcinv: _Operation
+ndtr: _Operation
+ndtri: _Operation
+gamma: _Operation
+gammaln: _Operation
+i0: _Operation
+i1: _Operation
+j0: _Operation
+j1: _Operation
+y0: _Operation
+y1: _Operation
+expit: _Operation
+logit: _Operation
+divmod: _Operation
+frexp: _Operation
+modf: _Operation
+true_divide: _Operation
+mod: _Operation
+abs: _Operation
+pow: _Operation
+asin: _Operation
+acos: _Operation
+atan: _Operation
+atan2: _Operation
+asinh: _Operation
+acosh: _Operation
+atanh: _Operation
+rad2deg: _Operation
+deg2rad: _Operation
+bitwise_invert: _Operation
+bitwise_not: _Operation
+bitwise_left_shift: _Operation
+bitwise_right_shift: _Operation
+conj: _Operation
+sum: _Reduction
+prod: _Reduction
+min: _Reduction
+max: _Reduction
+argmin: _Reduction
+argmax: _Reduction
+any: _Reduction
+all: _Reduction
+mean: _Reduction
+count_nonzero: _Reduction
+norm1: _Reduction
+norm2: _Reduction
+norminf: _Reduction
+nansum: _Reduction
+nanprod: _Reduction
+nanmin: _Reduction
+nanmax: _Reduction
+nanmean: _Reduction
+nanvar: _Reduction
+nanstd: _Reduction
+nanargmin: _Reduction
+nanargmax: _Reduction
+amax: _Reduction
+amin: _Reduction
+empty_like: _Like
+full_like: _Like
+ones_like: _Like
+zeros_like: _Like
+def astype(x: Any, dtype: _Dtype, *, copy: Any = ..., device: str | None = ...) -> ndarray: ...
+def broadcast_to(x: Any, shape: _Shape) -> ndarray: ...
+def expand_dims(x: Any, axis: _Axis = ...) -> ndarray: ...
+def flip(x: Any, axis: _Axis = ...) -> ndarray: ...
+def matrix_transpose(x: Any) -> ndarray: ...
+def moveaxis(x: Any, source: Any, destination: Any) -> ndarray: ...
+def permute_dims(x: Any, axes: Any) -> ndarray: ...
+def reshape(x: Any, shape: _Shape, *, copy: Any = ...) -> ndarray: ...
+def squeeze(x: Any, axis: _Axis) -> ndarray: ...
+def transpose(x: Any, axes: Any = ...) -> ndarray: ...
+def std(x: Any, axis: _Axis = ..., dtype: _Dtype = ..., out: Any = ...,
+        keepdims: Any = ..., *, correction: Any = ..., stream: Any = ...) -> ndarray: ...
+def var(x: Any, axis: _Axis = ..., dtype: _Dtype = ..., out: Any = ...,
+        keepdims: Any = ..., *, correction: Any = ..., stream: Any = ...) -> ndarray: ...
+concatenate = concat

@@ -257,14 +257,18 @@ class Process(unittest.TestCase):
 
     def test_imports_quickly_and_without_numpy(self):
         code = ("import sys, time\n"
-                "begin = time.perf_counter()\n"
+                "begin = time.process_time()\n"
                 "import kiln\n"
-                "took = time.perf_counter() - begin\n"
+                "took = time.process_time() - begin\n"
                 "assert 'numpy' not in sys.modules\n"
-                "assert took < 1, took\n"
+                "print(took, file=sys.stderr)\n"
                 "print(kiln.array([1, 2, 3]).sum().item())\n")
-        status, out, err = run(code)
-        self.assertEqual((status, out), (0, "6\n"), err)
+        times = []
+        for _ in range(3):
+            status, out, err = run(code)
+            self.assertEqual((status, out), (0, "6\n"), err)
+            times.append(float(err.splitlines()[0]))
+        self.assertLess(min(times), 0.05, times)  # of the processor's time, whatever else the machine does
 
 
 if __name__ == "__main__":
