@@ -41,6 +41,38 @@ static void test_cli_eval__prints_what_masks_choose(void **state)
     cli_expect_npy("kept.npy", "<f4", "(2,)", want, sizeof want);
 }
 
+static void test_cli_eval__knows_linear_algebra(void **state)
+{
+    (void)state;
+    EVAL("solve(x[:, :2], x[:, 2])", "x=a.npy");
+    expect_output("[-1.  2.]\n");
+    EVAL("q, r = qr(x); abs(q @ r - x) > 1e-5, r[1, 0]", "x=a.npy");
+    expect_output("result 1 =\n[[False False False]\n [False False False]]\nresult 2 =\n0.0\n");
+    EVAL("einsum(\"ij,j->i\", x, y)", "x=a.npy", "y=b.npy");
+    expect_output("[14. 32.]\n");
+    EVAL("solve(x, y)", "x=a.npy", "y=b.npy");
+    EXPECT_REFUSED(
+        1, "kiln: expression, column 1: solve takes square matrices, not an array of shape (2, 3)\n"
+           "solve(x, y)\n^\n");
+    EVAL("inv(x[:, :1] * x[:1, :2])", "x=a.npy");
+    EXPECT_REFUSED(1, "kiln: inv: the matrix is singular: pivot 2 of its LU factorisation is 0\n");
+}
+
+/* Where all values have names, those of the last statement are the results. */
+static void test_cli_eval__results_may_have_names(void **state)
+{
+    (void)state;
+    EVAL("u, l = x[0, 0], x; u, v = u + 1, y", "x=a.npy", "y=b.npy");
+    expect_output("result 1 =\n2.0\nresult 2 =\n[1. 2. 3.]\n");
+    EVAL("z = y * 2;", "y=b.npy");
+    expect_output("[2. 4. 6.]\n");
+    EVAL("z = y * 2; z + 1; w = z", "y=b.npy");
+    expect_output("[3. 5. 7.]\n");
+    EVAL("w, v = eigh(1.0 * (y == y[:, None]))", "y=b.npy");
+    EXPECT_DONE();
+    assert_non_null(strstr(cli.out, "result 1 =\n[1. 1. 1.]\nresult 2 =\n"));
+}
+
 static void test_cli_eval__writes_files(void **state)
 {
     const float want[3] = {2, 4, 6};
@@ -97,7 +129,8 @@ static void test_cli_eval__wrong_usage_is_named(void **state)
     EVAL("x", "x=a.npy", "--explain", "--time", "3");
     EXPECT_REFUSED(2, "exclude each other");
     EVAL("xy + x2", "x=1");
-    EXPECT_REFUSED(2, "x=1: the expression does not use \"x\"; expression, column 1: `xy` is not defined");
+    EXPECT_REFUSED(
+        2, "x=1: the expression does not use \"x\"; expression, column 1: `xy` is not defined");
     EVAL("x", "x=a.npy", "y=3");
     EXPECT_REFUSED(2, "y=3: the expression does not use \"y\"");
     EVAL("x", "x=a.npy", "--time", "none");
@@ -138,6 +171,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_cli_eval__prints_results),
         cmocka_unit_test(test_cli_eval__prints_what_masks_choose),
+        cmocka_unit_test(test_cli_eval__knows_linear_algebra),
+        cmocka_unit_test(test_cli_eval__results_may_have_names),
         cmocka_unit_test(test_cli_eval__writes_files),
         cmocka_unit_test(test_cli_eval__explains_and_shows),
         cmocka_unit_test(test_cli_eval__failures_show_the_place),

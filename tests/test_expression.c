@@ -325,7 +325,6 @@ static const fault faults[] = {
     {"x - (-2**63 - 1)", KILN_ERR_RANGE, "subtract is no integer of 64 bits", "            ^"},
     {"x + 1.2.3", KILN_ERR_SYNTAX, "no number", "    ^~~~~"},
     {"x + 12ab", KILN_ERR_SYNTAX, "no number", "    ^~~~"},
-    {"a = x", KILN_ERR_OUTPUT, "every value got a name", "^"},
     {"a, b = x; a", KILN_ERR_ARGUMENT, "2 names for 1 value", "^~~~~~~~"},
     {"x + (y, n)", KILN_ERR_ARGUMENT, "a tuple stands", "    ^~~~~~"},
     {"x + [1, 2]", KILN_ERR_ARGUMENT, "a list stands where an array", "    ^~~~~~"},

@@ -4,7 +4,7 @@
  *     program    := statement (';' statement)* [';']
  *     statement  := [name (',' name)* '='] value (',' value)*      a value: parse.c
  *
- * Values without a name are the results.
+ * Values without a name are the results; where all have names, those of the last statement.
  */
 #include <stdio.h>
 
@@ -77,13 +77,19 @@ static kiln_status gather(kiln__parser *p, const kiln__parsed *values, size_t co
     return KILN_OK;
 }
 
+/* The values of a statement. */
+typedef struct value_list {
+    kiln__parsed values[KILN__TUPLE_MAX];
+    size_t count;
+} value_list;
+
 /* Parse one statement. The items of tuples count as values of their own; each value is given to a
  * name, or is a result: an output of the graph, or `result` where that is not NULL. */
-static kiln_status parse_statement(kiln__parser *p, kiln__parsed *result)
+static kiln_status parse_statement(kiln__parser *p, kiln__parsed *result, value_list *list)
 {
     const size_t first = p->token.at;
     size_t targets = 0, count = 0, lengths[KILN__TUPLE_MAX], places[KILN__TUPLE_MAX];
-    kiln__parsed values[KILN__TUPLE_MAX], v;
+    kiln__parsed *const values = list->values, v;
 
     KILN_CHECK(count_targets(p, &targets));
     if (targets > KILN__TUPLE_MAX)
@@ -118,28 +124,25 @@ static kiln_status parse_statement(kiln__parser *p, kiln__parsed *result)
                                 count, count == 1 ? "" : "s");
     for (size_t k = 0; k < targets; k++)
         KILN_CHECK(kiln__define_name(p, p->text + places[k], lengths[k], &values[k]));
+    list->count = count;
     return targets == 0 && result != NULL ? gather(p, values, count, result) : KILN_OK;
 }
 
 static kiln_status parse_statements(kiln__parser *p, kiln__parsed *result)
 {
+    value_list last;
+
     KILN_CHECK(kiln__next_token(p));
     do {
-        KILN_CHECK(parse_statement(p, result));
+        KILN_CHECK(parse_statement(p, result, &last));
         if (p->token.kind == KILN__TOKEN_END)
             break;
         KILN_CHECK(kiln__is_mark(p, ";") ? kiln__next_token(p)
                                          : kiln__unexpected(p, "an operator"));
     } while (p->token.kind != KILN__TOKEN_END);
-    return KILN_OK;
-}
-
-static kiln_status parse_program(kiln__parser *p)
-{
-    KILN_CHECK(parse_statements(p, NULL));
-    if (p->result_count == 0)
-        return kiln__parse_fail(p, 0, 1, KILN_ERR_OUTPUT,
-                                "every value got a name; write the result last, without one");
+    const bool unnamed = result != NULL || p->result_count > 0;
+    for (size_t k = 0; !unnamed && k < last.count; k++)
+        add_result(p, &last.values[k]);
     return KILN_OK;
 }
 
@@ -173,7 +176,7 @@ kiln_status kiln__graph_from_text(kiln_context *ctx, const char *text, const cha
     KILN_TRY(kiln__graph_new(ctx, opts, &p.graph, err));
     p.graph->ir.of_text = true;
     KILN_TRY(add_inputs(&p, names, name_count));
-    KILN_TRY(parse_program(&p));
+    KILN_TRY(parse_statements(&p, NULL));
     status = kiln_graph_compile(p.graph, err);
     if (status != KILN_OK) {
         if (err != NULL && err->offset >= 0 && err->detail == NULL)
