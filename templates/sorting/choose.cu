@@ -1,5 +1,5 @@
 //% insert sorting/keys.cu
-//% plain BINS BITS ITEMS KILN__ITEMS KILN__ORDER KILN__ROOM KILN__SORT_FN KILN__THREADS KILN__UNROLL KIND
+//% plain BINS BITS ITEMS KILN__ITEMS KILN__ORDER KILN__ROOM KILN__SORT_FN KILN__THREADS KILN__UNROLL KIND more
 //% plain KIND_FLOATING MINE NOWHERE ORDER POSITION_BITS ROOM THREADS WIDTH __popc active add_digit agree agrees alone
 //% plain at atomicMax base before bin bins bits by_position c choose_call choose_room collect count covered d deliver
 //% plain digit end equal equal_here find_bin find_limit floor from has here k keys keys_out kiln_sort_choose l lane
@@ -223,16 +223,14 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1024 / THREADS) kiln_sort_
     __syncthreads();
     if (c.last && room.last >= 0 && threadIdx.x == 0)
         deliver(c, end, room.last);
-    if (c.from > 0) {
-        floor = find_limit(p, c, room, c.from, true, 0);
-        const limit l = floor;
-        floor.agree = 0;
-        collect(p, c, room, floor, l, true, l.before);
-        floor.agree = l.agree;
-        covered = floor.before + floor.agree;
-    }
-    if (covered < end) {
-        const limit l = find_limit(p, c, room, end - 1, false, covered);
-        collect(p, c, room, floor, l, false, covered);
+    // One round or two in a loop, so that a compiler meets each function once.
+    #pragma unroll 1
+    for (bool alone = c.from > 0, more = true; more;) {
+        const limit l = find_limit(p, c, room, alone ? c.from : end - 1, alone, covered);
+        collect(p, c, room, floor, l, alone, alone ? l.before : covered);
+        covered = l.before + l.agree;
+        floor = l;
+        more = alone && covered < end;
+        alone = false;
     }
 }
