@@ -5,6 +5,7 @@ from collections import namedtuple
 from . import _functions, _kiln
 from ._array import PRODUCTS, asarray, matrix_transpose, ndarray
 
+EigResult = namedtuple("EigResult", "eigenvalues eigenvectors")
 EighResult = namedtuple("EighResult", "eigenvalues eigenvectors")
 QRResult = namedtuple("QRResult", "Q R")
 SlogdetResult = namedtuple("SlogdetResult", "sign logabsdet")
@@ -173,6 +174,14 @@ def qr(x, /, *, mode="reduced"):
 
 def eigh(x, /, *, upper=False):
     return EighResult(*_call("eigh", _floating(x), upper=upper))
+
+
+def eig(x, /):
+    return EigResult(*_call("eig", _floating(x)))
+
+
+def eigvals(x, /):
+    return _call("eigvals", _floating(x))
 
 
 def eigvalsh(x, /, *, upper=False):

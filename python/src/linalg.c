@@ -52,6 +52,8 @@ typedef kiln_status compute(const inputs *in, kiln_array **out, kiln_error *err)
     NAME(qr, kiln_linalg_qr, 1, 2, (A, &in->solver, &out[0], &out[1], err))                        \
     NAME(eigh, kiln_linalg_eigh, 1, 2, (A, &in->solver, &out[0], &out[1], err))                    \
     NAME(eigvalsh, kiln_linalg_eigvalsh, 1, 1, (A, &in->solver, out, err))                         \
+    NAME(eig, kiln_linalg_eig, 1, 2, (A, &in->solver, &out[0], &out[1], err))                      \
+    NAME(eigvals, kiln_linalg_eigvals, 1, 1, (A, &in->solver, out, err))                           \
     NAME(lu, kiln_linalg_lu, 1, 3, (A, &in->solver, &out[0], &out[1], &out[2], err))               \
     NAME(permuted_lu, kiln_linalg_lu, 1, 2, (A, &in->solver, NULL, &out[0], &out[1], err))         \
     NAME(ldl, kiln_linalg_ldl, 1, 3, (A, &in->solver, &out[0], &out[1], &out[2], err))             \
