@@ -285,7 +285,8 @@ kiln_status kiln__arrange_view(kiln_rearrangement what, const int64_t *n, size_t
                                const int64_t *shape, kiln__arranged *out, kiln_error *err)
 {
     out->rank = rank;
-    memcpy(out->shape, shape, (size_t)rank * sizeof *shape);
+    if (rank > 0) /* a number has no shape */
+        memcpy(out->shape, shape, (size_t)rank * sizeof *shape);
     for (int k = 0; k < rank; k++)
         out->map[k] = (kiln__axis_map){k, 0, 1};
     switch (what) {
