@@ -137,6 +137,44 @@ static void test_plan__classes(void **state)
     }
 }
 
+/* Transposed bytes move as aligned words where all rows begin at sectors, and only there. */
+static void test_plan__bytes_are_aligned_words_where_rows_begin_at_sectors(void **state)
+{
+    static const struct {
+        int64_t extent;
+        uintptr_t address;
+        int aligned;
+    } rows[] = {{288, 512, 1}, {288, 528, 1}, {292, 512, 0}, {288, 520, 0}, {289, 512, 0}};
+    static const kiln_dtype dtypes[] = {KILN_INT8, KILN_INT8};
+    const kiln__definition_request request = {
+        .in = "T x", .out = "T z", .snippet = {[KILN__SNIPPET_OP] = "z = x"}};
+    static kiln__plan plan;
+    kiln__definition *def = NULL;
+
+    (void)state;
+    assert_int_equal(kiln__definition_create(&request, &def, NULL), KILN_OK);
+    for (size_t k = 0; k < KILN_COUNT_OF(rows); k++) {
+        const int64_t shape[2] = {160, rows[k].extent};
+        const int64_t x[2] = {1, 160}, z[2] = {rows[k].extent, 1};
+        kiln__operand o[2] = {{.is_array = true, .itemsize = 1, .rank = 2, .shape = shape,
+                               .strides = x, .address = rows[k].address}};
+        o[1] = o[0];
+        o[1].strides = z;
+        o[1].written = true;
+        kiln__plan_make(&(kiln__plan_request){.def = def,
+                                              .device = {KILN_BACKEND_CUDA, 1, false},
+                                              .dtypes = dtypes,
+                                              .operands = o,
+                                              .rank = 2,
+                                              .shape = shape},
+                        &plan);
+        assert_int_equal(plan.variant.layout, KILN__LAYOUT_TRANSPOSE);
+        assert_int_equal(plan.variant.vec, 4);
+        assert_int_equal(plan.variant.loop.aligned, rows[k].aligned);
+    }
+    kiln__definition_destroy(def);
+}
+
 /* Strides that differ only in unused numbers must not make another variant. */
 static void test_plan__sizes_do_not_make_variants(void **state)
 {
@@ -555,6 +593,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_plan__classes),
         cmocka_unit_test(test_plan__windows_leave_room_for_arguments),
+        cmocka_unit_test(test_plan__bytes_are_aligned_words_where_rows_begin_at_sectors),
         cmocka_unit_test(test_plan__sizes_do_not_make_variants),
         cmocka_unit_test(test_plan__views_of_one_array_share_a_window),
         cmocka_unit_test(test_plan__planes_share_a_window),

@@ -423,6 +423,7 @@ static bool put_number(const emitter *e, const char *name, size_t bytes, kiln__b
         {"tile_lanes", tile.lanes},
         {"tile_across", tile.across},
         {"tile_groups", tile.groups},
+        {"aligned", v->loop.aligned},
         {"skew", tile.skew},
         {"skew_bytes", tile.skew == 0 ? 1 : KILN__SECTOR / tile.skew},
         {"unit", KILN__CPU_UNIT},

@@ -96,7 +96,7 @@ static int power_above(int64_t extent)
 }
 
 /* Whether rows of all operands begin at sectors of a GPU's memory. Of addresses 16 bytes are looked at:
- * more of them does not decide about plans that are kept. Elements of 1 byte are turned in registers. */
+ * more of them does not decide about plans that are kept. */
 static bool rows_are_even(const kiln__walk *w, const kiln__operand *operands, int b)
 {
     const int last = w->rank - 1;
@@ -104,11 +104,7 @@ static bool rows_are_even(const kiln__walk *w, const kiln__operand *operands, in
     if (w->shape[b] < EXTENT_MIN || w->shape[last] < EXTENT_MIN)
         return false;
     for (int k = 0; k < w->count; k++) {
-        if (k == w->index)
-            continue;
-        if (w->itemsize[k] < 2)
-            return false;
-        if (w->stride[k][last] == 0)
+        if (k == w->index || w->stride[k][last] == 0)
             continue;
         if (kiln__walk_begin(w, k, operands) % 16 != 0)
             return false;
@@ -136,6 +132,15 @@ static bool choose_square(const kiln__walk *w, const kiln__definition *def, int 
     if (v->loop.tile * (v->loop.tile + 1) * bytes > SHARED_MAX)
         v->loop.tile = TILE_OF_WIDE;
     return v->loop.tile * (v->loop.tile + 1) * bytes <= SHARED_MAX;
+}
+
+/* Elements of 1 byte are turned in registers, by words. */
+static bool are_turned(const kiln__walk *w)
+{
+    for (int k = 0; k < w->count; k++)
+        if (k != w->index && w->itemsize[k] < 2)
+            return true;
+    return false;
 }
 
 /* A tile of a GPU; false where it would take too much shared memory. */
@@ -245,9 +250,10 @@ bool kiln__transpose_choose(kiln__walk *w, const kiln__definition *def,
     } else if (!choose_few(w, def, operands, b, v)) {
         if (w->shape[b] < SHORT_MIN || w->shape[w->rank - 1] < SHORT_MIN)
             return false;
-        if (!(rows_are_even(w, operands, b) ? choose_square(w, def, b, v)
-                                            : choose_tile(w, def, b, v)))
+        const bool even = rows_are_even(w, operands, b), square = even && !are_turned(w);
+        if (!(square ? choose_square(w, def, b, v) : choose_tile(w, def, b, v)))
             return false;
+        v->loop.aligned = even && !square && v->vec > 1;
     }
     for (; b < w->rank - 2; b++) /* the second tile axis goes next to the last */
         kiln__walk_swap(w, b, b + 1);
@@ -292,7 +298,7 @@ kiln__transpose_tile kiln__transpose_tile_of(const kiln__definition *def, const 
     t.side = v->block * v->vec * v->unroll / v->loop.tile;
     if (skewed != SIZE_MAX)
         t.skew = KILN__SECTOR / (int)kiln_dtype_size((kiln_dtype)v->dtype[skewed]);
-    if (4 * t.skew > t.side)
+    if (v->loop.aligned != 0 || 4 * t.skew > t.side)
         t.skew = 0;
     t.pitch = (t.side + t.skew) / v->vec | 1;
     t.lanes = lanes < v->block ? lanes : v->block;
@@ -309,9 +315,12 @@ bool kiln__transpose_fits(const kiln__definition *def, const kiln__variant *v)
 
     if (v->rank < 2 || v->loop.tile < 2)
         return false;
+    if (v->loop.aligned != 0 &&
+        (v->vec == 1 || v->backend == KILN_BACKEND_CPU || kiln__transpose_even(v)))
+        return false;
     if (v->loop.narrow != KILN__NARROW_NONE)
-        return v->loop.tile < FEW_MAX && v->loop.tile * v->vec % v->unroll == 0 &&
-               (v->unroll & (v->unroll - 1)) == 0;
+        return v->loop.aligned == 0 && v->loop.tile < FEW_MAX &&
+               v->loop.tile * v->vec % v->unroll == 0 && (v->unroll & (v->unroll - 1)) == 0;
     if ((v->loop.tile & (v->loop.tile - 1)) != 0)
         return false;
     if (kiln__transpose_even(v)) {

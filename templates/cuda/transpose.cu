@@ -14,12 +14,13 @@
 //#         block. So each row of a tile begins up to `skew` elements before the tile does, where the
 //#         first output that is stored along A has a sector's first element. Blocks load as many
 //#         elements more along A, and the tile behind the last one holds what is left of the rows
-//# even:   where all rows begin at sectors anyway, square tiles do (transpose_even.cu)
+//# even:   where all rows begin at sectors anyway, square tiles do (transpose_even.cu), but for elements of 1
+//#         byte, whose words are aligned then
 //# edges:  of whole tiles all loads are issued before the first is used; a tile that an edge of the
 //#         array cuts is processed element by element, with a check of bounds for each, and 8
 //#         loads at a time. That takes longer, so the last tiles of the array, which are cut, go first
-//% own E LA LB G N P Q R S V W a a0 args at_ at_0 back base_ base_i bytes_ even fetch give i j k inside lane left_
-//% own line load_ n n0 op px r reg_ quot_ rest row row0 shift shift_of slot slot_of take tile_ turn word_
+//% own E LA LB G N P Q R S V W a a0 args at_ at_0 back base_ base_i bytes_ down even fetch give i j k inside lane left_
+//% own line load_ n n0 op px px0 r reg_ quot_ rest row row0 run shift shift_of slot slot_of take tile_ turn within word_
 //% if narrow
 //% insert cuda/transpose_narrow.cu
 //% end
@@ -106,7 +107,8 @@ ${after_loop}
         | (size_t)a.stride_${p.name}_${a.n}
 //% end
         ) % 16 == 0;
-    auto shift_of = [&](int j) { return even ? 0 : (int)((unsigned int)(size_t)base_${p.name} + (unsigned int)j * (unsigned int)a.stride_${p.name}_${tile_b}) & 31; };
+    const unsigned int within = even ? 0 : 31;
+    auto shift_of = [&](int j) { return (int)((unsigned int)(size_t)&at_${p.name}(0, j) & within); };
     const int back = even || at_${tile_a} == 0 ? 0 : S;
 //% end
 //% else
@@ -118,12 +120,19 @@ ${after_loop}
 //% part whole
 //# A whole tile: all loads are issued, those of tiled operands pass through shared memory, then the
 //# snippet runs and the results are stored.
-        const int lane = (int)(threadIdx.x % LB), line = (int)(threadIdx.x / LB), row0 = (int)(threadIdx.x / LA);
+        const int lane = (int)(threadIdx.x % LB), line = (int)(threadIdx.x / LB), row0 = (int)(threadIdx.x / LA), px0 = P * (int)(threadIdx.x % LA);
+//% if skew
+//% for p in skewed
+        // This thread's first word as if no row began earlier, and bytes to its next row.
+        char *const run = (char *)&at_${p.name}(px0, row0);
+        const long long down = (long long)(${block} / LA) * a.stride_${p.name}_${tile_b};
+//% end
+//% end
 //% for p in tiled_loads
         ${p.word} load_${p.name}[N][P];
         #pragma unroll
         for (int k = 0; k < P * V; k++)
-            take<Q, G, S / P, V>(load_${p.name}, &at_${p.name}(P * line + k % P - S, P * (lane + k / P * LB)), P * Q * a.stride_${p.name}_${tile_a}, line, even, k);
+            take<Q, G, S / P, V, ${aligned} != 0>(load_${p.name}, &at_${p.name}(P * line + k % P - S, P * (lane + k / P * LB)), P * Q * a.stride_${p.name}_${tile_a}, line, even, k);
 //% end
 //% for p in registers
         ${p.word} word_${p.name}[R];
@@ -180,7 +189,11 @@ ${after_loop}
             memcpy(&word_${p.name}[r], reg_${p.name}, sizeof reg_${p.name});
 //% end
 //% for p in plain_stores
-            give<P, ${p.skewed}>(${p.skewed} ? (${p.type} *)((char *)&at_${p.name}(px, row) - shift) : &at_${p.name}(a0, row), word_${p.name}[r]);
+//% if skew
+            give<P, ${p.skewed}>(${p.skewed} ? (${p.type} *)(run + r / W * down + r % W * (P * LA * ${p.bytes}) - (unsigned int)shift) : &at_${p.name}(a0, row), word_${p.name}[r]);
+//% else
+            give<P, ${aligned} != 0>(&at_${p.name}(a0, row), word_${p.name}[r]);
+//% end
 //% end
         }
 //% if tiled_stores
@@ -204,7 +217,7 @@ ${after_loop}
             #pragma unroll
             for (int k = 0; k < P; k++)
                 if ((r / V + 1) * Q <= G || line + r / V * Q < G)
-                    give<P, false>(&at_${p.name}(P * (line + r / V * Q) + k, P * (lane + r % V * LB)), load_${p.name}[k]);
+                    give<P, ${aligned} != 0>(&at_${p.name}(P * (line + r / V * Q) + k, P * (lane + r % V * LB)), load_${p.name}[k]);
 //% end
         }
 //% end
@@ -213,7 +226,12 @@ ${after_loop}
 //# Word number r of this thread: its row there and in shared memory, its place in the row, and the place
 //# of its first element in the tile.
             const int row = row0 + r / W * (${block} / LA), slot = slot_of(row0) + r / W * (${block} / LA / P);
-            const int px = P * ((int)(threadIdx.x % LA) + r % W * LA), shift = shift_of(row), a0 = px - shift / ${skew_bytes};
+//% if skew
+            const int shift = (int)(((unsigned int)(size_t)(run + r / W * down) - (unsigned int)(px0 * ${skew_bytes})) & within);
+//% else
+            constexpr int shift = 0;
+//% end
+            const int px = px0 + r % W * (P * LA), a0 = px - shift / ${skew_bytes};
 
 //% part edge
 //# A tile that an edge of the array cuts: element by element, with a check of bounds for each.

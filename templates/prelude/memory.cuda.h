@@ -139,10 +139,10 @@ template <int P, int L, class W, class T> KILN_FN W kiln__take(const T *p)
 // Words of lines `line`, line + Q .. of G: number k % P of a line's P words, in column k / P of V. The
 // first line's is at p, and the next `step` bytes behind, a multiple of 4. Of lines that make room for
 // shifted rows, F, none is loaded where rows are even.
-template <int Q, int G, int F, int V, class W, int N, int P, class T>
+template <int Q, int G, int F, int V, bool aligned, class W, int N, int P, class T>
 KILN_FN void kiln__take(W (&word)[N][P], const T *p, long long step, int line, bool even, int k)
 {
-    const int past = P == 1 ? 0 : (int)((size_t)p & 3);
+    const int past = P == 1 || aligned ? 0 : (int)((size_t)p & 3);
     const char *const at = (const char *)p - past;
     W next[N / V];
     KILN_UNROLL
@@ -181,15 +181,15 @@ template <int P, bool aligned, class W, class T> KILN_FN void kiln__give(T *p, c
             KILN_ST((bits *)p + k, (bits)(word >> 8 * sizeof(T) * k));
     }
 }
-// The word of a row of words that begins with element `at`.
+// The word of a row of words that begins with element `at`. Shifts count modulo 32.
 template <int P, class T, class W> KILN_FN W kiln__fetch(const W *row, int at)
 {
     if constexpr (P == 1) {
         return row[at];
     } else {
-        const int bytes = at * (int)sizeof(T), past = bytes & 3;
-        const W word = row[bytes >> 2], next = past != 0 ? row[(bytes >> 2) + 1] : 0u;
-        return __funnelshift_r(word, next, 8 * past);
+        const int bytes = at * (int)sizeof(T);
+        const W word = row[bytes >> 2], next = (bytes & 3) != 0 ? row[(bytes >> 2) + 1] : 0u;
+        return __funnelshift_r(word, next, 8 * bytes);
     }
 }
 // P words of P elements, of which element k of word n becomes element n of word k.
