@@ -400,7 +400,7 @@ ${entry}(const __grid_constant__ args a)
                     #pragma unroll
                     for (int v = 0; v < V; v++) {
                         const int i = e + v;
-                        const int there = i < valid ? i : valid - pitch + i % pitch;
+                        const int there = i < valid ? i : valid - 1; // of what lies behind the end nothing is stored
 //% for p in inputs
 //% if p.vector
                         reg_${p.name}[k][v] = ((const ${p.type} *)(here.row_${p.name} + along_${p.name}(begin)))[there];
@@ -453,7 +453,7 @@ ${entry}(const __grid_constant__ args a)
                 coming = ask(a.tickets);
             __syncthreads();
             part sum = value_of(here, place_of, begin, 0);
-            #pragma unroll
+            #pragma unroll (U > 32 ? 16 : U) // compilers take long over more
             for (int u = 1; u < U; u++)
                 sum = reduce(sum, value_of(here, place_of, begin, u));
             part run = sum;
@@ -502,7 +502,7 @@ ${entry}(const __grid_constant__ args a)
 //% if few
             #pragma unroll 4 // the next tile's inputs are in registers
 //% else
-            #pragma unroll
+            #pragma unroll (U > 32 ? 16 : U)
 //% end
             for (int u = 0; u < U; u++) {
                 const ${index} j = start + u;
