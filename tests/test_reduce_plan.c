@@ -60,8 +60,12 @@ static const reduce_case cases[] = {
      KILN__LAYOUT_ROWS, 1, 1, false, 1 << 20, 33},
     {"unless they are few", 2, {4096, 33}, {false, true}, false, KILN__LAYOUT_ROWS, 256, 1, false,
      4096, 33},
-    {"rows of odd length lose the vectors", 2, {1 << 16, 1001}, {false, true}, false,
-     KILN__LAYOUT_ROWS, 256, 1, false, 1 << 16, 1001},
+    {"rows of odd length are held by a warp", 2, {1 << 16, 1001}, {false, true}, false,
+     KILN__LAYOUT_ROWS, 32, 4, false, 1 << 16, 1001},
+    {"by a part of it", 2, {1 << 18, 101}, {false, true}, false, KILN__LAYOUT_ROWS, 8, 4, false,
+     1 << 18, 101},
+    {"or lose the vectors where they are few", 2, {1 << 11, 1001}, {false, true}, false,
+     KILN__LAYOUT_ROWS, 256, 1, false, 1 << 11, 1001},
     {"unless they are long", 2, {1 << 13, 50257}, {false, true}, false, KILN__LAYOUT_ROWS, 256, 4,
      false, 1 << 13, 50257},
     {"also where blocks share them", 2, {5, 1000003}, {false, true}, false, KILN__LAYOUT_ROWS, 256,
@@ -130,6 +134,64 @@ static void check(const reduce_case *k, const kiln__definition *def)
     assert_int_equal(plan.part_count, k->split ? plan.word[KILN__WORD_OUTPUTS] * splits : 0);
 }
 
+/* Moments and positions are those of rows that threads hold: `group` threads a row, each of which has
+ * `unroll` accesses in each of `segments` rows. */
+static void test_reduce_plan__rows_that_threads_hold(void **state)
+{
+    static const struct {
+        kiln_reduce_op op;
+        int64_t rows, length;
+        int group, unroll, segments, hold, peel, stage;
+    } held[] = {
+        {KILN_REDUCE_STD, 1 << 23, 3, 1, 3, 1, 2, 0, 16},
+        {KILN_REDUCE_STD, 1 << 22, 16, 2, 2, 2, 2, 0, 0},
+        {KILN_REDUCE_ARGMAX, 1 << 22, 16, 2, 2, 2, 2, 0, 0},
+        {KILN_REDUCE_STD, 1 << 20, 33, 1, 36, 1, 1, 0, 16},
+        {KILN_REDUCE_STD, 1 << 20, 100, 8, 4, 1, 1, 0, 0},
+        {KILN_REDUCE_STD, 1 << 20, 128, 8, 4, 1, 2, 0, 0},
+        {KILN_REDUCE_ARGMIN, 1 << 19, 255, 16, 4, 1, 1, 1, 0},
+        {KILN_REDUCE_VAR, 1 << 18, 2047, 32, 16, 1, 1, 1, 0},
+        {KILN_REDUCE_NANVAR, 1 << 18, 1023, 32, 8, 1, 1, 1, 0},
+        /* too long, too few, and sums whose rows begin at whole accesses */
+        {KILN_REDUCE_VAR, 1 << 16, 4096, 256, 4, 1, 0, 0, 0},
+        {KILN_REDUCE_VAR, 1 << 10, 1024, 256, 1, 1, 0, 0, 0},
+        {KILN_REDUCE_SUM, 1 << 20, 128, 32, 1, 8, 0, 0, 0},
+    };
+    (void)state;
+    for (size_t c = 0; c < KILN_COUNT_OF(held); c++) {
+        const kiln__reduce_row *row = kiln__reduce_row_find(held[c].op, KILN_FLOAT32);
+        const reduce_case k = {"", 2, {held[c].rows, held[c].length}, {false, true}, .vec = 0};
+        char *texts[5] = {NULL};
+        kiln__definition_request request = {.in = "T x",
+                                            .out = "T y",
+                                            .family = &kiln__family_reduction,
+                                            .batching = kiln__reduce_batching(row)};
+        static const kiln__snippet_kind kinds[] = {KILN__SNIPPET_MAP, KILN__SNIPPET_REDUCE,
+                                                   KILN__SNIPPET_POST, KILN__SNIPPET_IDENTITY,
+                                                   KILN__SNIPPET_REDUCE_TYPE};
+        static kiln__plan plan;
+        kiln__definition *def = NULL;
+
+        for (size_t t = 0; t < KILN_COUNT_OF(kinds); t++) {
+            kiln__buf text = {0};
+            kiln__reduce_text(row, KILN_FLOAT32, kinds[t], &text);
+            request.snippet[kinds[t]] = texts[t] = kiln__buf_take(&text);
+        }
+        assert_int_equal(kiln__definition_create(&request, &def, NULL), KILN_OK);
+        make_plan(&k, def, &plan);
+        const kiln__reduction_variant *r = &plan.variant.reduction;
+        if (r->group != held[c].group || plan.variant.unroll != held[c].unroll ||
+            r->segments != held[c].segments || r->hold != held[c].hold ||
+            r->peel != held[c].peel || r->stage != held[c].stage)
+            fail_msg("case %zu, rows of %lld: group %d, unroll %d, segments %d, hold %d, peel %d, stage %d",
+                     c, (long long)held[c].length, r->group, plan.variant.unroll, r->segments,
+                     r->hold, r->peel, r->stage);
+        kiln__definition_destroy(def);
+        for (size_t t = 0; t < KILN_COUNT_OF(kinds); t++)
+            free(texts[t]);
+    }
+}
+
 static void test_reduce_plan__classes(void **state)
 {
     (void)state;
@@ -144,18 +206,25 @@ static void test_reduce_plan__classes(void **state)
     assert_int_equal(kiln__definition_create(&request, &def, NULL), KILN_OK);
     for (size_t c = 0; c < KILN_COUNT_OF(cases); c++)
         check(&cases[c], def);
-    /* Whole accesses need threads for the elements beside them, which a warp does not have, whatever a tuner
-     * asks for. */
+    /* Whole accesses need threads for the elements beside them, whatever a tuner asks for: without threads
+     * that hold rows, none are peeled that a warp would take. */
     static kiln__plan plan;
-    static const reduce_case beside[] = {{"25 accesses", 2, {4, 101}, {false, true}, .vec = 0},
-                                         {"64 accesses", 2, {4, 257}, {false, true}, .vec = 1}};
+    static const struct {
+        reduce_case rows;
+        const char *hold;
+        bool peel;
+    } beside[] = {{{"25 accesses", 2, {4, 101}, {false, true}, .vec = 0}, "1", true},
+                  {{"25 accesses", 2, {4, 101}, {false, true}, .vec = 0}, "0", false},
+                  {{"64 accesses", 2, {4, 257}, {false, true}, .vec = 0}, "0", true}};
     setenv("KILN_TUNE_PEEL", "16", 1);
     for (size_t c = 0; c < KILN_COUNT_OF(beside); c++) {
-        make_plan(&beside[c], def, &plan);
-        assert_int_equal(plan.variant.reduction.peel, beside[c].vec);
-        assert_true(!plan.variant.reduction.peel ||
-                    plan.variant.reduction.group == plan.variant.block);
+        const kiln__reduction_variant *r = &plan.variant.reduction;
+        setenv("KILN_TUNE_HOLD", beside[c].hold, 1);
+        make_plan(&beside[c].rows, def, &plan);
+        assert_int_equal(r->peel, beside[c].peel);
+        assert_true(!r->peel || r->group == plan.variant.block || (r->hold && r->group >= 6));
     }
+    unsetenv("KILN_TUNE_HOLD");
     unsetenv("KILN_TUNE_PEEL");
     kiln__definition_destroy(def);
 }
@@ -592,6 +661,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_reduce_plan__classes),
+        cmocka_unit_test(test_reduce_plan__rows_that_threads_hold),
         cmocka_unit_test(test_reduce_plan__moments_of_many_columns_are_not_merged),
         cmocka_unit_test(test_reduce_plan__bytes_of_accumulators),
         cmocka_unit_test(test_reduce_plan__results_are_never_more_than_a_grid_has_blocks),

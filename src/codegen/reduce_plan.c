@@ -34,6 +34,13 @@ enum {
     STAGE_THREADS_MIN = 64,     /* of a block that copies its rows, each of which one thread takes */
     STAGE_ELEMENTS = 8,         /* that such a thread takes at a time */
     STAGE_CHAIN_MAX = 64,       /* values that it adds up one after the other, for the sake of accuracy */
+    HOLD_WORDS = 64,            /* registers of a thread that hold a row's elements */
+    HOLD_COUNTED = 32,          /* elements, of batches that count each of them */
+    HOLD_STAGED = 40,           /* words of a row that one thread holds */
+    HOLD_EACH = 4,              /* accesses that a thread of a group should make */
+    HOLD_EACH_SHORT = 2,        /* the same of rows of up to 8 */
+    HOLD_PEELED_MIN = 16,       /* accesses of rows that begin anywhere, below which they are staged */
+    PEEL_ACCESSES = 256,        /* rows of more are peeled by a whole block */
     SPLIT_BLOCKS_PER_UNIT = 24, /* whole waves, whether 3, 4, 6, 8 or 12 blocks are resident */
     COLUMNS_OF_THREAD = 8, /* at most: each has an accumulator */
     ONCE_ELEMENTS_MIN = 64, /* of a result, below which loads are not marked as read once */
@@ -103,6 +110,100 @@ static int64_t splits_of(int units, int resident, int64_t count)
                         : kiln__divide_up((int64_t)units * kiln__tuned("KILN_TUNE_SPLIT",
                                                                        SPLIT_BLOCKS_PER_UNIT),
                                           count);
+}
+
+/* Few different numbers of accesses, so that rows of many lengths share a kernel. */
+static int64_t round_accesses(int64_t each)
+{
+    return each > 8 ? kiln__divide_up(each, 4) * 4 : each;
+}
+
+/* Whether threads may load all of their elements of a row before they use the first: each element is
+ * known by its value, or by its place where a batch asks for it. */
+static bool may_hold(const kiln__plan_request *q, const kiln__variant *v)
+{
+    const kiln__definition *def = q->def;
+    const kiln__batch batch = (kiln__batch)v->reduction.batch;
+    bool by_address = false;
+
+    for (size_t p = 0; p < def->input_count; p++)
+        by_address |= q->operands[p].by_address;
+    for (int k = KILN__NUMBER_POSITION + 1; k < KILN__NUMBER_COUNT; k++)
+        by_address |= def->uses_number[k];
+    if (by_address || def->uses_in_indexer || def->uses_out_indexer || def->uses_in_number ||
+        def->snippet[KILN__SNIPPET_IDENTITY][0] == '\0' || !kiln__tuned("KILN_TUNE_HOLD", 1))
+        return false;
+    if (batch == KILN__BATCH_LEAST || batch == KILN__BATCH_GREATEST)
+        return true;
+    return !def->uses_number[KILN__NUMBER_POSITION] &&
+           (batch == KILN__BATCH_NONE ? kiln__part_bytes(def, v, 0) <= 8
+                                      : kiln__batch_is_of_moments(batch));
+}
+
+/* Registers for elements of one access. */
+static int64_t access_words(const kiln__walk *red, const kiln__variant *v)
+{
+    int64_t words = 0;
+
+    for (int k = 0; k < red->count; k++)
+        if (kiln__walk_is_input(red, k) && !kiln__walk_constant(red, k))
+            words += kiln__divide_up(v->vec * red->itemsize[k], 4);
+    return words;
+}
+
+/* How many threads of a warp hold a row of so many accesses, and how many accesses each of them has; 0
+ * where they have no room, or are too few for the device. */
+static int64_t hold_group(const kiln__walk *red, const kiln__variant *v, int units, int64_t outputs,
+                          int64_t accesses, int64_t *each_out)
+{
+    const int64_t aim = kiln__tuned("KILN_TUNE_HOLD_EACH",
+                                    accesses <= 8 && !v->reduction.peel ? HOLD_EACH_SHORT : HOLD_EACH);
+    const int64_t most = v->reduction.batch == KILN__BATCH_COUNTED ? HOLD_COUNTED : HOLD_WORDS;
+    /* Elements beside the accesses have a thread each. */
+    const int64_t least = v->reduction.peel ? kiln__power_up(2 * (v->vec - 1)) : 1;
+    const int64_t full = (int64_t)units * BLOCKS_PER_UNIT * BLOCK_THREADS;
+    int64_t group = kiln__power_up(kiln__divide_up(accesses, aim));
+
+    group = group < least ? least : group > WARP_THREADS ? WARP_THREADS : group;
+    while (group < WARP_THREADS && group < accesses && outputs * group < full / 2)
+        group *= 2;
+    const int64_t each = round_accesses(kiln__divide_up(accesses, group));
+    *each_out = each;
+    return each * access_words(red, v) > HOLD_WORDS ||
+                   (v->reduction.batch != KILN__BATCH_NONE && each * v->vec > most) ||
+                   (accesses > WARP_THREADS && outputs * WARP_THREADS < full / 2)
+               ? 0
+               : group;
+}
+
+/* A part of a warp, or a whole one, that holds each row. Returns whether it is so. */
+static bool hold_on_cuda(const kiln__plan_request *q, const kiln__walk *red, kiln__plan *plan,
+                         int64_t outputs, int64_t length)
+{
+    kiln__variant *v = &plan->variant;
+    int64_t each = 0, segments = 1;
+
+    if (red->rank != 1 || (v->reduction.batch == KILN__BATCH_NONE && !v->reduction.peel) ||
+        !may_hold(q, v))
+        return false;
+    const int64_t group = hold_group(red, v, q->device.units, outputs, length, &each);
+    if (group == 0)
+        return false;
+    const int64_t full = (int64_t)q->device.units * BLOCKS_PER_UNIT * BLOCK_THREADS;
+    while (!v->reduction.peel && segments * each < HOLD_EACH &&
+           2 * segments * each * access_words(red, v) <= HOLD_WORDS &&
+           outputs * group / (2 * segments) >= full)
+        segments *= 2;
+    v->reduction.group = (uint16_t)group;
+    v->reduction.segments = (uint8_t)segments;
+    v->reduction.hold = !v->reduction.peel && length == group * each ? 2 : 1;
+    v->unroll = (uint8_t)each;
+    if (v->unroll * v->vec < v->reduction.lanes)
+        v->reduction.lanes = 1;
+    plan->word[KILN__WORD_CHUNK] = length;
+    plan->word[KILN__WORD_SPLITS] = 1;
+    plan->grid = kiln__divide_up(outputs, segments * (BLOCK_THREADS / group));
+    return true;
 }
 
 /* `tuples`: index tuples are made of the elements' numbers, which is long when it is repeated. */
@@ -218,6 +319,11 @@ static bool stage_on_cuda(const kiln__plan_request *q, const kiln__walk *keep, c
     if (lanes && v->reduction.batch == KILN__BATCH_NONE)
         v->reduction.lanes = v->unroll * v->vec < CUDA_LANES ? v->unroll : CUDA_LANES;
     v->reduction.stage = (uint8_t)access;
+    if (may_hold(q, v) && length * access_words(red, v) <= HOLD_STAGED &&
+        length * v->vec <= HOLD_STAGED) {
+        v->unroll = (uint8_t)round_accesses(length);
+        v->reduction.hold = length == v->unroll ? 2 : 1;
+    }
     plan->word[KILN__WORD_CHUNK] = rows * threads;
     plan->word[KILN__WORD_SPLITS] = 1;
     plan->grid = kiln__divide_up(outputs, rows * threads);
@@ -413,15 +519,26 @@ static void choose_peel(const kiln__plan_request *q, const kiln__walk *keep, con
 {
     const int64_t vec = kiln__walk_peel(keep, red, q->operands, v);
     const int64_t accesses = kiln__walk_size(red) / vec;
+    kiln__variant wide = *v;
     bool by_address = false;
+    int64_t each;
+    int widest = 1;
 
     for (size_t p = 0; p < q->def->input_count; p++)
         by_address = by_address || q->operands[p].by_address;
-    /* Rows that a warp or less takes have neighbours in their block, and no threads for the elements beside. */
-    if (vec <= v->vec || by_address ||
-        accesses <= WARP_THREADS ||
-        accesses <= kiln__tuned("KILN_TUNE_PEEL", ROW_ACCESSES_OF_WARP) ||
-        kiln__walk_size(keep) > INT32_MAX)
+    for (int k = 0; k < red->count; k++)
+        if (kiln__walk_is_input(red, k) && red->itemsize[k] > widest)
+            widest = red->itemsize[k];
+    if (vec <= v->vec || by_address || kiln__walk_size(keep) > INT32_MAX)
+        return;
+    wide.vec = (uint8_t)vec;
+    wide.reduction.peel = 1;
+    /* Accesses of eight bytes are as good where a warp has all of a row. */
+    const bool held = v->vec * widest < ACCESS_BYTES / 2 && accesses >= HOLD_PEELED_MIN &&
+                      may_hold(q, v) &&
+                      hold_group(red, &wide, q->device.units, kiln__walk_size(keep), accesses, &each) > 0;
+    /* Rows that a warp or less takes otherwise have no threads for the elements beside. */
+    if (!held && (accesses <= WARP_THREADS || accesses <= kiln__tuned("KILN_TUNE_PEEL", PEEL_ACCESSES)))
         return;
     v->vec = (uint8_t)vec;
     v->reduction.peel = 1;
@@ -442,6 +559,7 @@ static void plan_walk(const kiln__plan_request *q, kiln__walk *keep, kiln__walk 
     if (backend != KILN_BACKEND_CPU)
         v->vec = (uint8_t)(rows ? choose_vec(red, keep, q->operands, v, ACCESS_BYTES)
                                 : choose_vec(keep, red, q->operands, v, COLUMNS_OF_THREAD));
+    v->reduction.batch = (uint16_t)kiln__reduce_batch(def, v, is_ordered(red));
     if (backend != KILN_BACKEND_CPU && rows)
         choose_peel(q, keep, red, v);
     kiln__walk_join(keep, red, plan);
@@ -453,7 +571,6 @@ static void plan_walk(const kiln__plan_request *q, kiln__walk *keep, kiln__walk 
             if (kiln__walk_is_input(keep, k))
                 plan->step[keep->param[k]][v->keep_rank - 1] *= v->vec;
     }
-    v->reduction.batch = (uint16_t)kiln__reduce_batch(def, v, is_ordered(red));
     if (small && rows && v->reduction.batch == KILN__BATCH_NONE)
         v->reduction.lanes = backend == KILN_BACKEND_CPU
                                  ? (elements >= CPU_LANES_LENGTH ? CPU_LANES : 1)
@@ -465,7 +582,8 @@ static void plan_walk(const kiln__plan_request *q, kiln__walk *keep, kiln__walk 
     if (backend == KILN_BACKEND_CPU)
         on_cpu(plan, small || v->reduction.batch != KILN__BATCH_NONE, q->device.units, outputs,
                length);
-    else if (rows && stage_on_cuda(q, keep, red, plan, length))
+    else if (rows && (stage_on_cuda(q, keep, red, plan, length) ||
+                      hold_on_cuda(q, red, plan, outputs, length)))
         return;
     else if (rows)
         rows_on_cuda(plan, q->device.units, def->uses_number[KILN__NUMBER_IN], outputs, length);
@@ -513,6 +631,7 @@ static const kiln__variant_field fields[] = {
     KILN__FIELD("batch", reduction.batch, 0, KILN__BATCH_LOGSUM, false),
     KILN__FIELD("stage", reduction.stage, 0, ACCESS_BYTES, true),
     KILN__FIELD("peel", reduction.peel, 0, 1, false),
+    KILN__FIELD("hold", reduction.hold, 0, 2, false),
     KILN__FIELD("group", reduction.group, 0, 8192, true),
     KILN__FIELD("block", block, 1, 1024, true),
     KILN__FIELD("indexer", indexer_rank, 0, KILN_RANK_MAX, false),
@@ -528,9 +647,12 @@ static const char *refuse(const kiln__definition *def, const kiln__variant *v)
                           r->split != 0))
         return "rows are not copied in";
     if (r->peel && (v->backend != KILN_BACKEND_CUDA || v->layout != KILN__LAYOUT_ROWS ||
-                    r->group != v->block || r->segments != 1 || r->stage != 0 ||
-                    v->rank != v->keep_rank + 1))
+                    (r->hold ? r->group < 2 * (v->vec - 1) : r->group != v->block) ||
+                    r->segments != 1 || r->stage != 0 || v->rank != v->keep_rank + 1))
         return "rows of such threads do not begin anywhere, unlike";
+    if (r->hold && (v->backend != KILN_BACKEND_CUDA || v->layout != KILN__LAYOUT_ROWS ||
+                    r->group > WARP_THREADS || r->split != 0 || v->rank != v->keep_rank + 1))
+        return "rows are not held, unlike";
     if (r->batch != KILN__BATCH_NONE && r->batch != kiln__reduce_batch(def, v, true))
         return "this definition takes no such batch, unlike";
     for (size_t p = 0; p < def->param_count; p++) {

@@ -35,6 +35,8 @@ enum {
     GROUP_EACH = 4,      /* accesses a thread of a part of a warp should make */
     GROUP_WIDE_EACH = 2, /* the same of 16 bytes, of rows of up to 32: lanes read sectors together */
     BLOCK_THREADS = 256, /* of blocks with several rows */
+    PEELED_MIN = 16,     /* accesses of a row of a warp that are aligned though rows are not ... */
+    PEELED_BYTES = 2,    /* ... where those that rows allow have no more bytes */
     STAGE_THREADS = 128, /* of blocks that copy their rows */
     STAGE_BLOCKS = 8,    /* of these a multiprocessor, before a thread takes several rows */
     ROW_THREADS = 256,   /* of blocks with one row: several are resident, some load, some compute */
@@ -198,17 +200,31 @@ static bool fill_block(kiln__variant *v, int64_t length, int64_t room, int64_t w
     return true;
 }
 
-/* Aligned accesses for rows of a block or a cluster, where vectors along whole rows are narrower. */
+/* Threads of a part of a warp that a row must have at least: elements beside the accesses have one each. */
+static int64_t least_group(const kiln__variant *v)
+{
+    return v->row.peel ? kiln__power_up(2 * (v->vec - 1)) : 1;
+}
+
+/* Aligned accesses for rows of a block or a cluster, where vectors along whole rows are narrower, and for
+ * those of a warp or a part of it, where they are so narrow that a warp reads little at a time. */
 static void choose_peel(const kiln__plan_request *q, const kiln__walk *keep, const kiln__walk *red,
                         kiln__variant *v)
 {
     kiln__variant wide = *v;
+    int64_t widest = 1;
 
     wide.vec = (uint8_t)kiln__walk_peel(keep, red, q->operands, v);
+    for (int k = 0; k < red->count; k++)
+        if (is_element(v, red->param[k]) && red->itemsize[k] > widest)
+            widest = red->itemsize[k];
     const int64_t length = kiln__walk_size(red) / wide.vec;
     const int64_t words = kiln__row_access_words(q->def, &wide);
-    if (wide.vec > v->vec && length > WARP_THREADS * most_accesses(words) &&
-        fill_block(&wide, length, block_words(q->def), words, q->device.clusters)) {
+    const bool in_warp = length <= WARP_THREADS * most_accesses(words);
+    if (wide.vec > v->vec &&
+        (in_warp ? length >= kiln__tuned("KILN_TUNE_ROW_PEEL", PEELED_MIN) &&
+                       v->vec * widest <= kiln__tuned("KILN_TUNE_ROW_NARROW", PEELED_BYTES)
+                 : fill_block(&wide, length, block_words(q->def), words, q->device.clusters))) {
         v->vec = wide.vec;
         v->row.peel = 1;
     }
@@ -300,7 +316,7 @@ static void fill_warp(kiln__plan *plan, int64_t length, int64_t rows, int units)
     int64_t group = length == 2 && wide ? 2 : kiln__power_up(kiln__divide_up(length, each));
     int64_t block = kiln__tuned("KILN_TUNE_ROW_BLOCK", BLOCK_THREADS);
 
-    group = group > WARP_THREADS ? WARP_THREADS : group;
+    group = group < least_group(v) ? least_group(v) : group > WARP_THREADS ? WARP_THREADS : group;
     while (block > 2 * WARP_THREADS && kiln__divide_up(rows, block / group) < 2 * (int64_t)units)
         block /= 2;
     v->row.group = (uint16_t)group;
@@ -504,7 +520,7 @@ static const kiln__variant_field fields[] = {
 static const char *refuse(const kiln__definition *def, const kiln__variant *v)
 {
     if (v->row.peel && (v->backend != KILN_BACKEND_CUDA || v->layout != KILN__LAYOUT_HELD ||
-                        v->row.tile != 0 || v->row.group < 2 * WARP_THREADS ||
+                        v->row.tile != 0 || v->row.group < least_group(v) ||
                         v->rank != v->keep_rank + 1))
         return "rows of such threads do not begin anywhere, unlike";
     if (v->row.stage != 0 && (v->backend != KILN_BACKEND_CUDA || v->layout != KILN__LAYOUT_HELD ||

@@ -41,6 +41,7 @@ typedef struct kiln__reduction_variant {
     uint8_t lanes;    /* accumulators a thread has for each result */
     uint8_t stage;    /* rows: bytes of an access that copies rows to shared memory; 0: none is copied */
     uint8_t peel;     /* rows begin anywhere, and are read by aligned accesses all the same */
+    uint8_t hold;     /* rows: a group has all of a row in registers; 2 when no thread lacks an access */
     /* tile: threads across are `group`, results of a thread `segments` down by `lanes` across. Of staged
      * inputs: the side, whether neighbours along it are loaded at once, and how many elements are. */
     uint8_t side[KILN_PARAM_MAX], along_side[KILN_PARAM_MAX], width[KILN_PARAM_MAX];

@@ -51,28 +51,36 @@ template <int N, class T> KILN_FN T kiln_batch_fold(const T (&lane)[4])
         sum += lane[l];
     return sum;
 }
-template <int N, class T, class A> KILN_FN T kiln_batch_add(int n, A at)
+// The sum of what G lanes have, a part of a warp whose other lanes do the same.
+template <int G, class T> KILN_FN T kiln_batch_together(T sum)
+{
+    KILN_UNROLL
+    for (int d = G / 2; d > 0; d /= 2)
+        sum += __shfl_xor_sync(0xffffffffu, sum, d);
+    return sum;
+}
+template <int N, int G, class T, class A> KILN_FN T kiln_batch_add(int n, A at)
 {
     T sum[4] = {T(0), T(0), T(0), T(0)};
     kiln_batch_each<N>(n, [&](int k, int l, bool first) { sum[l] = first ? at(k) : sum[l] + at(k); });
-    return kiln_batch_fold<N>(sum);
+    return kiln_batch_together<G>(kiln_batch_fold<N>(sum));
 }
-// The moments of values of which count(k) is 1 or 0: their mean first, then their deviations from it, whose
-// sum is what the mean was rounded by. The sum of the squares is the result.
-template <int N, class T, class A, class C>
+// The moments of the values of G lanes, of which count(k) is 1 or 0: their mean first, then their deviations
+// from it, whose sum is what the mean was rounded by. The sum of the squares is the result.
+template <int N, int G, class T, class A, class C>
 KILN_FN T kiln_batch_part(int n, A at, C count, T each, T &mean, T &rest)
 {
-    const T middle = kiln_batch_add<N, T>(n, at) * each;
+    const T middle = kiln_batch_add<N, G, T>(n, at) * each;
     T left[4] = {T(0), T(0), T(0), T(0)}, square[4] = {T(0), T(0), T(0), T(0)};
     kiln_batch_each<N>(n, [&](int k, int l, bool first) {
         const T d = (at(k) - middle) * count(k);
         left[l] = first ? d : left[l] + d;
         square[l] = first ? d * d : square[l] + d * d;
     });
-    const T off = kiln_batch_fold<N>(left);
+    const T off = kiln_batch_together<G>(kiln_batch_fold<N>(left));
     mean = middle;
     rest = middle - middle == T(0) ? off * each : T(0); // what is infinite has none
-    const T squares = kiln_batch_fold<N>(square) - off * rest;
+    const T squares = kiln_batch_together<G>(kiln_batch_fold<N>(square)) - off * rest;
     return squares < T(0) ? T(0) : squares;
 }
 
@@ -84,39 +92,70 @@ KILN_FN void kiln_batch_moments(kiln_moments<T> &a, A at, P, int n = N)
 {
     kiln_moments<T> m = kiln_moments_none<T>();
     m.count = T(n);
-    m.squares = kiln_batch_part<N, T>(n, [&](int k) { return T(at(k)); }, [](int) { return T(1); },
-                                      T(1) / T(n), m.mean, m.rest);
+    m.squares = kiln_batch_part<N, 1, T>(n, [&](int k) { return T(at(k)); }, [](int) { return T(1); },
+                                         T(1) / T(n), m.mean, m.rest);
     a = N > 0 ? kiln_moments_merge(a, m) : m;
+}
+// Of `n` values that G lanes have, N each: those for which there(k) does not hold are 0.
+template <int N, int G, class T, class A, class H>
+KILN_FN void kiln_batch_moments_row(kiln_moments<T> &a, A at, H there, int n)
+{
+    a.count = T(n);
+    a.squares = kiln_batch_part<N, G, T>(N, [&](int k) { return T(at(k)); },
+                                         [&](int k) { return there(k) ? T(1) : T(0); }, T(1) / T(n),
+                                         a.mean, a.rest);
 }
 
 //% section batch_counted needs moments batch_parts
 // batch_counted (CUDA): the same of accumulators that hold a value each, or none.
-template <int N, class T, class A, class P>
-KILN_FN void kiln_batch_counted(kiln_moments<T> &a, A at, P, int n = N)
+template <int N, int G, class T, class A>
+KILN_FN kiln_moments<T> kiln_batch_counted_of(A at, int n)
 {
     const auto count = [&](int k) { return at(k).count; };
     kiln_moments<T> m = kiln_moments_none<T>();
-    m.count = kiln_batch_add<N, T>(n, count);
-    m.squares = kiln_batch_part<N, T>(n, [&](int k) { return at(k).mean; }, count,
-                                      kiln_moments_share(T(1), m.count > T(0) ? m.count : T(1)),
-                                      m.mean, m.rest);
+    m.count = kiln_batch_add<N, G, T>(n, count);
+    m.squares = kiln_batch_part<N, G, T>(n, [&](int k) { return at(k).mean; }, count,
+                                         kiln_moments_share(T(1), m.count > T(0) ? m.count : T(1)),
+                                         m.mean, m.rest);
+    return m;
+}
+template <int N, class T, class A, class P>
+KILN_FN void kiln_batch_counted(kiln_moments<T> &a, A at, P, int n = N)
+{
+    const kiln_moments<T> m = kiln_batch_counted_of<N, 1, T>(at, n);
     a = N > 0 ? kiln_moments_merge(a, m) : m;
+}
+template <int N, int G, class T, class A, class H>
+KILN_FN void kiln_batch_counted_row(kiln_moments<T> &a, A at, H, int)
+{
+    a = kiln_batch_counted_of<N, G, T>(at, N);
 }
 
 //% section batch_counted_complex needs batch_counted complex_moments
 //% when @batch_counted&kiln_complex_moments_merge
-template <int N, class T, class A, class P>
-KILN_FN void kiln_batch_counted(kiln_complex_moments<T> &a, A at, P, int n = N)
+template <int N, int G, class T, class A>
+KILN_FN kiln_complex_moments<T> kiln_batch_complex_of(A at, int n)
 {
     const auto count = [&](int k) { return at(k).count; };
     kiln_complex_moments<T> m = kiln_complex_moments_none<T>();
-    m.count = kiln_batch_add<N, T>(n, count);
+    m.count = kiln_batch_add<N, G, T>(n, count);
     const T each = kiln_moments_share(T(1), m.count > T(0) ? m.count : T(1));
-    m.squares = kiln_batch_part<N, T>(n, [&](int k) { return at(k).mean_re; }, count, each, m.mean_re,
-                                      m.rest_re) +
-                kiln_batch_part<N, T>(n, [&](int k) { return at(k).mean_im; }, count, each, m.mean_im,
-                                      m.rest_im);
+    m.squares = kiln_batch_part<N, G, T>(n, [&](int k) { return at(k).mean_re; }, count, each,
+                                         m.mean_re, m.rest_re) +
+                kiln_batch_part<N, G, T>(n, [&](int k) { return at(k).mean_im; }, count, each,
+                                         m.mean_im, m.rest_im);
+    return m;
+}
+template <int N, class T, class A, class P>
+KILN_FN void kiln_batch_counted(kiln_complex_moments<T> &a, A at, P, int n = N)
+{
+    const kiln_complex_moments<T> m = kiln_batch_complex_of<N, 1, T>(at, n);
     a = N > 0 ? kiln_complex_moments_merge(a, m) : m;
+}
+template <int N, int G, class T, class A, class H>
+KILN_FN void kiln_batch_counted_row(kiln_complex_moments<T> &a, A at, H, int)
+{
+    a = kiln_batch_complex_of<N, G, T>(at, N);
 }
 
 //% section batch_position needs position

@@ -6,12 +6,14 @@
 //# grid:   outputs / (segments * block / group) blocks; when split, `splits` blocks an output, of
 //#         which the last to arrive combines the parts in a fixed order
 //# shared: one part for each warp, where a group is the whole block
+//# hold:   a group loads all of its row before it uses the first element; moments are then those of
+//#         two passes over registers, without a division an element
 //# stage:  of rows that lie one behind the other a block copies `chunk` into shared memory, in accesses
 //#         of `stage` bytes whatever their length is, and a thread then takes whole rows from there
 //% own a acc all_ along_ args arrive at at_ at_0 b base_ base_J behind bytes copy_rows d empty end
-//% own exchange finish first from G index item j k L l lane last M mem_ merge mine moves N n of
-//% own output pad_ part past_ past_J quot_ reg_ rest room round row_ S s size_ some split take
-//% own tile_ turn U u v values warps whole
+//% own edge_ exchange F finish first from G has index item j k L l lane last M mem_ merge mine moves N n of
+//% own output pad_ part past_ past_J place quot_ reg_ rest room round row_ S s size_ some split take
+//% own there tile_ turn U u v values warps whole
 //% insert reduce/common.cu:shuffle
 //% if stage
 //% insert reduce/common.cu:copy_rows
@@ -20,7 +22,8 @@
 //% insert reduce/common.cu:ticket
 //% end
 //% if stage
-extern "C" __global__ void __launch_bounds__(${block}, 5) // so many keep memory busy
+// So many blocks keep memory busy.
+extern "C" __global__ void __launch_bounds__(${block}, ${unroll} * ${vec} > 16 ? 4 : 5)
 //% else
 extern "C" __global__ void __launch_bounds__(${block})
 //% end
@@ -58,6 +61,9 @@ ${entry}(const __grid_constant__ args a)
 //% insert :begin
 //% end
 
+//% if hold
+//% insert :held_rows
+//% else
 //% if batch_whole
 //% insert :whole_rows
 //% else
@@ -73,14 +79,21 @@ ${entry}(const __grid_constant__ args a)
         }
     }
 //% end
+//% end
 
 //% if peel
+//% if !batch_collective
 //% insert :edge
+//% end
 //% end
 //% if whole_block
 //% insert :block
 //% else
+//% if batch_collective
+//% insert :spread
+//% else
 //% insert :group
+//% end
 //% end
 //% if stage
     }
@@ -125,6 +138,125 @@ ${entry}(const __grid_constant__ args a)
         );
     }, [](const int k) { return k; }, (int)a.count);
 
+//% part held_rows
+//# All accesses of every segment, loaded before the first is used. The first F are those that every lane
+//# has, and `has` tells of the others.
+//% own edge outside
+    (void)turn;
+    constexpr int F = ${hold} == 2 ? U : U > 8 ? U - 4 : U - 1;
+    auto has = [&](const int u) { return u < F || at + u * G < end; };
+//% for p in inputs
+    ${p.type} reg_${p.name}[S][U][${p.lanes}];
+//% end
+    #pragma unroll
+    for (int u = 0; u < U; u++) {
+        const ${index} j = at + u * G;
+//% insert reduce/common.cu:locate
+        if (has(u)) {
+            #pragma unroll
+            for (int s = 0; s < S; s++) {
+//% for p in inputs
+                ${p.load}(reg_${p.name}[s][u], row_${p.name}[s] + along_${p.name});
+//% end
+            }
+        }
+    }
+//% if peel
+//% for p in inputs
+    ${p.type} edge_${p.name};
+    if (outside)
+//% if p.along
+        edge_${p.name} = ((const ${p.type} *)row_${p.name}[0])[edge];
+//% else
+        edge_${p.name} = *(const ${p.type} *)row_${p.name}[0];
+//% end
+//% end
+//% end
+    #pragma unroll
+    for (int s = 0; s < S; s++) {
+//% if batched
+        auto of = [&](const int k) {
+            [[maybe_unused]] const int v = k % ${vec};
+            return item(k
+//% for p in inputs
+                , reg_${p.name}[s][k / ${vec}][${p.lane}]
+//% end
+            );
+        };
+//% if batch_collective
+//% insert :held_batch
+//% else
+        auto place = [&](const int k) -> index {
+            const ${index} j = at + (k / ${vec}) * G;
+//% insert reduce/common.cu:locate
+            return (index)(base_J[s] + past_J) + k % ${vec} * (index)(a.step_J_${last} / ${vec});
+        };
+        if constexpr (F > 0)
+            ${batch}<F * ${vec}>(acc[s][0], of, place);
+        #pragma unroll
+        for (int u = F; u < U; u++)
+            if (has(u))
+                ${batch}<${vec}>(acc[s][0], [&](const int k) { return of(u * ${vec} + k); },
+                                 [&](const int k) { return place(u * ${vec} + k); });
+//% end
+//% else
+        #pragma unroll
+        for (int u = 0; u < U; u++) {
+            #pragma unroll
+            for (int v = 0; v < ${vec}; v++)
+                if (has(u))
+                    take(acc[s][(u * ${vec} + v) % L]
+//% for p in inputs
+                        , reg_${p.name}[s][u][${p.lane}]
+//% end
+                    );
+        }
+//% end
+    }
+
+//% part held_batch
+//# What a group holds of a row is one batch: every lane has the result of all. A value that is not there
+//# is that of no element.
+//% own outside
+        constexpr int N = U * ${vec}
+//% if peel
+            + 1
+//% end
+            ;
+        auto there = [&](const int k) {
+//% if peel
+            if (k == N - 1)
+                return outside;
+//% end
+            return has(k / ${vec});
+        };
+        ${batch_type} values[N];
+        #pragma unroll
+        for (int k = 0; k < U * ${vec}; k++)
+            values[k] = there(k) ? of(k) : ${batch_type}();
+//% if peel
+        values[N - 1] = !outside ? ${batch_type}() : item(0
+//% for p in inputs
+            , edge_${p.name}
+//% end
+        );
+//% end
+        ${batch}_row<N, G>(acc[s][0], [&](const int k) { return values[k]; }, there, (int)a.count);
+
+//% part spread
+//# Every lane has the results of all segments: lane k finishes the k-th, where there are so many.
+    #pragma unroll
+    for (int s = 0; s < S; s += G) {
+        part mine = acc[s][0];
+        #pragma unroll
+        for (int l = 1; l < (S < G ? S : G); l++)
+            if (lane == l)
+                mine = acc[s + l][0];
+        const ${index} k = output + (s + lane) * (${block} / G);
+        if (lane < S && k < (${index})a.outputs)
+            finish(k, mine);
+    }
+
 //% part peel
 //# Rows that begin anywhere: every row is read from its first aligned access on, kiln__end of them. Threads
 //# for which `outside` holds have one element each of those before and behind, number `edge` from there.
@@ -160,10 +292,14 @@ ${entry}(const __grid_constant__ args a)
         ${batch}<1>(only, [&](int) {
             return item(0
 //% for p in inputs
+//% if hold
+                , edge_${p.name}
+//% else
 //% if p.along
                 , ((const ${p.type} *)row_${p.name}[0])[edge]
 //% else
                 , *(const ${p.type} *)row_${p.name}[0]
+//% end
 //% end
 //% end
             );
@@ -181,10 +317,14 @@ ${entry}(const __grid_constant__ args a)
             , base_${x.name}[0] + edge * (a.step_${x.name}_${last} / ${vec})
 //% end
 //% for p in inputs
+//% if hold
+            , edge_${p.name}
+//% else
 //% if p.along
             , ((${p.const}${p.type} *)row_${p.name}[0])[edge]
 //% else
             , *(${p.const}${p.type} *)row_${p.name}[0]
+//% end
 //% end
 //% end
         );
