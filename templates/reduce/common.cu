@@ -66,8 +66,20 @@ KILN_FN void copy_rows(unsigned char *to, const int to_pad, const unsigned char 
     constexpr int N = threads > 128 ? 4 : 8; // as many as keep memory busy between all blocks
     const int whole = bytes / W * W;
     auto apart = [&](const int b, const int pad) { return b + (pad > 0 ? b / size * pad : 0); };
+    int b = threadIdx.x * W;
+    // Rows that are no further apart are one piece of memory: all accesses of a step but the last lie within.
     #pragma unroll 1
-    for (int b = threadIdx.x * W; b < whole; b += N * threads * W) {
+    for (; to_pad + from_pad == 0 && b + (N - 1) * threads * W < whole; b += N * threads * W) {
+        chunk words[N];
+        #pragma unroll
+        for (int n = 0; n < N; n++)
+            words[n] = *(const chunk *)(from + b + n * threads * W);
+        #pragma unroll
+        for (int n = 0; n < N; n++)
+            *(chunk *)(to + b + n * threads * W) = words[n];
+    }
+    #pragma unroll 1
+    for (; b < whole; b += N * threads * W) {
         chunk words[N];
         #pragma unroll
         for (int n = 0; n < N; n++)
@@ -78,7 +90,7 @@ KILN_FN void copy_rows(unsigned char *to, const int to_pad, const unsigned char 
             if (b + n * threads * W < whole)
                 *(chunk *)(to + apart(b + n * threads * W, to_pad)) = words[n];
     }
-    for (int b = whole + threadIdx.x * (int)sizeof(T); b < bytes; b += threads * (int)sizeof(T))
+    for (b = whole + threadIdx.x * (int)sizeof(T); b < bytes; b += threads * (int)sizeof(T))
         *(T *)(to + apart(b, to_pad)) = *(const T *)(from + apart(b, from_pad));
 }
 
