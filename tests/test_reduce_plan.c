@@ -145,17 +145,18 @@ static void test_reduce_plan__rows_that_threads_hold(void **state)
     } held[] = {
         {KILN_REDUCE_STD, 1 << 23, 3, 1, 3, 1, 2, 0, 16},
         {KILN_REDUCE_STD, 1 << 22, 16, 2, 2, 2, 2, 0, 0},
-        {KILN_REDUCE_ARGMAX, 1 << 22, 16, 2, 2, 2, 2, 0, 0},
-        {KILN_REDUCE_STD, 1 << 20, 33, 1, 36, 1, 1, 0, 16},
+        {KILN_REDUCE_ARGMAX, 1 << 23, 13, 1, 16, 1, 1, 0, 16},
         {KILN_REDUCE_STD, 1 << 20, 100, 8, 4, 1, 1, 0, 0},
         {KILN_REDUCE_STD, 1 << 20, 128, 8, 4, 1, 2, 0, 0},
         {KILN_REDUCE_ARGMIN, 1 << 19, 255, 16, 4, 1, 1, 1, 0},
         {KILN_REDUCE_VAR, 1 << 18, 2047, 32, 16, 1, 1, 1, 0},
         {KILN_REDUCE_NANVAR, 1 << 18, 1023, 32, 8, 1, 1, 1, 0},
-        /* too long, too few, and sums whose rows begin at whole accesses */
+        /* too long, too few, and rows of others than moments that begin at whole accesses */
+        {KILN_REDUCE_STD, 1 << 20, 33, 1, 8, 1, 0, 0, 16},
         {KILN_REDUCE_VAR, 1 << 16, 4096, 256, 4, 1, 0, 0, 0},
         {KILN_REDUCE_VAR, 1 << 10, 1024, 256, 1, 1, 0, 0, 0},
         {KILN_REDUCE_SUM, 1 << 20, 128, 32, 1, 8, 0, 0, 0},
+        {KILN_REDUCE_ARGMAX, 1 << 20, 128, 32, 1, 8, 0, 0, 0},
     };
     (void)state;
     for (size_t c = 0; c < KILN_COUNT_OF(held); c++) {

@@ -36,7 +36,8 @@ enum {
     STAGE_CHAIN_MAX = 64,       /* values that it adds up one after the other, for the sake of accuracy */
     HOLD_WORDS = 64,            /* registers of a thread that hold a row's elements */
     HOLD_COUNTED = 32,          /* elements, of batches that count each of them */
-    HOLD_STAGED = 40,           /* words of a row that one thread holds */
+    HOLD_STAGED = 16,           /* elements of a row that one thread holds ... */
+    HOLD_STAGED_NARROW = 36,    /* ... of 1 or 2 bytes, whose moments it looks for */
     HOLD_EACH = 4,              /* accesses that a thread of a group should make */
     HOLD_EACH_SHORT = 2,        /* the same of rows of up to 8 */
     HOLD_PEELED_MIN = 16,       /* accesses of rows that begin anywhere, below which they are staged */
@@ -140,6 +141,17 @@ static bool may_hold(const kiln__plan_request *q, const kiln__variant *v)
                                       : kiln__batch_is_of_moments(batch));
 }
 
+/* Bytes of the widest elements that a row has. */
+static int element_bytes(const kiln__walk *red)
+{
+    int widest = 1;
+
+    for (int k = 0; k < red->count; k++)
+        if (kiln__walk_is_input(red, k) && !kiln__walk_constant(red, k) && red->itemsize[k] > widest)
+            widest = red->itemsize[k];
+    return widest;
+}
+
 /* Registers for elements of one access. */
 static int64_t access_words(const kiln__walk *red, const kiln__variant *v)
 {
@@ -183,8 +195,10 @@ static bool hold_on_cuda(const kiln__plan_request *q, const kiln__walk *red, kil
     kiln__variant *v = &plan->variant;
     int64_t each = 0, segments = 1;
 
-    if (red->rank != 1 || (v->reduction.batch == KILN__BATCH_NONE && !v->reduction.peel) ||
-        !may_hold(q, v))
+    /* Rows that begin at whole accesses lose little in the merging of anything but moments. */
+    if (red->rank != 1 || !may_hold(q, v) ||
+        !(v->reduction.peel || kiln__batch_is_of_moments((kiln__batch)v->reduction.batch) ||
+          (v->reduction.batch != KILN__BATCH_NONE && kiln__tuned("KILN_TUNE_HOLD_PLACES", 0))))
         return false;
     const int64_t group = hold_group(red, v, q->device.units, outputs, length, &each);
     if (group == 0)
@@ -319,8 +333,11 @@ static bool stage_on_cuda(const kiln__plan_request *q, const kiln__walk *keep, c
     if (lanes && v->reduction.batch == KILN__BATCH_NONE)
         v->reduction.lanes = v->unroll * v->vec < CUDA_LANES ? v->unroll : CUDA_LANES;
     v->reduction.stage = (uint8_t)access;
-    if (may_hold(q, v) && length * access_words(red, v) <= HOLD_STAGED &&
-        length * v->vec <= HOLD_STAGED) {
+    const bool narrow = element_bytes(red) <= 2 &&
+                        kiln__batch_is_of_moments((kiln__batch)v->reduction.batch);
+    if (may_hold(q, v) &&
+        length * v->vec <= kiln__tuned("KILN_TUNE_HOLD_STAGED",
+                                       narrow ? HOLD_STAGED_NARROW : HOLD_STAGED)) {
         v->unroll = (uint8_t)round_accesses(length);
         v->reduction.hold = length == v->unroll ? 2 : 1;
     }
@@ -522,19 +539,15 @@ static void choose_peel(const kiln__plan_request *q, const kiln__walk *keep, con
     kiln__variant wide = *v;
     bool by_address = false;
     int64_t each;
-    int widest = 1;
 
     for (size_t p = 0; p < q->def->input_count; p++)
         by_address = by_address || q->operands[p].by_address;
-    for (int k = 0; k < red->count; k++)
-        if (kiln__walk_is_input(red, k) && red->itemsize[k] > widest)
-            widest = red->itemsize[k];
     if (vec <= v->vec || by_address || kiln__walk_size(keep) > INT32_MAX)
         return;
     wide.vec = (uint8_t)vec;
     wide.reduction.peel = 1;
     /* Accesses of eight bytes are as good where a warp has all of a row. */
-    const bool held = v->vec * widest < ACCESS_BYTES / 2 && accesses >= HOLD_PEELED_MIN &&
+    const bool held = v->vec * element_bytes(red) < ACCESS_BYTES / 2 && accesses >= HOLD_PEELED_MIN &&
                       may_hold(q, v) &&
                       hold_group(red, &wide, q->device.units, kiln__walk_size(keep), accesses, &each) > 0;
     /* Rows that a warp or less takes otherwise have no threads for the elements beside. */

@@ -38,8 +38,6 @@ enum {
     PEELED_MIN = 16,     /* accesses of a row of a warp that are aligned though rows are not ... */
     PEELED_BYTES = 2,    /* ... where those that rows allow have no more bytes */
     STAGE_THREADS = 128, /* of blocks that copy their rows */
-    STAGE_THREADS_SHORT = 256, /* the same where rows have few words */
-    STAGE_WORDS_SHORT = 12,
     STAGE_BLOCKS = 8,    /* of these a multiprocessor, before a thread takes several rows */
     ROW_THREADS = 256,   /* of blocks with one row: several are resident, some load, some compute */
     CLUSTER_MAX = 8,     /* what every GPU with clusters can do */
@@ -287,8 +285,7 @@ static void choose_stage(const kiln__plan_request *q, const kiln__walk *keep, co
 
     single.vec = 1;
     const int64_t words = kiln__walk_size(red) * kiln__row_access_words(q->def, &single);
-    int64_t threads = kiln__tuned("KILN_TUNE_ROW_STAGE",
-                                  words <= STAGE_WORDS_SHORT ? STAGE_THREADS_SHORT : STAGE_THREADS);
+    int64_t threads = kiln__tuned("KILN_TUNE_ROW_STAGE", STAGE_THREADS);
     if (bytes == 0 || words > held_words())
         return;
     while (threads > WARP_THREADS && (threads * bytes > KILN__STAGE_BYTES || rows < threads * units))
