@@ -197,7 +197,7 @@ static void test_reduction_batch__sums_of_small_integers(void **state)
 
 /* ---- short rows ---- */
 
-enum { SHORT_ROWS = 4333, SHORT_MOST = 255 };
+enum { SHORT_ROWS = 4333, SHORT_MOST = 257 };
 
 /* Sum, variance and place of the greatest of rows 1 to the last: the first begins anywhere. */
 static void check_short_rows(test_env *t, kiln_dtype dtype, int64_t length, double *xs)
@@ -237,9 +237,11 @@ static void test_reduction_batch__short_rows_of_any_length(void **state)
     static const struct {
         kiln_dtype dtype;
         int64_t length;
-    } cases[] = {{KILN_FLOAT32, 2},  {KILN_FLOAT32, 3},  {KILN_FLOAT32, 16},
-                 {KILN_FLOAT32, 33}, {KILN_FLOAT32, 64}, {KILN_FLOAT32, SHORT_MOST},
-                 {KILN_FLOAT64, 7},  {KILN_INT8, 33},    {KILN_INT16, 100}};
+    } cases[] = {{KILN_FLOAT32, 2},   {KILN_FLOAT32, 3},   {KILN_FLOAT32, 16},
+                 {KILN_FLOAT32, 33},  {KILN_FLOAT32, 64},  {KILN_FLOAT32, SHORT_MOST},
+                 {KILN_FLOAT64, 7},   {KILN_INT8, 33},     {KILN_INT16, 100},
+                 {KILN_FLOAT32, 101}, {KILN_FLOAT32, 255}, {KILN_FLOAT64, 65},
+                 {KILN_INT16, 129},   {KILN_INT8, 13}};
     double *xs = malloc(sizeof *xs * SHORT_ROWS * SHORT_MOST);
 
     assert_non_null(xs);
