@@ -94,6 +94,9 @@ ${post}
 ${identity}
         );
     };
+//% if batch_collective
+    [[maybe_unused]]
+//% end
     auto merge = [&](const part &x, const part &y) -> part {
         return reduce(x, y);
     };

@@ -31,7 +31,9 @@ ${entry}(const __grid_constant__ args a)
 {
     constexpr int G = ${group}, S = ${segments}, U = ${unroll}, L = ${lanes};
 //% if !batched
+//% if !hold
 //% insert reduce/common.cu:long
+//% end
 //% end
 //% insert reduce/kernel.cpp:environment
 //% if stage
@@ -351,7 +353,7 @@ ${entry}(const __grid_constant__ args a)
         const ${index} at_${a.n} = rest - quot_${a.n} * (${index})a.walk_${a.n}.divisor;
         rest = quot_${a.n};
 //% end
-        const ${index} at_0 = rest;
+        [[maybe_unused]] const ${index} at_0 = rest;
 //% for p in inputs
 //% if p.tile
         row_${p.name}[s] = (const char *)tile_${p.name} + (int)(output - first) * (size_${p.name} + pad_${p.name});
