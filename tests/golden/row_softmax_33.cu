@@ -67,8 +67,20 @@ KILN_FN void kiln__copy_rows(unsigned char *kiln__to, const int kiln__to_pad, co
     constexpr int kiln__N = kiln__threads > 128 ? 4 : 8; // as many as keep memory busy between all blocks
     const int kiln__whole = kiln__bytes / kiln__W * kiln__W;
     auto kiln__apart = [&](const int kiln__b, const int kiln__pad) { return kiln__b + (kiln__pad > 0 ? kiln__b / kiln__size * kiln__pad : 0); };
+    int kiln__b = threadIdx.x * kiln__W;
+    // Rows that are no further apart are one piece of memory: all accesses of a step but the last lie within.
     #pragma unroll 1
-    for (int kiln__b = threadIdx.x * kiln__W; kiln__b < kiln__whole; kiln__b += kiln__N * kiln__threads * kiln__W) {
+    for (; kiln__to_pad + kiln__from_pad == 0 && kiln__b + (kiln__N - 1) * kiln__threads * kiln__W < kiln__whole; kiln__b += kiln__N * kiln__threads * kiln__W) {
+        kiln__chunk kiln__words[kiln__N];
+        #pragma unroll
+        for (int kiln__n = 0; kiln__n < kiln__N; kiln__n++)
+            kiln__words[kiln__n] = *(const kiln__chunk *)(kiln__from + kiln__b + kiln__n * kiln__threads * kiln__W);
+        #pragma unroll
+        for (int kiln__n = 0; kiln__n < kiln__N; kiln__n++)
+            *(kiln__chunk *)(kiln__to + kiln__b + kiln__n * kiln__threads * kiln__W) = kiln__words[kiln__n];
+    }
+    #pragma unroll 1
+    for (; kiln__b < kiln__whole; kiln__b += kiln__N * kiln__threads * kiln__W) {
         kiln__chunk kiln__words[kiln__N];
         #pragma unroll
         for (int kiln__n = 0; kiln__n < kiln__N; kiln__n++)
@@ -79,7 +91,7 @@ KILN_FN void kiln__copy_rows(unsigned char *kiln__to, const int kiln__to_pad, co
             if (kiln__b + kiln__n * kiln__threads * kiln__W < kiln__whole)
                 *(kiln__chunk *)(kiln__to + kiln__apart(kiln__b + kiln__n * kiln__threads * kiln__W, kiln__to_pad)) = kiln__words[kiln__n];
     }
-    for (int kiln__b = kiln__whole + threadIdx.x * (int)sizeof(kiln__T); kiln__b < kiln__bytes; kiln__b += kiln__threads * (int)sizeof(kiln__T))
+    for (kiln__b = kiln__whole + threadIdx.x * (int)sizeof(kiln__T); kiln__b < kiln__bytes; kiln__b += kiln__threads * (int)sizeof(kiln__T))
         *(kiln__T *)(kiln__to + kiln__apart(kiln__b, kiln__to_pad)) = *(const kiln__T *)(kiln__from + kiln__apart(kiln__b, kiln__from_pad));
 }
 // Among neighbouring lanes; the first one's order of operands counts for all.
