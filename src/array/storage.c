@@ -148,7 +148,7 @@ static void free_block(kiln__storage *storage, uintptr_t used_on)
             (void)list_streams(used_on, streams, count);
     }
     if (streams == NULL || (used_on & EVERY_BIT) != 0) {
-        (void)kiln__device_synchronize(device, NULL); /* A fault is told to who asks for results. */
+        (void)kiln__device_finish(device, NULL); /* A fault is told to who asks for results. */
         kiln__pool_free(device, storage->block, NULL, 0);
     } else {
         kiln__pool_free(device, storage->block, streams, count);
@@ -182,9 +182,9 @@ static void release_wrapped(const kiln__storage *storage, uintptr_t used_on)
     if ((worked || used_on != 0) &&
         !(storage->ordered && kiln__storage_wait_on(storage, storage->order, NULL) == KILN_OK)) {
         if ((used_on & EVERY_BIT) != 0)
-            (void)kiln__device_synchronize(kiln__context_device(storage->ctx), NULL);
+            (void)kiln__device_finish(kiln__context_device(storage->ctx), NULL);
         else if (worked)
-            kiln__stream_await(storage->home); /* what kernels report is left to who asks for results */
+            (void)kiln__stream_finish(storage->home, NULL);
         await_streams(used_on & ~EVERY_BIT);
     }
     storage->release(storage->owner, storage->owner_data);

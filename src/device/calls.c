@@ -63,14 +63,18 @@ kiln_status kiln__device_check_memory(kiln__device *device, const void *address,
                : KILN_OK;
 }
 
-kiln_status kiln__device_synchronize(kiln__device *device, kiln_error *err)
+kiln_status kiln__device_finish(kiln__device *device, kiln_error *err)
 {
     if (!kiln__device_ok(device))
         return check_fails(device, err);
     kiln__work work;
     kiln__work_begin(&work, KILN_OBSERVED_WAIT, device, NULL);
-    return kiln__report_check(device, kiln__work_end(&work, device->backend->synchronize(device, err)),
-                              err);
+    return kiln__work_end(&work, device->backend->synchronize(device, err));
+}
+
+kiln_status kiln__device_synchronize(kiln__device *device, kiln_error *err)
+{
+    return kiln__report_check(device, kiln__device_finish(device, err), err);
 }
 
 /* ---- the device's context ---- */

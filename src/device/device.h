@@ -47,6 +47,8 @@ bool kiln__device_is_host(const kiln__device *device);
 kiln_status kiln__device_check_memory(kiln__device *device, const void *address, kiln_error *err);
 /* Wait for everything on the device; reports a fault of an earlier kernel as ERR_FAULT. */
 kiln_status kiln__device_synchronize(kiln__device *device, kiln_error *err);
+/* The same, but what kernels have reported is left to the next who asks for results. */
+kiln_status kiln__device_finish(kiln__device *device, kiln_error *err);
 
 /* Words that kernels report to what they find wrong with the values in arrays (host_pool.c, report.c): memory of the
  * device and of the host, the same for all streams, until the device is closed. */
@@ -106,6 +108,8 @@ bool kiln__stream_is_closed(const kiln_stream *stream);
 void kiln__stream_set_owner(kiln_stream *stream, void *owner);
 void *kiln__stream_owner(const kiln_stream *stream);
 kiln_status kiln__stream_synchronize(kiln_stream *stream, kiln_error *err);
+/* The same, but what kernels have reported is left to the next who asks for results. */
+kiln_status kiln__stream_finish(kiln_stream *stream, kiln_error *err);
 kiln_status kiln__stream_query(kiln_stream *stream, bool *done_out, kiln_error *err);
 kiln_status kiln__stream_host_call(kiln_stream *stream, kiln_host_fn fn, void *user,
                                    kiln_error *err);

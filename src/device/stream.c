@@ -178,7 +178,7 @@ void *kiln__stream_owner(const kiln_stream *stream)
     return stream->owner;
 }
 
-kiln_status kiln__stream_synchronize(kiln_stream *stream, kiln_error *err)
+kiln_status kiln__stream_finish(kiln_stream *stream, kiln_error *err)
 {
     kiln__device *device = stream->device;
     KILN_CHECK(kiln__device_check(device, err));
@@ -186,9 +186,12 @@ kiln_status kiln__stream_synchronize(kiln_stream *stream, kiln_error *err)
     kiln__work_begin(&work, KILN_OBSERVED_WAIT, device, NULL);
     if (work.watched)
         work.what.stream = stream->native;
-    const kiln_status status =
-        kiln__work_end(&work, device->backend->stream_synchronize(device, stream->native, err));
-    return kiln__report_check(device, status, err);
+    return kiln__work_end(&work, device->backend->stream_synchronize(device, stream->native, err));
+}
+
+kiln_status kiln__stream_synchronize(kiln_stream *stream, kiln_error *err)
+{
+    return kiln__report_check(stream->device, kiln__stream_finish(stream, err), err);
 }
 
 kiln_status kiln__stream_query(kiln_stream *stream, bool *done_out, kiln_error *err)

@@ -82,7 +82,7 @@ static kiln_status svdp_each(kiln__solver_gpu *g, const svd_call *c, bool *exact
 
 done:
     if (status != KILN_OK) /* what is enqueued writes there */
-        (void)kiln__stream_synchronize(g->s->stream, NULL);
+        (void)kiln__stream_finish(g->s->stream, NULL);
     kiln__free(errors);
     return status;
 }
