@@ -182,6 +182,35 @@ static void test_dlpack__random_views_come_back_as_they_were(void **state)
     }
 }
 
+/* Strides are a list wherever there are axes, also of arrays without elements. */
+static void test_dlpack__arrays_of_size_0_have_strides(void **state)
+{
+    test_env *t = *state;
+    kiln_dlpack_options o = KILN_DLPACK_OPTIONS_INIT;
+
+    for (int round = 0; round < 4; round++) {
+        const int rank = 1 + round % 2 * 2;
+        const int64_t shape[] = {0, 2, 3};
+        kiln_array *x = NULL;
+        DLManagedTensorVersioned *tensor = NULL;
+        DLManagedTensor *plain = NULL;
+        o.host = round >= 2;
+        OK(t, kiln_array_zeros(t->ctx, KILN_FLOAT64, rank, shape, &x, &t->err));
+        OK(t, kiln_array_to_dlpack(x, &o, &tensor, &t->err));
+        OK(t, kiln_array_to_dlpack_unversioned(x, &o, &plain, &t->err));
+        assert_non_null(tensor->dl_tensor.strides);
+        assert_non_null(plain->dl_tensor.strides);
+        assert_int_equal(tensor->dl_tensor.ndim, rank);
+        for (int axis = 0; axis < rank; axis++) {
+            assert_int_equal(tensor->dl_tensor.shape[axis], shape[axis]);
+            assert_int_equal(plain->dl_tensor.shape[axis], shape[axis]);
+        }
+        tensor->deleter(tensor);
+        plain->deleter(plain);
+        kiln_array_release(x);
+    }
+}
+
 static void test_dlpack__copies_are_marked_and_independent(void **state)
 {
     test_env *t = *state;
@@ -218,7 +247,8 @@ static void test_dlpack__kernels_run_over_foreign_memory(void **state)
     test_env *t = *state;
     kiln_dlpack_options o = KILN_DLPACK_OPTIONS_INIT;
     const intptr_t streams[] = {0, KILN_DLPACK_STREAM_LEGACY, KILN_DLPACK_STREAM_PER_THREAD,
-                                KILN_DLPACK_STREAM_NO_SYNC};
+                                KILN_DLPACK_STREAM_NO_SYNC,
+                                (intptr_t)kiln_stream_native(t->ctx, NULL)};
     foreign f;
 
     for (size_t s = 0; s < COUNT(streams); s++) {
@@ -291,7 +321,65 @@ static void test_dlpack__read_only_arrays_are_never_written(void **state)
     foreign_drop(&f);
 }
 
-enum { DEVICE, CODE, BITS, LANES, NDIM, SHAPE, STRIDE, NO_SHAPE, DATA, OFFSET, MAJOR };
+/* The flag of the interfaces both ways; a broadcast view counts as read-only in both protocols. */
+static void test_dlpack__interfaces_say_what_is_read_only(void **state)
+{
+    test_env *t = *state;
+    kiln_array *x = NULL, *y = NULL, *wide = NULL;
+    DLManagedTensorVersioned *tensor = NULL;
+    kiln_array_interface shown;
+
+    OK(t, kiln_array_zeros(t->ctx, KILN_FLOAT32, 1, (int64_t[]){1}, &x, &t->err));
+    OK(t, kiln_array_to_interface(x, &shown, &t->err));
+    assert_false(shown.read_only);
+    shown.read_only = true;
+    OK(t, kiln_array_from_interface(t->ctx, &shown, NULL, NULL, &y, &t->err));
+    assert_true(kiln_array_is_read_only(y));
+    FAILS(t, KILN_ERR_OUTPUT, kiln_array_assign(y, x, &t->err), "read-only");
+    OK(t, kiln_array_to_interface(y, &shown, &t->err));
+    assert_true(shown.read_only);
+    OK(t, kiln_array_broadcast_to(x, 1, (int64_t[]){4}, &wide, &t->err));
+    OK(t, kiln_array_to_interface(wide, &shown, &t->err));
+    assert_true(shown.read_only);
+    OK(t, kiln_array_to_dlpack(wide, NULL, &tensor, &t->err));
+    assert_int_equal(tensor->flags, DLPACK_FLAG_BITMASK_READ_ONLY);
+    tensor->deleter(tensor);
+    kiln_array_release(x);
+    kiln_array_release(y);
+    kiln_array_release(wide);
+}
+
+static void test_dlpack__what_interfaces_cannot_describe(void **state)
+{
+    test_env *t = *state;
+    const int ranks[] = {-1, KILN_RANK_MAX + 1};
+    kiln_array *x = NULL, *y = NULL;
+    kiln_array_interface sound, bad;
+
+    OK(t, kiln_array_zeros(t->ctx, KILN_FLOAT32, 1, (int64_t[]){4}, &x, &t->err));
+    OK(t, kiln_array_to_interface(x, &sound, &t->err));
+    deleted = 0;
+    for (size_t k = 0; k < COUNT(ranks); k++) {
+        bad = sound;
+        bad.rank = ranks[k];
+        FAILS(t, KILN_ERR_ARGUMENT,
+              kiln_array_from_interface(t->ctx, &bad, count_release, NULL, &y, &t->err), "axes");
+    }
+    bad = sound;
+    bad.data = (char *)bad.data + 1;
+    FAILS(t, KILN_ERR_ARGUMENT,
+          kiln_array_from_interface(t->ctx, &bad, count_release, NULL, &y, &t->err), "multiple");
+    bad = sound;
+    bad.strides[0] = 3;
+    bad.shape[0] = 2;
+    FAILS(t, KILN_ERR_ARGUMENT,
+          kiln_array_from_interface(t->ctx, &bad, count_release, NULL, &y, &t->err), "multiple");
+    assert_null(y);
+    assert_int_equal(deleted, 0); /* the caller keeps what was refused */
+    kiln_array_release(x);
+}
+
+enum { DEVICE, NUMBER, CODE, BITS, LANES, NDIM, SHAPE, STRIDE, NO_SHAPE, DATA, OFFSET, MAJOR };
 
 /* Change one field of a sound tensor. */
 static void spoil(foreign *f, int field, int64_t value)
@@ -299,6 +387,8 @@ static void spoil(foreign *f, int field, int64_t value)
     DLTensor *d = &f->tensor.dl_tensor;
 
     d->device.device_type = field == DEVICE ? (DLDeviceType)value : d->device.device_type;
+    if (field == NUMBER)
+        d->device = (DLDevice){kDLCUDA, (int32_t)value};
     d->dtype.code = field == CODE ? (uint8_t)value : d->dtype.code;
     d->dtype.bits = field == BITS ? (uint8_t)value : d->dtype.bits;
     d->dtype.lanes = field == LANES ? (uint16_t)value : d->dtype.lanes;
@@ -322,6 +412,7 @@ static void test_dlpack__what_cannot_be_imported_is_named(void **state)
         const char *says;
     } rows[] = {
         {DEVICE, t->cuda ? kDLCPU : kDLCUDA, KILN_ERR_CONTEXT, t->cuda ? "host memory" : "cuda:"},
+        {NUMBER, 7, KILN_ERR_CONTEXT, "cuda:7"}, /* another GPU */
         {DEVICE, kDLMetal, KILN_ERR_CONTEXT, "type 8"},
         {DEVICE, 77, KILN_ERR_CONTEXT, "type 77"},
         {CODE, kDLOpaqueHandle, KILN_ERR_DTYPE, "opaque handle"},
@@ -356,8 +447,53 @@ static void test_dlpack__what_cannot_be_imported_is_named(void **state)
               rows[k].says);
         assert_null(x);
         CHECK(deleted == 1, "row %zu: the deleter was called %d times", k, (int)deleted);
+        if (rows[k].field != MAJOR) {
+            DLManagedTensor plain = {f.tensor.dl_tensor, NULL, count_plain};
+            FAILS(t, rows[k].status,
+                  kiln_array_from_dlpack_unversioned(t->ctx, &plain, NULL, &x, &t->err),
+                  rows[k].says);
+            CHECK(deleted == 2, "row %zu: the deleter was called %d times", k, (int)deleted - 1);
+        }
         foreign_drop(&f);
     }
+}
+
+/* The struct of another version has only what stands before `flags` in common with this one: the
+ * rest is not even allocated, so that a sanitizer sees any other read. */
+static void test_dlpack__of_another_version_only_the_deleter_is_called(void **state)
+{
+    test_env *t = *state;
+    const size_t common = offsetof(DLManagedTensorVersioned, flags);
+    kiln_array *x = NULL;
+    foreign f;
+
+    foreign_make(t, &f, 6);
+    f.tensor.version = (DLPackVersion){2, 7};
+    void *part = malloc(common);
+    assert_non_null(part);
+    memcpy(part, &f.tensor, common);
+    FAILS(t, KILN_ERR_UNSUPPORTED, kiln_array_from_dlpack(t->ctx, part, NULL, &x, &t->err),
+          "DLPack 2.7");
+    assert_null(x);
+    assert_int_equal(deleted, 1);
+    free(part);
+    foreign_drop(&f);
+}
+
+/* Memory that this device reaches though it is not its own kind. */
+static void test_dlpack__host_and_managed_memory_of_cuda_is_taken(void **state)
+{
+    test_env *t = *state;
+    kiln_array *x = NULL;
+    foreign f;
+
+    foreign_make(t, &f, 6);
+    f.tensor.dl_tensor.device.device_type = t->cuda ? kDLCUDAManaged : kDLCUDAHost;
+    OK(t, kiln_array_from_dlpack(t->ctx, &f.tensor, NULL, &x, &t->err));
+    assert_ptr_equal(kiln_array_data(x), kiln_array_data(f.memory));
+    kiln_array_release(x);
+    assert_int_equal(deleted, 1);
+    foreign_drop(&f);
 }
 
 static void test_dlpack__odd_but_sound_tensors_are_taken(void **state)
@@ -456,10 +592,15 @@ int main(int argc, char **argv)
         TEST(test_dlpack__structs_have_dlpacks_layout),
         TEST(test_dlpack__export_describes_every_dtype),
         TEST(test_dlpack__random_views_come_back_as_they_were),
+        TEST(test_dlpack__arrays_of_size_0_have_strides),
         TEST(test_dlpack__copies_are_marked_and_independent),
         TEST(test_dlpack__kernels_run_over_foreign_memory),
         TEST(test_dlpack__read_only_arrays_are_never_written),
+        TEST(test_dlpack__interfaces_say_what_is_read_only),
+        TEST(test_dlpack__what_interfaces_cannot_describe),
         TEST(test_dlpack__what_cannot_be_imported_is_named),
+        TEST(test_dlpack__of_another_version_only_the_deleter_is_called),
+        TEST(test_dlpack__host_and_managed_memory_of_cuda_is_taken),
         TEST(test_dlpack__odd_but_sound_tensors_are_taken),
         TEST(test_dlpack__arguments_that_are_missing_or_wrong),
     };
