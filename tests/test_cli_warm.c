@@ -332,11 +332,11 @@ static void test_cli_warm__an_expression_is_warm_for_eval(void **state)
               "{\"kind\":\"expression\",\"text\":\"maximum(x @ (y + 1), 1) * 2\","
               "\"types\":[{\"x\":\"float32\",\"y\":\"float32\"}],\"shapes\":[[6]]}\n");
     KILN("warm", "m.jsonl", "--cpu", "--cache", "evals", "--json");
-    EXPECT_DONE();
-    expect_numbers(kiln__cpu_target(), 5, 0, 0, 0); /* of a product what is before it and behind it */
+    EXPECT_FAILED(0, "m.jsonl:3: no kernels are compiled for matmul: ");
+    expect_numbers(kiln__cpu_target(), 5, 0, 0, 1); /* of a product what is before it and behind it */
     KILN("warm", "m.jsonl", "--cpu", "--cache", "evals", "--json");
-    EXPECT_DONE();
-    expect_numbers(kiln__cpu_target(), 0, 5, 0, 0);
+    EXPECT_FAILED(0, "m.jsonl:3: no kernels are compiled for matmul: ");
+    expect_numbers(kiln__cpu_target(), 0, 5, 0, 1);
     char *before = strdup(getenv("KILN_CACHE_DIR"));
     setenv("KILN_CACHE_DIR", "evals", 1);
     setenv("KILN_CXX", "/nowhere/c++", 1);
@@ -352,6 +352,30 @@ static void test_cli_warm__an_expression_is_warm_for_eval(void **state)
     unsetenv("KILN_CXX");
     setenv("KILN_CACHE_DIR", before, 1);
     free(before);
+}
+
+/* Operations that choose their kernels when they run are named, and nothing passes for warm that is not. */
+static void test_cli_warm__operations_that_are_left_out_are_named(void **state)
+{
+#define LINE(text) "{\"kind\":\"expression\",\"text\":\"" text "\",\"types\":[{\"x\":\"float32\"}]}\n"
+    (void)state;
+    cli_write("m.jsonl", LINE("cumsum(x)"));
+    KILN("warm", "m.jsonl", "--cpu", "--cache", "left", "--json");
+    EXPECT_FAILED(1, "m.jsonl:1: the line compiles nothing: no kernels are compiled for cumsum: such "
+                     "operations choose their kernels when they run, so record a run with KILN_RECORD\n");
+    expect_numbers(kiln__cpu_target(), 0, 0, 1, 0);
+    EXPECT_OUT("\"message\": \"m.jsonl:1: the line compiles nothing: ");
+    cli_write("m.jsonl", LINE("x * 3") LINE("sort(x) + 1"));
+    KILN("warm", "m.jsonl", "--cpu", "--cache", "left", "--json");
+    EXPECT_FAILED(0, "m.jsonl:2: no kernels are compiled for sort: ");
+    assert_null(strstr(cli.err, "m.jsonl:1:"));
+    expect_numbers(kiln__cpu_target(), 2, 0, 0, 1);
+    EXPECT_OUT("\"message\": \"m.jsonl:2: no kernels are compiled for sort: ");
+    cli_write("m.jsonl", LINE("x * 3"));
+    KILN("warm", "m.jsonl", "--cpu", "--cache", "left", "--json");
+    EXPECT_DONE();
+    expect_numbers(kiln__cpu_target(), 0, 1, 0, 0);
+#undef LINE
 }
 
 static void test_cli_warm__what_is_wrong_with_an_expression_is_shown_in_its_place(void **state)
@@ -688,6 +712,7 @@ int main(void)
         cmocka_unit_test(test_cli_warm__what_was_refused_is_compiled_again_when_asked_for),
         cmocka_unit_test(test_cli_warm__json_names_what_was_skipped),
         cmocka_unit_test(test_cli_warm__an_expression_is_warm_for_eval),
+        cmocka_unit_test(test_cli_warm__operations_that_are_left_out_are_named),
         cmocka_unit_test(test_cli_warm__what_is_wrong_with_an_expression_is_shown_in_its_place),
         cmocka_unit_test(test_cli_warm__a_bad_line_stops_it_before_anything_is_compiled),
         cmocka_unit_test(test_cli_warm__standard_input_is_a_manifest),

@@ -114,6 +114,7 @@ typedef struct listing {
     struct warm *w;
     const kiln__manifest_entry *entry;
     kiln_backend backend;
+    size_t given; /* kernels of the entry */
     kiln__map lines[WARM_TARGETS_MAX]; /* those of each target that are listed */
 } listing;
 
@@ -142,6 +143,7 @@ static kiln_status take_kernel(void *user, const kiln__definition *def,
     kiln__buf line = KILN__BUF_INIT;
     kiln_status status = KILN_OK;
 
+    l->given++;
     /* What was read from JSON is UTF-8. A module has no variants: its line tells all. */
     (void)(def->module ? kiln__manifest_write(l->entry, &line)
                        : kiln__manifest_line(def, variant, &line));
@@ -154,6 +156,34 @@ static kiln_status take_kernel(void *user, const kiln__definition *def,
     return status;
 }
 
+/* One entry's end for each target of the backend, before any kernel of it is compiled. */
+static void note_entry(const listing *l, enum warm_end end, const kiln_error *err)
+{
+    for (size_t t = 0; t < l->w->target_count; t++)
+        if (l->w->targets[t].backend == l->backend)
+            warm_note(l->w, l->entry, t, end, 0, 0, err);
+}
+
+/* Tell the operations of an entry whose kernels are not compiled: nobody must believe them warm. An
+ * entry that stands for no kernel at all has failed. */
+static kiln_status note_left_out(const listing *l, kiln_error *err)
+{
+    kiln__buf names = KILN__BUF_INIT;
+    kiln_status status = kiln__warm_left_out(l->entry, l->backend, &names, err);
+
+    if (status == KILN_OK && names.length > 0) {
+        (void)kiln__fail(err, KILN_ERR_UNSUPPORTED,
+                         "%s compiled for %.400s: such operations choose their kernels when they "
+                         "run, so record a run with KILN_RECORD",
+                         l->given > 0 ? "no kernels are" : "the line compiles nothing: no kernels are",
+                         names.text);
+        note_entry(l, l->given > 0 ? WARM_SKIPPED : WARM_FAILED, err);
+        kiln_error_clear(err);
+    }
+    kiln__buf_clear(&names);
+    return status;
+}
+
 /* All kernels of all entries. What is wrong with an entry is counted for each target. */
 static void list_items(struct warm *w, const kiln__manifest *manifest)
 {
@@ -161,6 +191,7 @@ static void list_items(struct warm *w, const kiln__manifest *manifest)
     listing l = {.w = w};
     kiln_error err = KILN_ERROR_INIT;
 
+    w->listing = true;
     for (size_t b = 0; b < KILN_COUNT_OF(backends); b++) {
         bool wanted = false;
         l.backend = backends[b];
@@ -168,15 +199,14 @@ static void list_items(struct warm *w, const kiln__manifest *manifest)
             wanted |= w->targets[t].backend == l.backend;
         for (size_t k = 0; wanted && k < kiln__manifest_count(manifest); k++) {
             l.entry = kiln__manifest_at(manifest, k);
-            if (kiln__warm_expand(l.entry, l.backend, take_kernel, &l, &err) == KILN_OK)
-                continue;
-            for (size_t t = 0; t < w->target_count; t++) {
-                if (w->targets[t].backend == l.backend)
-                    warm_note(w, l.entry, t, WARM_FAILED, 0, 0, &err);
-            }
+            l.given = 0;
+            if (kiln__warm_expand(l.entry, l.backend, take_kernel, &l, &err) != KILN_OK ||
+                note_left_out(&l, &err) != KILN_OK)
+                note_entry(&l, WARM_FAILED, &err);
             kiln_error_clear(&err);
         }
     }
+    w->listing = false;
     w->done_count = 0; /* those were no items */
     for (size_t t = 0; t < w->target_count; t++)
         kiln__map_clear(&l.lines[t], NULL);

@@ -61,6 +61,7 @@ struct warm {
     const char *staging;   /* the bundle's folder, "" for none */
     int jobs;
     bool json;
+    bool listing; /* nothing is compiled yet: skipped lines are told as failed ones are */
     bool retries; /* what a compiler refused in an earlier run is compiled again */
     struct warm_item *items;
     size_t item_count, item_room;

@@ -133,7 +133,7 @@ static void note_failure(struct warm *w, const kiln__manifest_entry *entry, size
         kiln__warm_place(entry, &placed);
     if (w->json)
         put_end(end == WARM_SKIPPED ? &w->skipped : &w->failures, w, entry, target, &placed);
-    if (end == WARM_FAILED && is_news(w, &placed)) {
+    if ((end == WARM_FAILED || w->listing) && is_news(w, &placed)) {
         if (w->bar)
             fputs("\r\033[K", stderr);
         tool_error(&placed);

@@ -463,7 +463,7 @@ kiln_status kiln__warm_expand(const kiln__manifest_entry *entry, kiln_backend ba
     kiln_status status = KILN_OK;
 
     if (expression)
-        status = kiln__expand_expression(entry, backend, fn, user, &own);
+        status = kiln__expand_expression(entry, backend, fn, user, NULL, &own);
     else if (entry->text[KILN__MANIFEST_SOURCE].text != NULL ||
              entry->text[KILN__MANIFEST_TEMPLATE].text != NULL)
         status = expand_module(&x);
@@ -477,5 +477,21 @@ kiln_status kiln__warm_expand(const kiln__manifest_entry *entry, kiln_backend ba
     }
     kiln_error_clear(&own);
     kiln__map_clear(&x.to.done, NULL);
+    return status;
+}
+
+kiln_status kiln__warm_left_out(const kiln__manifest_entry *entry, kiln_backend backend,
+                                kiln__buf *names, kiln_error *err)
+{
+    kiln_error own = KILN_ERROR_INIT;
+    kiln_status status = KILN_OK;
+
+    if (entry->text[KILN__MANIFEST_TEXT].text != NULL)
+        status = kiln__expand_expression(entry, backend, NULL, NULL, names, &own);
+    if (status != KILN_OK) {
+        kiln__warm_place(entry, &own);
+        kiln__error_copy(err, &own);
+    }
+    kiln_error_clear(&own);
     return status;
 }

@@ -37,6 +37,7 @@ typedef struct expansion {
     kiln_graph *graph;
     kiln__graph_arg *args; /* of a call: inputs, then outputs, which are allocated */
     kiln__outlet to;       /* of all rows: the line of a kernel tells it apart */
+    kiln__buf *left_out;   /* not NULL: take the names of opaque steps, and plan no kernel */
 } expansion;
 
 /* ---- messages ---------------------------------------------------------------------------------- */
@@ -184,6 +185,29 @@ static kiln_status give_step(expansion *x, const kiln__step *step, bool clusters
     return status;
 }
 
+/* Put the name of an opaque step on the list, once. */
+static kiln_status name_step(expansion *x, const kiln__step *step)
+{
+    const kiln__opaque *operation = step->kernel;
+    bool is_new = false;
+
+    if (kiln__map_enter(&x->to.done, operation->name, strlen(operation->name), &is_new) == NULL)
+        return kiln__fail_memory(x->err, strlen(operation->name));
+    if (is_new)
+        kiln__buf_printf(x->left_out, "%s%s", x->left_out->length > 0 ? ", " : "", operation->name);
+    return x->left_out->failed ? kiln__fail_memory(x->err, x->left_out->capacity) : KILN_OK;
+}
+
+/* The kernels of one step, or the name of one that plans for itself when it runs. */
+static kiln_status take_step(expansion *x, const kiln__step *step, bool clusters)
+{
+    const bool opaque = step->kind == KILN__STEP_OPAQUE;
+
+    if (opaque != (x->left_out != NULL))
+        return KILN_OK;
+    return opaque ? name_step(x, step) : give_step(x, step, clusters);
+}
+
 /* The kernels of one call. Where it cannot be, `*fits` is false and `why` tells, and nothing was
  * handed out. */
 static kiln_status give_call(expansion *x, bool *fits, kiln_error *why)
@@ -197,9 +221,7 @@ static kiln_status give_call(expansion *x, bool *fits, kiln_error *why)
         status = kiln__program_build(&x->graph->ir, x->args, &target, &program, why);
         *fits = status == KILN_OK;
         for (size_t s = 0; status == KILN_OK && s < program->step_count; s++)
-            status = program->steps[s].kind == KILN__STEP_OPAQUE
-                         ? KILN_OK
-                         : give_step(x, &program->steps[s], clusters != 0);
+            status = take_step(x, &program->steps[s], clusters != 0);
         kiln__program_destroy(program);
         if (status != KILN_OK)
             break;
@@ -335,9 +357,14 @@ done:
 }
 
 kiln_status kiln__expand_expression(const kiln__manifest_entry *entry, kiln_backend backend,
-                                    kiln__warm_fn fn, void *user, kiln_error *err)
+                                    kiln__warm_fn fn, void *user, kiln__buf *left_out,
+                                    kiln_error *err)
 {
-    expansion x = {.e = entry, .backend = backend, .err = err, .to = {fn, user, err, {NULL, 0, 0}}};
+    expansion x = {.e = entry,
+                   .backend = backend,
+                   .err = err,
+                   .to = {fn, user, err, {NULL, 0, 0}},
+                   .left_out = left_out};
     kiln_status status = KILN_OK;
 
     for (size_t k = 0; k < entry->type_count && status == KILN_OK; k++)
