@@ -173,10 +173,9 @@ static kiln_status note_left_out(const listing *l, kiln_error *err)
 
     if (status == KILN_OK && names.length > 0) {
         (void)kiln__fail(err, KILN_ERR_UNSUPPORTED,
-                         "%s compiled for %.400s: such operations choose their kernels when they "
-                         "run, so record a run with KILN_RECORD",
-                         l->given > 0 ? "no kernels are" : "the line compiles nothing: no kernels are",
-                         names.text);
+                         "%sno kernels are compiled for %.250s: such operations choose their "
+                         "kernels when they run, so record a run with KILN_RECORD",
+                         l->given > 0 ? "" : "the line compiles nothing: ", names.text);
         note_entry(l, l->given > 0 ? WARM_SKIPPED : WARM_FAILED, err);
         kiln_error_clear(err);
     }
