@@ -157,9 +157,7 @@ DLManagedTensorVersioned *kilnpy_capsule_take(PyObject *capsule)
     return &w->tensor;
 }
 
-/* An Array over a tensor, which is taken over. `ordered`: its owner uses the memory again in the order of
- * `stream`, which lives as long as the process. */
-static PyObject *array_over(DLManagedTensorVersioned *tensor, intptr_t stream, bool ordered)
+PyObject *kilnpy_array_over(DLManagedTensorVersioned *tensor, intptr_t stream, bool ordered)
 {
     const int device = tensor->version.major == DLPACK_MAJOR_VERSION
                            ? kilnpy_device_of_tensor(&tensor->dl_tensor)
@@ -171,9 +169,12 @@ static PyObject *array_over(DLManagedTensorVersioned *tensor, intptr_t stream, b
 
     o.stream = stream;
     o.ordered_release = ordered;
-    if (context == NULL) {
+    if (context == NULL) { /* A deleter may run code of Python, which would lose the exception. */
+        PyObject *type, *value, *trace;
+        PyErr_Fetch(&type, &value, &trace);
         if (tensor->deleter != NULL)
             tensor->deleter(tensor);
+        PyErr_Restore(type, value, trace);
         return NULL;
     }
     if (kiln_array_from_dlpack(context, tensor, &o, &made, &err) != KILN_OK)
@@ -231,8 +232,8 @@ static PyObject *keep(kind *how_read, PyObject *object)
     k->object = Py_NewRef(object);
     if (how_read->immutable)
         k->tensor.flags |= DLPACK_FLAG_BITMASK_READ_ONLY;
-    return array_over(&k->tensor, k->seen.has_stream ? k->seen.stream : KILN_DLPACK_STREAM_LEGACY,
-                      false);
+    return kilnpy_array_over(
+        &k->tensor, k->seen.has_stream ? k->seen.stream : KILN_DLPACK_STREAM_LEGACY, false);
 }
 
 /* The capsule of an object, for kiln's own stream of its device. */
@@ -281,7 +282,7 @@ static PyObject *by_table(kind *k, PyObject *object)
         }
         waits_for = stream != NULL ? (intptr_t)stream : KILN_DLPACK_STREAM_LEGACY;
     }
-    return array_over(tensor, waits_for, strncmp(k->name, "torch.", 6) == 0);
+    return kilnpy_array_over(tensor, waits_for, strncmp(k->name, "torch.", 6) == 0);
 }
 
 /* An Array over the memory of an array of any kind, which it keeps alive. */
@@ -315,7 +316,7 @@ static PyObject *share(PyObject *object)
         return NULL;
     if (k != NULL && k->immutable && tensor->version.major == DLPACK_MAJOR_VERSION)
         tensor->flags |= DLPACK_FLAG_BITMASK_READ_ONLY;
-    return array_over(tensor, stream, false);
+    return kilnpy_array_over(tensor, stream, false);
 }
 
 /* from_dlpack(object, /, *, device=None, copy=None). Most calls have the object alone, and take no detour

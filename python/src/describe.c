@@ -117,8 +117,16 @@ static int borrow_capsule(kind *k, PyObject *object, intptr_t stream, borrowed *
     if (out->capsule == NULL)
         return -1;
     if (PyCapsule_IsValid(out->capsule, "dltensor_versioned")) {
-        out->tensor =
-            *(DLManagedTensorVersioned *)PyCapsule_GetPointer(out->capsule, "dltensor_versioned");
+        const DLManagedTensorVersioned *tensor =
+            PyCapsule_GetPointer(out->capsule, "dltensor_versioned");
+        if (tensor->version.major != DLPACK_MAJOR_VERSION) { /* The rest may be anything. */
+            kilnpy_fail(KILN_ERR_UNSUPPORTED,
+                        "a %s gave a tensor of DLPack %u.%u; this is a consumer of version %d",
+                        k->name, (unsigned)tensor->version.major, (unsigned)tensor->version.minor,
+                        DLPACK_MAJOR_VERSION);
+            return -1;
+        }
+        out->tensor = *tensor;
     } else if (PyCapsule_IsValid(out->capsule, "dltensor")) {
         const DLManagedTensor *plain = PyCapsule_GetPointer(out->capsule, "dltensor");
         out->tensor.dl_tensor = plain->dl_tensor;
@@ -230,7 +238,8 @@ PyObject *kilnpy_extent(PyObject *module, PyObject *object)
         own ? (intptr_t)kiln_dtype_size(kiln_array_dtype(seen.array)) : t->dtype.bits / 8;
     int64_t size = 1;
 
-    low = own ? (intptr_t)kiln_array_data(seen.array) : (intptr_t)t->data + (intptr_t)t->byte_offset;
+    low =
+        own ? (intptr_t)kiln_array_data(seen.array) : (intptr_t)t->data + (intptr_t)t->byte_offset;
     high = low + itemsize;
     for (int axis = rank - 1; axis >= 0; axis--) {
         const intptr_t step = strides == NULL ? size * itemsize

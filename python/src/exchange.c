@@ -92,21 +92,7 @@ static int from_object(void *object, DLManagedTensorVersioned **out)
 
 static int to_object(DLManagedTensorVersioned *tensor, void **out)
 {
-    const int device = kilnpy_device_of_tensor(&tensor->dl_tensor);
-    kiln_context *context = device == -2 ? NULL : kilnpy_context(device > 0 ? device : 0);
-    kiln_dlpack_options o = KILN_DLPACK_OPTIONS_INIT;
-    kiln_error err = KILN_ERROR_INIT;
-    kiln_array *made = NULL;
-
-    *out = NULL;
-    o.stream = KILN_DLPACK_STREAM_NO_SYNC;
-    if (context == NULL)
-        return -1;
-    if (kiln_array_from_dlpack(context, tensor, &o, &made, &err) != KILN_OK) {
-        kilnpy_raise(&err);
-        return -1;
-    }
-    *out = kilnpy_array_new(made);
+    *out = kilnpy_array_over(tensor, KILN_DLPACK_STREAM_NO_SYNC, false);
     return *out != NULL ? 0 : -1;
 }
 

@@ -120,9 +120,9 @@ typedef struct kind {
     PyObject *stream; /* callable(device number) -> its current stream, or its address; or NULL */
     PyObject *result; /* callable(Array) -> an object of this kind; NULL: the Array itself */
     bool result_of_capsule; /* that callable takes a capsule, whose memory needs no waiting for */
-    bool immutable;   /* its arrays are never written to */
-    bool stale;       /* HOW_CAPSULE: its __dlpack__() does not know max_version */
-    const char *name; /* for messages; of `name_object`, which is counted */
+    bool immutable;         /* its arrays are never written to */
+    bool stale;             /* HOW_CAPSULE: its __dlpack__() does not know max_version */
+    const char *name;       /* for messages; of `name_object`, which is counted */
     PyObject *name_object;
 } kind;
 
@@ -310,6 +310,10 @@ PyObject *kilnpy_from_dlpack(PyObject *module, PyObject *const *args, Py_ssize_t
 
 /* Take the tensor out of a capsule, which is then used. NULL with an exception. */
 DLManagedTensorVersioned *kilnpy_capsule_take(PyObject *capsule);
+
+/* An Array over a tensor, which is taken over whatever happens. `ordered`: its owner uses the memory
+ * again in the order of `stream`, which lives as long as the process. */
+PyObject *kilnpy_array_over(DLManagedTensorVersioned *tensor, intptr_t stream, bool ordered);
 
 /* The table as a capsule. */
 PyObject *kilnpy_exchange_capsule(void);

@@ -216,6 +216,100 @@ class Table(unittest.TestCase):
         self.assertEqual(self.reads, 0)
 
 
+class Versioned(ctypes.Structure):
+    """DLPack's DLManagedTensorVersioned."""
+    _fields_ = [("version", ctypes.c_uint32 * 2), ("context", ctypes.c_void_p),
+                ("deleter", ctypes.CFUNCTYPE(None, ctypes.c_void_p)), ("flags", ctypes.c_uint64),
+                ("tensor", Tensor)]
+
+
+class Tensors(unittest.TestCase):
+    """Tensors that reach the module as structs: deleters are called once, by success and by failure."""
+
+    def setUp(self):
+        self.deleted = 0
+        self.dims = (ctypes.c_int64 * 2)(4, 1)
+        self.x = np.arange(4, dtype=np.float32)
+        dims = ctypes.cast(self.dims, ctypes.POINTER(ctypes.c_int64))
+        strides = ctypes.cast(ctypes.addressof(self.dims) + 8, ctypes.POINTER(ctypes.c_int64))
+
+        def delete(unused):
+            self.deleted += 1
+
+        self.made = Versioned((1, 0), None, Versioned._fields_[2][1](delete), 0,
+                              Tensor(self.x.ctypes.data, (1, 0), 1, 2, 32, 1, dims, strides, 0))
+        get = ctypes.pythonapi.PyCapsule_GetPointer
+        get.restype, get.argtypes = ctypes.c_void_p, (ctypes.py_object, ctypes.c_char_p)
+        table = get(kiln.ndarray.__dlpack_c_exchange_api__, b"dlpack_exchange_api")
+        places = (ctypes.c_void_p * 5).from_address(table + 16)
+        pointer, code, obj = ctypes.c_void_p, ctypes.c_int, ctypes.py_object
+        self.give = ctypes.PYFUNCTYPE(code, obj, pointer)(places[1])
+        self.take = ctypes.PYFUNCTYPE(code, pointer, pointer)(places[2])
+        self.describe = ctypes.PYFUNCTYPE(code, obj, pointer)(places[3])
+        self.stream = ctypes.PYFUNCTYPE(code, code, code, pointer)(places[4])
+
+    def capsule(self):
+        new = ctypes.pythonapi.PyCapsule_New
+        new.restype, new.argtypes = ctypes.py_object, (ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p)
+        return new(ctypes.addressof(self.made), b"dltensor_versioned", None)
+
+    def by_table(self):
+        out = ctypes.c_void_p()
+        self.take(ctypes.addressof(self.made), ctypes.addressof(out))
+        made = ctypes.cast(out, ctypes.py_object).value
+        ctypes.pythonapi.Py_DecRef(ctypes.py_object(made))  # the reference that the table gave
+        return made
+
+    def test_the_table_gives_and_takes(self):
+        a = self.by_table()
+        self.assertEqual((a._address, a.tolist()), (self.x.ctypes.data, [0, 1, 2, 3]))
+        seen, given, stream = Tensor(), ctypes.c_void_p(), ctypes.c_void_p(5)
+        self.describe(a[::-1], ctypes.addressof(seen))
+        self.assertEqual((seen.ndim, seen.code, seen.bits, seen.lanes), (1, 2, 32, 1))
+        self.assertEqual(seen.data + seen.byte_offset, self.x.ctypes.data + 12)
+        self.give(a, ctypes.addressof(given))
+        given = Versioned.from_address(given.value)
+        self.assertEqual((given.tensor.data, given.tensor.shape[0], given.tensor.strides[0]),
+                         (self.x.ctypes.data, 4, 1))
+        self.stream(1, 0, ctypes.addressof(stream))
+        self.assertIsNone(stream.value)
+        del a
+        self.assertEqual(self.deleted, 0)
+        given.deleter(ctypes.addressof(given))
+        self.assertEqual(self.deleted, 1)
+        with self.assertRaisesRegex(TypeError, "no array of kiln"):
+            self.give(object(), ctypes.addressof(stream))
+
+    def test_of_another_major_version_are_only_deleted(self):
+        self.made.version[0] = 2
+        self.made.tensor.device[0] = 4  # which must not be looked at
+        library = type("Library", (), {"__dlpack__": lambda s, **k: self.capsule(),
+                                       "__dlpack_device__": lambda s: (1, 0)})()
+        for use in (lambda: axpy(library, 1, 2), lambda: kiln.from_dlpack(library)):
+            with self.assertRaisesRegex(kiln.Error, "DLPack 2.0"):
+                use()
+            self.assertEqual(self.deleted, 0)  # by the capsule, which was not used
+        for count, use in enumerate((lambda: kiln.from_dlpack(self.capsule()), self.by_table)):
+            with self.assertRaisesRegex(kiln.Error, "DLPack 2.0"):
+                use()
+            self.assertEqual(self.deleted, count + 1)
+
+    def test_that_are_refused_are_deleted(self):
+        for count, use in enumerate((lambda: kiln.from_dlpack(self.capsule()), self.by_table)):
+            for place, field, value in ((self.made.tensor, "lanes", 4), (self.made.tensor, "bits", 4),
+                                        (self.made.tensor, "ndim", -1),
+                                        (self.made.tensor.device, 0, 4)):
+                with self.subTest(count=count, field=field):
+                    before = self.deleted
+                    old = place[field] if field == 0 else getattr(place, field)
+                    put = place.__setitem__ if field == 0 else lambda n, v: setattr(place, n, v)
+                    put(field, value)
+                    with self.assertRaises(kiln.Error):
+                        use()
+                    put(field, old)
+                    self.assertEqual(self.deleted, before + 1)
+
+
 def run(code):
     done = subprocess.run([sys.executable, "-X", "dev", "-c", code], capture_output=True, text=True,
                           timeout=120)
