@@ -375,6 +375,10 @@ static void test_cli_warm__operations_that_are_left_out_are_named(void **state)
     KILN("warm", "m.jsonl", "--cpu", "--cache", "left", "--json");
     EXPECT_DONE();
     expect_numbers(kiln__cpu_target(), 0, 1, 0, 0);
+    cli_write("m.jsonl", LINE("x * 3") LINE("x @ x"));
+    KILN("warm", "m.jsonl", "--cpu", "--cache", "left", "--json");
+    EXPECT_FAILED(0, "m.jsonl:2: the line compiles nothing: no kernels are compiled for matmul: ");
+    expect_numbers(kiln__cpu_target(), 0, 1, 0, 1);
 #undef LINE
 }
 
