@@ -69,17 +69,7 @@ ${entry}(const __grid_constant__ args a)
 //% if batch_whole
 //% insert :whole_rows
 //% else
-    for (; at + (U - 1) * G < end; at += turn) {
-        constexpr int N = U;
-//% insert :burst
-    }
-    if constexpr (U > 1) {
-        #pragma unroll 1
-        for (; at < end; at += G) {
-            constexpr int N = 1;
-//% insert :burst
-        }
-    }
+//% insert :bursts
 //% end
 //% end
 
@@ -139,6 +129,20 @@ ${entry}(const __grid_constant__ args a)
 //% end
         );
     }, [](const int k) { return k; }, (int)a.count);
+
+//% part bursts
+//# Whole bursts of U accesses, then the accesses that are left.
+    for (; at + (U - 1) * G < end; at += turn) {
+        constexpr int N = U;
+//% insert :burst
+    }
+    if constexpr (U > 1) {
+        #pragma unroll 1
+        for (; at < end; at += G) {
+            constexpr int N = 1;
+//% insert :burst
+        }
+    }
 
 //% part held_rows
 //# All accesses of every segment, loaded before the first is used. The first F are those that every lane
