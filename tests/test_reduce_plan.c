@@ -82,7 +82,8 @@ static void fill_strides(const reduce_case *k, int64_t *strides)
     }
 }
 
-static void make_plan(const reduce_case *k, const kiln__definition *def, kiln__plan *plan)
+static void make_plan(const reduce_case *k, const kiln__definition *def, bool by_index,
+                      kiln__plan *plan)
 {
     static const int64_t still[3];
     const kiln_dtype dtypes[] = {KILN_FLOAT32, KILN_FLOAT32};
@@ -95,6 +96,7 @@ static void make_plan(const reduce_case *k, const kiln__definition *def, kiln__p
     o[1] = o[0];
     o[0].shape = k->shape;
     o[0].strides = strides;
+    o[0].by_address = by_index;
     o[1].written = true;
     o[1].shape = out_shape;
     o[1].strides = still;
@@ -112,7 +114,7 @@ static void check(const reduce_case *k, const kiln__definition *def)
 {
     static kiln__plan plan;
 
-    make_plan(k, def, &plan);
+    make_plan(k, def, false, &plan);
     const kiln__variant *v = &plan.variant;
     if (v->layout != k->layout || v->reduction.group != k->group || v->vec != k->vec ||
         (v->reduction.split != 0) != k->split || plan.word[KILN__WORD_OUTPUTS] != k->outputs ||
@@ -132,6 +134,35 @@ static void check(const reduce_case *k, const kiln__definition *def)
     assert_true(splits * chunk >= length);
     assert_true((splits - 1) * chunk < length);
     assert_int_equal(plan.part_count, k->split ? plan.word[KILN__WORD_OUTPUTS] * splits : 0);
+}
+
+/* Sums over rows of 256 and 16: what is read by an index is checked and loaded one element after the other,
+ * so that few accesses a thread keep registers free for more threads. */
+static void test_reduce_plan__rows_read_by_index(void **state)
+{
+    static const reduce_case rows[] = {
+        {.what = "rows of 256", .rank = 2, .shape = {1 << 17, 256}, .reduced = {false, true}},
+        {.what = "rows of 16", .rank = 2, .shape = {1 << 22, 16}, .reduced = {false, true}},
+    };
+    static kiln__plan plan;
+    const kiln__definition_request request = {.in = "T x",
+                                              .out = "T y",
+                                              .snippet = {[KILN__SNIPPET_MAP] = "x",
+                                                          [KILN__SNIPPET_REDUCE] = "a + b",
+                                                          [KILN__SNIPPET_POST] = "y = a",
+                                                          [KILN__SNIPPET_IDENTITY] = "0"},
+                                              .family = &kiln__family_reduction};
+    kiln__definition *def = NULL;
+
+    (void)state;
+    assert_int_equal(kiln__definition_create(&request, &def, NULL), KILN_OK);
+    for (size_t k = 0; k < KILN_COUNT_OF(rows); k++) {
+        make_plan(&rows[k], def, false, &plan);
+        assert_true(plan.variant.unroll * plan.variant.reduction.segments >= 4);
+        make_plan(&rows[k], def, true, &plan);
+        assert_int_equal(plan.variant.unroll * plan.variant.reduction.segments, 2);
+    }
+    kiln__definition_destroy(def);
 }
 
 /* Moments and positions are those of rows that threads hold: `group` threads a row, each of which has
@@ -179,7 +210,7 @@ static void test_reduce_plan__rows_that_threads_hold(void **state)
             request.snippet[kinds[t]] = texts[t] = kiln__buf_take(&text);
         }
         assert_int_equal(kiln__definition_create(&request, &def, NULL), KILN_OK);
-        make_plan(&k, def, &plan);
+        make_plan(&k, def, false, &plan);
         const kiln__reduction_variant *r = &plan.variant.reduction;
         if (r->group != held[c].group || plan.variant.unroll != held[c].unroll ||
             r->segments != held[c].segments || r->hold != held[c].hold ||
@@ -221,7 +252,7 @@ static void test_reduce_plan__classes(void **state)
     for (size_t c = 0; c < KILN_COUNT_OF(beside); c++) {
         const kiln__reduction_variant *r = &plan.variant.reduction;
         setenv("KILN_TUNE_HOLD", beside[c].hold, 1);
-        make_plan(&beside[c].rows, def, &plan);
+        make_plan(&beside[c].rows, def, false, &plan);
         assert_int_equal(r->peel, beside[c].peel);
         assert_true(!r->peel || r->group == plan.variant.block || (r->hold && r->group >= 6));
     }
@@ -663,6 +694,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_reduce_plan__classes),
         cmocka_unit_test(test_reduce_plan__rows_that_threads_hold),
+        cmocka_unit_test(test_reduce_plan__rows_read_by_index),
         cmocka_unit_test(test_reduce_plan__moments_of_many_columns_are_not_merged),
         cmocka_unit_test(test_reduce_plan__bytes_of_accumulators),
         cmocka_unit_test(test_reduce_plan__results_are_never_more_than_a_grid_has_blocks),

@@ -13,12 +13,14 @@
 #include "codegen/walk.h"
 
 enum {
-    BLOCK_THREADS = 256,
+    BLOCK_THREADS = 256,     /* with room for the results of one tile, ... */
+    BLOCK_THREADS_TWO = 128, /* ... or of two */
     ACCESS_BYTES = 16,
     THREAD_BYTES = 160,   /* of inputs that a thread holds at once */
     THREAD_ELEMENTS = 64, /* the same in elements */
     RESIDENT = 3,         /* blocks of a multiprocessor; templates/filter/rows.cu asks for them */
-    ROOM_BYTES = 45056,   /* shared memory for elements kept of a tile */
+    RESIDENT_TWO = 5,     /* of those with two rooms */
+    ROOM_BYTES = 44032,   /* shared memory for elements kept of a tile */
     CPU_CHUNK = 4096,     /* elements, of which ... */
     CPU_BYTES = 1 << 16,  /* ... so many bytes of results stay in a cache */
     CPU_CHUNK_MIN = 64,
@@ -58,12 +60,15 @@ static void tiles_on_cuda(kiln__plan *plan, const kiln__walk *seq, int units)
                           kiln__divide_up(length, BLOCK_THREADS * unroll) < units))
         unroll /= 2;
     unroll = kiln__tuned("KILN_TUNE_FILTER_UNROLL", (int)unroll);
-    const int64_t tile = BLOCK_THREADS * unroll * v->vec;
-    v->block = BLOCK_THREADS;
+    const bool two = 2 * BLOCK_THREADS_TWO * unroll * v->vec * out <= ROOM_BYTES;
+    const int64_t block = two ? BLOCK_THREADS_TWO : BLOCK_THREADS;
+    const int64_t tile = block * unroll * v->vec;
+    v->block = (uint16_t)block;
     v->unroll = (uint8_t)unroll;
     v->filter.room = (uint16_t)(out > 0 ? kiln__least(tile, ROOM_BYTES / out) : tile);
-    plan->word[KILN__WORD_SPLITS] = kiln__divide_up(length, BLOCK_THREADS * unroll);
-    plan->grid = kiln__least(plan->word[KILN__WORD_SPLITS], (int64_t)units * RESIDENT);
+    plan->word[KILN__WORD_SPLITS] = kiln__divide_up(length, block * unroll);
+    plan->grid = kiln__least(plan->word[KILN__WORD_SPLITS],
+                             (int64_t)units * (two ? RESIDENT_TWO : RESIDENT));
     plan->ticket_count = TICKET_INTS + 2 * plan->word[KILN__WORD_SPLITS];
 }
 

@@ -28,6 +28,7 @@ enum {
     WARP_THREADS = 32,
     ACCESS_BYTES = 16,
     FLIGHT_ACCESSES = 4,        /* loads a thread has in flight */
+    GATHER_ACCESSES = 2,        /* the same where it reads elements by index */
     BLOCKS_PER_UNIT = 8,      /* 256-thread blocks that fill a multiprocessor */
     BATCH_BLOCKS_PER_UNIT = 4, /* of those that take batches: resident on every GPU */
     ROW_ACCESSES_OF_WARP = 512, /* longer rows take a whole block */
@@ -113,6 +114,16 @@ static int64_t splits_of(int units, int resident, int64_t count)
                                           count);
 }
 
+/* Whether elements are read where a snippet says, as by an index. */
+static bool reads_by_address(const kiln__plan_request *q)
+{
+    bool by_address = false;
+
+    for (size_t p = 0; p < q->def->input_count; p++)
+        by_address = by_address || q->operands[p].by_address;
+    return by_address;
+}
+
 /* Few different numbers of accesses, so that rows of many lengths share a kernel. */
 static int64_t round_accesses(int64_t each)
 {
@@ -125,10 +136,8 @@ static bool may_hold(const kiln__plan_request *q, const kiln__variant *v)
 {
     const kiln__definition *def = q->def;
     const kiln__batch batch = (kiln__batch)v->reduction.batch;
-    bool by_address = false;
+    bool by_address = reads_by_address(q);
 
-    for (size_t p = 0; p < def->input_count; p++)
-        by_address |= q->operands[p].by_address;
     for (int k = KILN__NUMBER_POSITION + 1; k < KILN__NUMBER_COUNT; k++)
         by_address |= def->uses_number[k];
     if (by_address || def->uses_in_indexer || def->uses_out_indexer || def->uses_in_number ||
@@ -220,10 +229,13 @@ static bool hold_on_cuda(const kiln__plan_request *q, const kiln__walk *red, kil
     return true;
 }
 
-/* `tuples`: index tuples are made of the elements' numbers, which is long when it is repeated. */
-static void rows_on_cuda(kiln__plan *plan, int units, bool tuples, int64_t outputs, int64_t length)
+static void rows_on_cuda(kiln__plan *plan, const kiln__plan_request *q, int64_t outputs,
+                         int64_t length)
 {
     kiln__variant *v = &plan->variant;
+    const int units = q->device.units;
+    /* Index tuples are made of the elements' numbers, which is long when it is repeated. */
+    const bool tuples = q->def->uses_number[KILN__NUMBER_IN], gathers = reads_by_address(q);
     const int64_t full = (int64_t)units * BLOCKS_PER_UNIT; /* blocks that fill the device */
     int64_t group;
 
@@ -239,9 +251,13 @@ static void rows_on_cuda(kiln__plan *plan, int units, bool tuples, int64_t outpu
     v->reduction.group = (uint16_t)group;
     v->unroll = (uint8_t)(each >= FLIGHT_ACCESSES ? FLIGHT_ACCESSES : each >= 2 ? 2 : 1);
     v->reduction.segments = 1;
-    if (v->unroll == 1)
+    const int gather = kiln__tuned("KILN_TUNE_GATHER_FLIGHT", GATHER_ACCESSES);
+    if (gathers && v->unroll > gather)
+        v->unroll = (uint8_t)gather;
+    if (each < 2)
         v->reduction.lanes = 1; /* a few elements of each row: nothing to bring together */
-    const int flight = kiln__tuned("KILN_TUNE_SEGMENTS", tuples      ? FLIGHT_ACCESSES / 2
+    const int flight = kiln__tuned("KILN_TUNE_SEGMENTS", gathers     ? gather
+                                                         : tuples    ? FLIGHT_ACCESSES / 2
                                                          : group > 1 ? 2 * FLIGHT_ACCESSES
                                                                      : FLIGHT_ACCESSES);
     while (group <= WARP_THREADS && v->reduction.segments * v->unroll < flight &&
@@ -537,12 +553,9 @@ static void choose_peel(const kiln__plan_request *q, const kiln__walk *keep, con
     const int64_t vec = kiln__walk_peel(keep, red, q->operands, v);
     const int64_t accesses = kiln__walk_size(red) / vec;
     kiln__variant wide = *v;
-    bool by_address = false;
     int64_t each;
 
-    for (size_t p = 0; p < q->def->input_count; p++)
-        by_address = by_address || q->operands[p].by_address;
-    if (vec <= v->vec || by_address || kiln__walk_size(keep) > INT32_MAX)
+    if (vec <= v->vec || reads_by_address(q) || kiln__walk_size(keep) > INT32_MAX)
         return;
     wide.vec = (uint8_t)vec;
     wide.reduction.peel = 1;
@@ -599,7 +612,7 @@ static void plan_walk(const kiln__plan_request *q, kiln__walk *keep, kiln__walk 
                       hold_on_cuda(q, red, plan, outputs, length)))
         return;
     else if (rows)
-        rows_on_cuda(plan, q->device.units, def->uses_number[KILN__NUMBER_IN], outputs, length);
+        rows_on_cuda(plan, q, outputs, length);
     else
         columns_on_cuda(plan, q->device.units, small, outputs, length);
 }

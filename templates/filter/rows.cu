@@ -5,24 +5,28 @@
 //# grid:  as many blocks as are resident at once; tiles are handed out in the order in which blocks
 //#        ask
 //#
-//# A block counts what it keeps of a tile and publishes the number. Only then it looks back for where the
-//# results of the tile before that one belong, which it has put into shared memory, one after the other:
-//# nearly all tiles before have told their numbers by then. It writes them, puts the results of the
-//# current tile aside and begins to load the next one. Where a tile keeps more than there is room
-//# for, all but the last of its results are written at once, in rounds.
+//# A block counts what it keeps of a tile and publishes the number. It puts the results aside, into one of two
+//# rooms of shared memory, begins to load the next tile, and only then looks back for where the results of
+//# the tile before belong, which are in the other room, and writes them: nearly all tiles before have told
+//# their numbers by then, and loads are on their way meanwhile.
 //#
-//#     tile n - 1:   count, publish | look back .. | aside |                look back, write |
-//#     tile n:                                             load ... | count, publish | aside |
+//#     tile n - 1:   count, publish | aside |                look back, write |
+//#     tile n:                               load ................ | count, publish | aside | ...
+//#
+//# Where there is shared memory for one room only, the tile before is written before the results of this one are
+//# put aside. Where a tile keeps more than there is room for, all but the last of its results are written at
+//# once, in rounds.
 //#
 //# A tile's word is 0 at first, then the number kept of the tile (mark 1), then the number kept of it and
 //# all tiles before (mark 2). A block waits for tiles with smaller numbers only; blocks that are running
 //# have taken those and publish before they wait, so that the smallest missing number is always on
 //# its way. See D. Merrill, M. Garland, "Single-pass Parallel Prefix Scan with Decoupled Look-back",
 //# NVIDIA NVR-2016-002. Sums of whole numbers do not depend on the order, so nothing else here does.
-//% own F G M P U V W a after all args ask at base base_ before bytes_ coming count d e fetch find
-//% own first from held held_ held_from held_sum in_ k keep kept known lane left look look_back
-//% own many mark mine missing more n needed number of_thread op out_ put q r reg_ rows settle
-//% own stage start sum tell tickets tile tiles to told total turn u v w warp warps whole words
+//% own a after all args ask at B base base_ before bytes_ coming count d e F fetch find first
+//% own first_that from G held held_ held_from held_sum held_turn in_ k keep kept known lane left
+//% own look look_back M many mark mine missing more n needed next number of_thread op out_ P put
+//% own q r reg_ rows settle skew stage start sum tell tickets tile tiles to told total turn U u V
+//% own v W w warp warps whole words write_held
 //% plain __popc
 //% insert scan/common.cu:tickets
 KILN_FN void tell(unsigned long long *to, const long long number, const unsigned int mark)
@@ -69,13 +73,15 @@ KILN_FN long long look_back(const unsigned long long *told, const long long tile
         }
     }
 }
-extern "C" __global__ void __launch_bounds__(${block}, 3)
+extern "C" __global__ void __launch_bounds__(${block}, ${block} == 128 ? 5 : 3)
 ${entry}(const __grid_constant__ args a)
 {
     constexpr int G = ${block}, U = ${unroll}, V = ${vec}, W = 32, M = ${room};
     // Numbers of a lane's access are added up over a warp several to a word: none exceeds 32 * V.
     constexpr int P = V <= 4 ? 4 : 2, F = 32 / P, words = (U + P - 1) / P;
     static_assert(V <= 16, "an access is one of 16 elements at most");
+    // Rooms: two where blocks of 128 threads have them (codegen/filter_plan.c).
+    constexpr int B = G == 128 ? 2 : 1;
 //% insert filter/kernel.cpp:environment
 //% insert scan/common.cu:locate
 //% insert scan/rows.cu:place
@@ -85,16 +91,15 @@ ${entry}(const __grid_constant__ args a)
     __shared__ int warps[2][G / 32];
     __shared__ long long base; // kept before the tile that is written
 //% for p in outputs
-    __shared__ alignas(16) unsigned char bytes_${p.name}[M * sizeof(${p.type})];
-    ${p.type} *const held_${p.name} = (${p.type} *)bytes_${p.name};
+    __shared__ alignas(16) unsigned char bytes_${p.name}[B * M * sizeof(${p.type})];
 //% end
     const ${index} tiles = (${index})a.splits;
     unsigned long long *const told = (unsigned long long *)(a.tickets + 4);
     const rows r = find(0);
-    // What is aside: results number `held_from` and following of tile `held`, `held_count` of them. Where
-    // others of the tile have been written before, `base` is that of the tile already.
+    // What is aside: results number `held_from` and following of tile `held`, `held_sum` of which were kept, in the
+    // room of `held_turn`. Where others of the tile have been written before, `base` is that of the tile already.
     ${index} held = -1;
-    int held_sum = 0, held_from = 0;
+    int held_sum = 0, held_from = 0, held_turn = 0;
 //% insert :write
     if (threadIdx.x == 0)
         tickets[1] = ask(a.tickets);
@@ -115,27 +120,35 @@ ${entry}(const __grid_constant__ args a)
 //% insert :sums
         if (more && threadIdx.x == 0)
             tell(told + tile, sum, tile == 0 ? 2 : 1);
-        if (held >= 0) {
-            settle(held, held_sum, held_from > 0);
-            put(held_from, held_sum - held_from);
+        // The tile before is written first where this one needs its room, or more rounds than one.
+        const bool first_that = B == 1 || sum > M || !more;
+        if (held >= 0 && first_that) {
+            write_held();
             __syncthreads();
+            held = -1;
         }
         if (!more)
             break;
-        held = tile;
-        held_sum = sum;
 //% insert :stage
-        for (held_from = 0;; held_from += M) {
-            stage(held_from);
-            if (sum - held_from <= M)
+        int from = 0;
+        for (;; from += M) {
+            stage(from);
+            if (sum - from <= M)
                 break;
-            settle(held, held_sum, held_from > 0);
-            put(held_from, M);
+            settle(tile, sum, from > 0);
+            put(turn, from, M);
             __syncthreads();
         }
-        tile = tickets[turn];
-        if (tile < tiles)
-            fetch(r, tile * (G * U));
+        const ${index} next = tickets[turn];
+        if (next < tiles)
+            fetch(r, next * (G * U));
+        if (held >= 0)
+            write_held();
+        held = tile;
+        held_sum = sum;
+        held_from = from;
+        held_turn = turn;
+        tile = next;
     }
 }
 
@@ -165,12 +178,23 @@ ${entry}(const __grid_constant__ args a)
         }
         __syncthreads();
     };
-//# put(from, many) writes the results that are aside, of which the first is number `from` of its tile.
-    auto put = [&](const int from, const int many) {
+//# put(turn, from, many) writes results that are aside, of which the first is number `from` of its tile. Warps begin
+//# where lines of 128 bytes do, so that none is written by two of them.
+    auto put = [&](const int turn, const int from, const int many) {
 //% for p in outputs
         ${p.type} *const out_${p.name} = (${p.type} *)(base_${p.name} + (base + from) * (a.stride_${p.name}_${last} / V));
+        const ${p.type} *const held_${p.name} = (const ${p.type} *)bytes_${p.name} + (B == 2 ? turn * M : 0);
 //% end
-        for (int k = threadIdx.x; k < many; k += G) {
+        const int skew =
+//% for p in outputs
+//% if p.vector
+            128 % sizeof(${p.type}) == 0 ? (int)((size_t)out_${p.name} / sizeof(${p.type}) % (128 / sizeof(${p.type}))) :
+//% end
+//% end
+            0;
+        for (int k = (int)threadIdx.x - skew; k < many; k += G) {
+            if (k < 0)
+                continue;
 //% for p in outputs
 //% if p.vector
             out_${p.name}[k] = held_${p.name}[k];
@@ -180,10 +204,15 @@ ${entry}(const __grid_constant__ args a)
 //% end
         }
     };
+    auto write_held = [&]() {
+        settle(held, held_sum, held_from > 0);
+        put(held_turn, held_from, held_sum - held_from);
+    };
 
 //% part count
 //# Which elements the thread keeps: bit v of kept[u]. first[u] is how many its warp keeps before those of
 //# access u, and warps[] how many of the tile each warp keeps.
+        const bool whole = (tile + 1) * (${index})(G * U * V) <= count; // no element is behind the end
         unsigned int kept[U], after[words];
         #pragma unroll
         for (int w = 0; w < words; w++)
@@ -197,7 +226,7 @@ ${entry}(const __grid_constant__ args a)
             #pragma unroll
             for (int v = 0; v < V; v++) {
                 const ${index} e = (start + u * W) * V + v;
-                if (more && e < count && keep((ptrdiff_t)e
+                if (more && (whole || e < count) && keep((ptrdiff_t)e
 //% for p in inputs
                     , in_${p.name}[${p.lane}]
 //% end
@@ -229,6 +258,9 @@ ${entry}(const __grid_constant__ args a)
 //% part stage
 //# The results of elements from number `from` kept of the tile on, as many as there is room for.
         auto stage = [&](const int from) {
+//% for p in outputs
+            ${p.type} *const held_${p.name} = (${p.type} *)bytes_${p.name} + (B == 2 ? turn * M : 0);
+//% end
             #pragma unroll
             for (int u = 0; u < U; u++) {
 //% for p in inputs
@@ -239,7 +271,7 @@ ${entry}(const __grid_constant__ args a)
                 for (int v = 0; v < V; v++) {
                     if ((kept[u] >> v & 1) == 0)
                         continue;
-                    if (at >= 0 && at < M) {
+                    if (M == G * U * V || (at >= 0 && at < M)) { // all of a tile, or this round
 //% for p in outputs
                         ${p.type} out_${p.name};
 //% end
