@@ -221,6 +221,22 @@ static void test_reduction__bytes_in_accesses_of_any_width_compile_for_every_gpu
         compiles(&means[(w + 1) % 2], &of_bytes[w], &targets[0]);
 }
 
+/* Kernels of rows without elements are compiled, too: they give the result of no element. */
+static void test_reduction__rows_without_elements_compile(void **state)
+{
+    static const walk_case none[] = {{"nothing", 1, {0}, {1}, {true}},
+                                     {"rows of nothing", 2, {1 << 16, 0}, {1, 1}, {false, true}},
+                                     {"columns of nothing", 2, {0, 512}, {512, 1}, {true, false}}};
+
+    (void)state;
+    for (size_t d = 0; d < KILN_COUNT_OF(definitions); d++)
+        compiles(&definitions[d], &none[d % KILN_COUNT_OF(none)], &targets[target_count - 1]);
+    for (size_t w = 0; w < KILN_COUNT_OF(none); w++)
+        for (size_t d = 0; d < KILN_COUNT_OF(definitions); d++)
+            if (definitions[d].dtype == KILN_FLOAT32)
+                compiles(&definitions[d], &none[w], &targets[0]);
+}
+
 /* What is missing at the end of a snippet is missed behind it, in text that is not the user's. */
 static void test_reduction__errors_of_nvrtc_name_the_snippet(void **state)
 {
@@ -259,6 +275,7 @@ int main(void)
         cmocka_unit_test(test_reduction__errors_of_nvrtc_name_the_snippet),
         cmocka_unit_test(test_reduction__every_accumulator_compiles_for_the_oldest_and_newest_gpu),
         cmocka_unit_test(test_reduction__bytes_in_accesses_of_any_width_compile_for_every_gpu),
+        cmocka_unit_test(test_reduction__rows_without_elements_compile),
     };
     target_count = archs_find(targets);
     if (target_count == 0) {

@@ -204,8 +204,9 @@ static bool hold_on_cuda(const kiln__plan_request *q, const kiln__walk *red, kil
     kiln__variant *v = &plan->variant;
     int64_t each = 0, segments = 1;
 
-    /* Rows that begin at whole accesses lose little in the merging of anything but moments. */
-    if (red->rank != 1 || !may_hold(q, v) ||
+    /* Rows that begin at whole accesses lose little in the merging of anything but moments. A row without
+     * elements has nothing to hold. */
+    if (length == 0 || red->rank != 1 || !may_hold(q, v) ||
         !(v->reduction.peel || kiln__batch_is_of_moments((kiln__batch)v->reduction.batch) ||
           (v->reduction.batch != KILN__BATCH_NONE && kiln__tuned("KILN_TUNE_HOLD_PLACES", 0))))
         return false;

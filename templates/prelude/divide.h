@@ -27,7 +27,7 @@ KILN_FN unsigned long long kiln__high64(unsigned long long a, unsigned long long
 // divide64 (CPU): the high half of a 128-bit product.
 KILN_FN unsigned long long kiln__high64(unsigned long long a, unsigned long long b)
 {
-    return (unsigned long long)((unsigned __int128)a * b >> 64);
+    return (unsigned long long)(__extension__ (unsigned __int128)a * b >> 64);
 }
 
 //% section divide64 needs high64 when kiln__divisor64

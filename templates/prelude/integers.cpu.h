@@ -25,10 +25,10 @@ KILN_FN unsigned int __umulhi(unsigned int a, unsigned int b)
 {
     return (unsigned int)((unsigned long long)a * b >> 32);
 }
-KILN_FN long long __mul64hi(long long a, long long b) { return (long long)((__int128)a * b >> 64); }
+KILN_FN long long __mul64hi(long long a, long long b) { return (long long)(__extension__ (__int128)a * b >> 64); }
 KILN_FN unsigned long long __umul64hi(unsigned long long a, unsigned long long b)
 {
-    return (unsigned long long)((unsigned __int128)a * b >> 64);
+    return (unsigned long long)(__extension__ (unsigned __int128)a * b >> 64);
 }
 KILN_FN int __mul24(int a, int b)
 {

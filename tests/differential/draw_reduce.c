@@ -24,7 +24,8 @@ static void draw_axes(dt_random *r, int rank, dt_node *n)
     }
 }
 
-/* Now and then few and long, or many and short, which kernels treat in their own ways. */
+/* Now and then few and long, or many and short, or without an element, which kernels treat in their own
+ * ways. */
 static void draw_reduced_shape(dt_random *r, int rank, int64_t *shape)
 {
     dt_draw_shape(r, rank, dt_draw_budget(r), shape);
@@ -38,6 +39,8 @@ static void draw_reduced_shape(dt_random *r, int rank, int64_t *shape)
         }
         shape[axis] = dt_draw_extent(r, 6000 / rest);
     }
+    if (rank > 0 && dt_once_in(r, 24))
+        shape[dt_once_in(r, 2) ? rank - 1 : dt_below(r, rank)] = 0;
 }
 
 static void add_mask(dt_random *r, dt_case *c, int rank, const int64_t *shape)
