@@ -386,6 +386,20 @@ static void test_nvrtc__an_error_keeps_the_line_the_user_wrote(void **state)
     kiln_error_clear(&err);
 }
 
+/* The compiler names no line for what is missing at the end. */
+static void test_nvrtc__an_open_bracket_is_the_sources_fault(void **state)
+{
+    (void)state;
+    kiln__compile_result result;
+    kiln_error err = KILN_ERROR_INIT;
+
+    assert_int_equal(compile("sm_90", "__global__ void broken() {\n", NULL, 0, &result, &err),
+                     KILN_ERR_COMPILE);
+    assert_non_null(strstr(result.log, "At end of source"));
+    kiln__compile_result_clear(&result);
+    kiln_error_clear(&err);
+}
+
 static void test_nvrtc__a_warning_is_kept_on_success(void **state)
 {
     (void)state;
@@ -664,6 +678,7 @@ int main(void)
         cmocka_unit_test(test_nvrtc__equal_requests_give_equal_bytes),
         cmocka_unit_test(test_nvrtc__an_unknown_target_is_unsupported),
         cmocka_unit_test(test_nvrtc__an_error_keeps_the_line_the_user_wrote),
+        cmocka_unit_test(test_nvrtc__an_open_bracket_is_the_sources_fault),
         cmocka_unit_test(test_nvrtc__a_warning_is_kept_on_success),
         cmocka_unit_test(test_nvrtc__options_of_the_user_are_passed_on),
         cmocka_unit_test(test_nvrtc__an_unknown_option_is_named),

@@ -27,7 +27,7 @@ from ._dtypes import DTYPES as _DTYPES, dtype
 from ._fuse import fuse
 from ._kernels import (ElementwiseKernel, RawKernel, RawModule, ReductionKernel, Row, Scan, Stage,
                        eval)
-from ._observe import memory_log, memory_table, scope, trace
+from ._observe import cache_counters, memory_log, memory_table, scope, trace
 from ._kiln import default_device, devices, from_dlpack, set_default_device, synchronize
 
 e, pi, inf, nan = 2.718281828459045, 3.141592653589793, float("inf"), float("nan")

@@ -232,7 +232,8 @@ class RawModule(_Picklable):
         return self._kernels[key]
 
     def get_global(self, name, dtype="uint8", device=None):
-        """A variable of the module, as an array over its own memory."""
+        """A variable of the module, as an array over its own memory. Each device has its own variables;
+        None: those of the device that calls without arrays use."""
         return self._module._symbol(name, str(dtype), device)
 
     def compile(self, log_stream=None, *, device=None):

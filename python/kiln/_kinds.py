@@ -90,6 +90,14 @@ def _is_scalar(object):
     return numpy is not None and isinstance(object, numpy.generic)
 
 
+#: What kernels take as the number of its handle.
+_HANDLES = ("cupy.cuda.texture.TextureObject", "cupy.cuda.texture.SurfaceObject")
+
+
+def _handle(object):
+    return object.ptr
+
+
 def describe(object):
     """(how, table, check, stream, result, of_capsule, immutable, name) of an object's type."""
     kind = type(object)
@@ -99,14 +107,15 @@ def describe(object):
         if package in _PACKAGES:
             break
     check, stream, result, of_capsule, immutable = _PACKAGES.get(package, (None,) * 3 + (False,) * 2)
-    facts = (check, stream, result, of_capsule, immutable, kind.__module__ + "." + kind.__qualname__)
+    name = kind.__module__ + "." + kind.__qualname__
+    if name in _HANDLES or _is_scalar(object):
+        return NUMBER, None, None, None, _handle if name in _HANDLES else None, False, False, name
+    facts = (check, stream, result, of_capsule, immutable, name)
     table = getattr(kind, "__dlpack_c_exchange_api__", None)
     if table is None:
         table = getattr(kind, "__c_dlpack_exchange_api__", None)
     if isinstance(object, _kiln.Array):
         how = ARRAY
-    elif _is_scalar(object):
-        how = NUMBER
     elif package == "numpy":
         how = BUFFER
     elif package == "cupy" and kind.__name__ == "ndarray":

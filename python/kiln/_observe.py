@@ -68,6 +68,13 @@ class memory_table(_Observer):
         super().close()
 
 
+def cache_counters(device=None):
+    """What the cache of kernels of a device has counted since it was opened, as a dictionary: "compiles" (kernels
+    handed to a compiler), "hits" and "misses" of the disk, "stores" and so on, by the names that kiln/cache.h
+    explains."""
+    return _kiln.cache_counters(device)
+
+
 class scope:
     """A name for what the calling thread does in a `with` block, in timelines and tables."""
 

@@ -283,10 +283,11 @@ static int take_array(call *c, item *i, size_t position)
     return 0;
 }
 
-/* A scalar of NumPy or its like: a number of Python. */
-static int take_scalar(PyObject *object, kiln_arg *out)
+/* A scalar of NumPy or its like, or what is passed by its handle: a number of Python. */
+static int take_scalar(const kind *k, PyObject *object, kiln_arg *out)
 {
-    PyObject *number = PyObject_CallMethod(object, "item", NULL);
+    PyObject *number = k->result != NULL ? PyObject_CallFunctionObjArgs(k->result, object, NULL)
+                                         : PyObject_CallMethod(object, "item", NULL);
     int result = number != NULL ? kilnpy_read_number(number, out) : -1;
 
     if (result > 0)
@@ -320,8 +321,9 @@ static int take(call *c, size_t position, PyObject *object)
     if (i->kind == NULL)
         return -1;
     if (i->kind->how == HOW_NUMBER) {
+        const kind *k = i->kind;
         i->kind = NULL;
-        return take_scalar(object, &c->args[position]);
+        return take_scalar(k, object, &c->args[position]);
     }
     if (take_array(c, i, position) != 0)
         return -1;

@@ -273,7 +273,9 @@ static PyObject *by_table(kind *k, PyObject *object)
     if (kilnpy_check(k, object) != 0 ||
         k->api->managed_tensor_from_py_object_no_sync(object, &tensor) != 0)
         return NULL;
-    if (tensor->dl_tensor.device.device_type != kDLCPU) {
+    /* Of another major version only the deleter may be touched. */
+    if (tensor->version.major == DLPACK_MAJOR_VERSION &&
+        tensor->dl_tensor.device.device_type != kDLCPU) {
         if (k->api->current_work_stream(kDLCUDA, tensor->dl_tensor.device.device_id, &stream) !=
             0) {
             if (tensor->deleter != NULL)

@@ -18,7 +18,7 @@
  * linalg.c     linear algebra and named scans of Arrays
  * indexing.c   sorting, searching, and elements at indices in place
  * capsule.c    Array to and from DLPack's capsules
- * observe.c    observers of a context, and labels
+ * observe.c    observers of a context, labels, and counters of its cache
  * exchange.c   the table of C functions by which Array is exchanged
  *
  * It uses the public headers of libkiln and Python's limited API of 3.11, so that one binary serves
@@ -98,7 +98,7 @@ void kilnpy_stream_end(foreign_stream *stream);
 
 /* How the arrays of a type are read. */
 typedef enum how {
-    HOW_NUMBER = 1, /* a number: obj.item() */
+    HOW_NUMBER = 1, /* a number: result(obj) of its kind, or obj.item() */
     HOW_ARRAY,      /* our own Array */
     HOW_EXCHANGE,   /* by the table of C functions */
     HOW_BUFFER,     /* by the buffer protocol */
@@ -118,7 +118,8 @@ typedef struct kind {
     PyObject *queries;            /* tuple of methods, which must give false; or NULL */
     PyObject *check;  /* callable(object), which raises where it must not be read; or NULL */
     PyObject *stream; /* callable(device number) -> its current stream, or its address; or NULL */
-    PyObject *result; /* callable(Array) -> an object of this kind; NULL: the Array itself */
+    PyObject *result; /* callable(Array) -> an object of this kind; NULL: the Array itself.
+                         HOW_NUMBER: callable(object) -> its number; or NULL */
     bool result_of_capsule; /* that callable takes a capsule, whose memory needs no waiting for */
     bool immutable;         /* its arrays are never written to */
     bool stale;             /* HOW_CAPSULE: its __dlpack__() does not know max_version */
@@ -299,6 +300,7 @@ int kilnpy_read_arrays(PyObject *tuple, const char *name, size_t wanted, const k
 PyObject *kilnpy_give_all(kiln_array **made, int count);
 PyObject *kilnpy_observe(PyObject *self, PyObject *args);
 PyObject *kilnpy_observed(PyObject *self, PyObject *capsule);
+PyObject *kilnpy_cache_counters(PyObject *self, PyObject *args);
 PyObject *kilnpy_label(PyObject *self, PyObject *text);
 PyObject *kilnpy_dlpack(PyObject *self, PyObject *args, PyObject *keywords);
 

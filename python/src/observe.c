@@ -1,5 +1,6 @@
 /*
- * observe.c - observers of a device's context (kiln/observer.h), and labels for what they are told.
+ * observe.c - observers of a device's context (kiln/observer.h), labels for what they are told, and what
+ * its cache of kernels has counted.
  *
  * An observer is a capsule. kiln/_observe.py has the classes that people use.
  */
@@ -65,6 +66,46 @@ PyObject *kilnpy_observed(PyObject *self, PyObject *capsule)
         Py_RETURN_NONE;
     result = PyUnicode_FromString(text);
     kiln_free(text);
+    return result;
+}
+
+/* cache_counters(device or None): the fields of kiln_cache_counters by their names. */
+PyObject *kilnpy_cache_counters(PyObject *self, PyObject *args)
+{
+#define FIELD(name) {#name, offsetof(kiln_cache_counters, name)}
+    static const struct {
+        const char *name;
+        size_t at;
+    } fields[] = {FIELD(hits),        FIELD(bundle_hits),  FIELD(misses),
+                  FIELD(miss_absent), FIELD(miss_damaged), FIELD(miss_other),
+                  FIELD(miss_unreadable), FIELD(stores),   FIELD(store_failures),
+                  FIELD(evictions),   FIELD(waits),        FIELD(wait_hits),
+                  FIELD(bytes_read),  FIELD(bytes_written), FIELD(compiles),
+                  FIELD(compile_us)};
+#undef FIELD
+    const char *device_name = NULL;
+    kiln_cache_counters counters;
+    kiln_context *context;
+    PyObject *result;
+    int device;
+
+    (void)self;
+    if (!PyArg_ParseTuple(args, "z", &device_name))
+        return NULL;
+    device = device_name != NULL ? kilnpy_device_number(device_name) : kilnpy_default_device();
+    context = device >= 0 ? kilnpy_context(device) : NULL;
+    if (context == NULL)
+        return NULL;
+    kiln_context_cache_counters(context, &counters);
+    result = PyDict_New();
+    for (size_t k = 0; result != NULL && k < COUNT_OF(fields); k++) {
+        uint64_t value;
+        memcpy(&value, (const char *)&counters + fields[k].at, sizeof value);
+        PyObject *number = PyLong_FromUnsignedLongLong(value);
+        if (number == NULL || PyDict_SetItemString(result, fields[k].name, number) != 0)
+            Py_CLEAR(result);
+        Py_XDECREF(number);
+    }
     return result;
 }
 

@@ -345,6 +345,7 @@ PyMethodDef kilnpy_view_methods[] = {
     {"linalg", kilnpy_linalg, METH_VARARGS, "linalg(name, arrays, number, upper, text, axes)"},
     {"observe", kilnpy_observe, METH_VARARGS, "observe(what, path, device)"},
     {"observed", kilnpy_observed, METH_O, "observed(observer)"},
+    {"cache_counters", kilnpy_cache_counters, METH_VARARGS, "cache_counters(device or None)"},
     {"label", kilnpy_label, METH_O, "label(text or None)"},
     {"sorting", kilnpy_sorting, METH_VARARGS, "sorting(name, arrays, axis, numbers, flag, method)"},
     {"sort_by", kilnpy_sort_by, METH_VARARGS,

@@ -60,7 +60,8 @@ def main():
         paths = [str(suite), str(HERE)] + \
             [os.path.abspath(p) for p in os.environ.get("PYTHONPATH", "").split(os.pathsep) if p]
         log = os.environ.setdefault("KILN_SUITE_LOG", str(pathlib.Path(work) / "log"))
-        environment = dict(os.environ, PYTHONPATH=os.pathsep.join(paths))
+        environment = dict(os.environ, PYTHONPATH=os.pathsep.join(paths),
+                           KILN_CACHE_DIR=str(pathlib.Path(work) / "kernels"))  # tests count what is compiled
         arguments = sys.argv[1:] or ["-q", "--tb=line"]
         plugins = ["-p", "no:cacheprovider", "-p", "suite_log"] + (["-p", "cupy_patch"] if gpu else [])
         status = subprocess.run(

@@ -21,9 +21,12 @@ class Kernel:
 
     def __init__(self, *args, **kwargs):
         self._kernel = in_cupys_words(self._class, args, kwargs)
+        self._cached_codes = set()
 
     def __call__(self, *args, **kwargs):
-        return in_cupys_words(self._kernel, args, kwargs)
+        result = in_cupys_words(self._kernel, args, kwargs)
+        self._cached_codes.add(self._kernel.source(*args, **kwargs))  # CuPy compiles one for each dtype
+        return result
 
     def __getattr__(self, name):
         return getattr(self._kernel, name)

@@ -275,11 +275,16 @@ class Raw(unittest.TestCase):
     def test_module_has_variables_and_instances_of_templates(self):
         module = kiln.RawModule(code=SOURCE, options=("-std=c++17",),
                                 name_expressions=["scale<double>"])
-        weights = module.get_global("weights", "float32")
-        weights[...] = kiln.array([1, 3, 5], "float32")
+        weights = module.get_global("weights", "float32", "cpu")  # where calls with NumPy's arrays run
+        weights[...] = kiln.array([1, 3, 5], "float32", device="cpu")
         x = np.ones(4)
         module.get_function("scale<double>", "raw float64 x, float64 a")((2,), (2,), (x, 2.0))
         np.testing.assert_array_equal(x, np.full(4, 6.0))
+        weights = module.get_global("weights", "float32")  # of the device that has kiln's own arrays
+        weights[...] = kiln.array([1, 4, 5], "float32")
+        x = kiln.ones(4, "float64")
+        module.get_function("scale<double>", "raw float64 x, float64 a")((2,), (2,), (x, 2.0))
+        self.assertEqual(x.tolist(), [8.0] * 4)
 
     def test_words_of_name_expressions(self):
         """A word that stands in a name alone calls for its part of CuPy's header."""
@@ -317,7 +322,8 @@ class Raw(unittest.TestCase):
                              set(kernel.attributes))
         self.assertGreaterEqual(kernel.max_threads_per_block, 256)
         self.assertEqual(kernel.attributes["max_threads_per_block"], kernel.max_threads_per_block)
-        self.assertEqual((kernel.num_regs, kernel.shared_size_bytes), (0, 0))  # of the cpu device
+        on_cpu = kiln.ones(1).device == "cpu"  # where there is nothing of the kind
+        self.assertEqual((kernel.num_regs == 0, kernel.shared_size_bytes), (on_cpu, 0))
         with self.assertRaises(AttributeError):
             kernel.nothing
 

@@ -77,6 +77,21 @@ class Elementwise(unittest.TestCase):
             k(np.arange(3, dtype=np.int8), 300)
 
 
+class TextureObject:
+    """What kiln reads of CuPy's class of this name."""
+    ptr = 1 << 40
+
+
+TextureObject.__module__ = "cupy.cuda.texture"
+
+
+class Handles(unittest.TestCase):
+    def test_a_texture_is_passed_as_its_handle(self):
+        kernel = kiln.ElementwiseKernel("T x, U texture", "T y", "y = x + T(texture)")
+        self.assertEqual(kernel(np.array([1.0, 2.0]), TextureObject()).tolist(),
+                         [1.0 + (1 << 40), 2.0 + (1 << 40)])
+
+
 class Errors(unittest.TestCase):
     def test_show_the_signature_with_a_caret(self):
         with self.assertRaises(kiln.DtypeError) as caught:

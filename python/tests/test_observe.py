@@ -49,6 +49,20 @@ class Observe(unittest.TestCase):
         del kept
         self.assertIn("the large one", str(table))
 
+    def test_the_cache_counts_compilations(self):
+        def compiles():
+            counters = kiln.cache_counters("cpu")
+            return counters["compiles"] + counters["hits"]
+
+        counted = kiln.ElementwiseKernel("T x", "T y", "y = 3 * x + 1", "counted_kernel")
+        before = compiles()
+        counted(np.ones(10))
+        self.assertEqual(compiles(), before + 1)  # one for float64, compiled now or by a run before this
+        counted(np.ones(20))
+        self.assertEqual(compiles(), before + 1)
+        counted(np.ones(10, np.float32))
+        self.assertEqual(compiles(), before + 2)
+
     def test_a_file_that_cannot_be_written_is_an_error(self):
         with self.assertRaisesRegex(kiln.Error, "nowhere"):
             kiln.trace("/nowhere/at/all.json")

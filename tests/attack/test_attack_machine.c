@@ -88,6 +88,7 @@ static const char *const lasting_logs[] = {
     "/usr/bin/ld: cannot find -lmissing: No such file or directory\n"
     "collect2: error: ld returned 1 exit status\n",
     "op(1): error: identifier \"y\" is undefined\n\n1 error detected in the compilation of \"k\".\n",
+    "At end of source: error: expected a \"}\"\n\n1 error detected in the compilation of \"k\".\n",
     "kiln.cu(12): catastrophic error: cannot open source file \"missing.h\"\n",
     "ptxas error   : Entry function 'k' uses too much shared data (0x20000 bytes, 0xc000 max)\n",
     "nvrtc: error: invalid value for --gpu-architecture (-arch)\n",
