@@ -72,16 +72,18 @@ PyObject *kilnpy_observed(PyObject *self, PyObject *capsule)
 /* cache_counters(device or None): the fields of kiln_cache_counters by their names. */
 PyObject *kilnpy_cache_counters(PyObject *self, PyObject *args)
 {
-#define FIELD(name) {#name, offsetof(kiln_cache_counters, name)}
+#define FIELD(name)                                                                                \
+    {                                                                                              \
+#name, offsetof(kiln_cache_counters, name)                                                 \
+    }
     static const struct {
         const char *name;
         size_t at;
-    } fields[] = {FIELD(hits),        FIELD(bundle_hits),  FIELD(misses),
-                  FIELD(miss_absent), FIELD(miss_damaged), FIELD(miss_other),
-                  FIELD(miss_unreadable), FIELD(stores),   FIELD(store_failures),
-                  FIELD(evictions),   FIELD(waits),        FIELD(wait_hits),
-                  FIELD(bytes_read),  FIELD(bytes_written), FIELD(compiles),
-                  FIELD(compile_us)};
+    } fields[] = {
+        FIELD(hits),           FIELD(bundle_hits),   FIELD(misses),          FIELD(miss_absent),
+        FIELD(miss_damaged),   FIELD(miss_other),    FIELD(miss_unreadable), FIELD(stores),
+        FIELD(store_failures), FIELD(evictions),     FIELD(waits),           FIELD(wait_hits),
+        FIELD(bytes_read),     FIELD(bytes_written), FIELD(compiles),        FIELD(compile_us)};
 #undef FIELD
     const char *device_name = NULL;
     kiln_cache_counters counters;
