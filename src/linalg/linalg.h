@@ -46,17 +46,19 @@ typedef struct kiln__side {
 typedef struct kiln__product {
     kiln_dtype in, out; /* of a and b; of y and the bias */
     kiln_dtype b_in; /* of b where cuBLASLt multiplies two kinds of float8; else KILN_DTYPE_NONE */
-    int64_t m, n, k; /* a is m x k, b is k x n, y is m x n */
-    int stack_rank;
-    int64_t stack[KILN_RANK_MAX], count; /* count: how many matrices, never 0 */
-    kiln__side a, b, y;
-    kiln__side c; /* its data NULL: c is what y holds before. Others only where cuBLASLt computes */
+    int64_t m, n, k;   /* a is m x k, b is k x n, y is m x n */
+    int64_t count;     /* how many matrices, never 0 */
     const char *bias;  /* NULL: none */
     int64_t bias_step; /* bytes from one column's to the next */
     double alpha, beta;
     kiln_epilogue epilogue;
     kiln_compute compute;
     bool autotune; /* measure algorithms instead of asking which is best */
+    int stack_rank;
+    /* Of these, and of the steps of a side, only the first `stack_rank` are set. */
+    int64_t stack[KILN_RANK_MAX];
+    kiln__side a, b, y;
+    kiln__side c; /* its data NULL: c is what y holds before. Others only where cuBLASLt computes */
 } kiln__product;
 
 static inline int64_t kiln__round_up(int64_t count, int64_t block)

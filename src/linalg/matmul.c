@@ -9,20 +9,27 @@
 #include "linalg/linalg.h"
 #include "ops/ops.h"
 
-/* One call. Everything that is released at its end is NULL until it is made. */
+/* One call. Everything that is released at its end is NULL until it is made; what the caller gave is not retained. */
 typedef struct matmul {
     const kiln_array *a, *b; /* as given */
     kiln_matmul_options o;
     kiln_context *ctx;
     kiln_stream *stream;
-    kiln__product p;
     int rank;
-    int64_t shape[KILN_RANK_MAX];
-    kiln_array *cast_a, *cast_b, *bias, *c;
+    kiln_array *cast_a, *cast_b, *bias, *c; /* the first two may be `a` and `b` themselves */
     const kiln_array *read; /* `c` where it is read as it lies; NULL: y holds it */
     kiln_array *y;          /* what is computed into */
     kiln_array *delivered;  /* the caller's array, or NULL where `y` becomes it */
+    kiln__product p;        /* up to its `stack` it is zero at first, as all before it */
+    int64_t shape[KILN_RANK_MAX];
 } matmul;
+
+/* Release what was made, unless it is what the caller gave. */
+static void drop(kiln_array *made, const kiln_array *given)
+{
+    if (made != given)
+        kiln_array_release(made);
+}
 
 /* ---- dtypes ---------------------------------------------------------------------------------- */
 
@@ -135,9 +142,11 @@ static kiln_status check_arrays(matmul *w, kiln_array *given, kiln_error *err)
 static bool fits(const kiln_array *x)
 {
     const bool matrix = x->rank > 1;
-    const kiln__side side = {.row = matrix ? x->strides[x->rank - 2] : 0,
-                             .column = x->strides[x->rank - 1]};
+    kiln__side side; /* its steps do not count */
 
+    side.data = x->data;
+    side.row = matrix ? x->strides[x->rank - 2] : 0;
+    side.column = x->strides[x->rank - 1];
     return kiln__view_of(matrix ? x->shape[x->rank - 2] : 1, x->shape[x->rank - 1], &side,
                          kiln_dtype_size(x->dtype))
         .fits;
@@ -219,7 +228,7 @@ static kiln_status make_output(matmul *w, kiln_array *given, kiln_error *err)
                           kiln__shape_text(w->rank, w->shape, wanted, sizeof wanted));
     w->delivered = apart ? NULL : given;
     if (apart) {
-        w->y = kiln_array_retain(given);
+        w->y = given;
         return KILN_OK;
     }
     return kiln__array_new(w->ctx, w->p.out, w->rank, w->shape, NULL, w->stream, &w->y, err);
@@ -231,7 +240,7 @@ static kiln_status make_cast(const matmul *w, const kiln_array *x, kiln_array **
     int order[KILN_RANK_MAX];
 
     if (x->dtype == w->p.in) {
-        *out = kiln_array_retain((kiln_array *)x);
+        *out = (kiln_array *)x;
         return KILN_OK;
     }
     kiln__array_k_order(x, order);
@@ -290,7 +299,8 @@ static void used_on(const kiln_array *x, kiln_stream *stream)
 }
 
 /* What cuBLASLt needs of an operand: k > 0, and a layout that it takes. */
-static kiln_status make_suitable(const matmul *w, int k_axis, kiln_array **x, kiln_error *err)
+static kiln_status make_suitable(const matmul *w, int k_axis, const kiln_array *given,
+                                 kiln_array **x, kiln_error *err)
 {
     int64_t shape[KILN_RANK_MAX];
     kiln_array *made = NULL;
@@ -310,7 +320,7 @@ static kiln_status make_suitable(const matmul *w, int k_axis, kiln_array **x, ki
                 kiln__memset(kiln__context_device(w->ctx), made->data, 0,
                              (size_t)made->size * kiln_dtype_size(made->dtype), w->stream, err);
     }
-    kiln_array_release(status == KILN_OK ? *x : made);
+    drop(status == KILN_OK ? *x : made, given);
     if (status == KILN_OK)
         *x = made;
     return status;
@@ -329,61 +339,62 @@ static kiln_dtype wider_than_float8(const matmul *w, bool host)
 static kiln_status make_bytes(const matmul *w, const kiln_array *x, bool turned, kiln_array **out,
                               kiln_error *err)
 {
-    kiln_axes axes = {.count = x->rank};
+    const kiln_dtype dtype = is_mixed(w) ? x->dtype : w->p.in;
+    int64_t shape[KILN_RANK_MAX], strides[KILN_RANK_MAX];
     int order[KILN_RANK_MAX];
-    kiln_array *y = NULL;
-    kiln_status status = KILN_OK;
 
     for (int k = 0; k < x->rank; k++)
-        axes.axis[k] = order[k] = k;
+        order[k] = k;
     if (turned) {
-        axes.axis[x->rank - 2] = order[x->rank - 2] = x->rank - 1;
-        axes.axis[x->rank - 1] = order[x->rank - 1] = x->rank - 2;
+        order[x->rank - 2] = x->rank - 1;
+        order[x->rank - 1] = x->rank - 2;
     }
-    KILN_TRY(kiln_array_transpose(x, &axes, &y, err));
-    const kiln_dtype dtype = is_mixed(w) ? x->dtype : w->p.in;
-    if (x->dtype == dtype && y->contiguous && (uintptr_t)y->data % 16 == 0)
-        *out = kiln_array_retain((kiln_array *)x);
-    else
-        KILN_TRY(kiln__array_copy_as(x, dtype, order, w->stream, out, err));
-
-done:
-    kiln_array_release(y);
-    return status;
+    for (int k = 0; k < x->rank; k++) {
+        shape[k] = x->shape[order[k]];
+        strides[k] = x->strides[order[k]];
+    }
+    if (x->dtype == dtype && (uintptr_t)x->data % 16 == 0 &&
+        kiln__strides_contiguous(x->rank, shape, strides, kiln_dtype_size(dtype))) {
+        *out = (kiln_array *)x;
+        return KILN_OK;
+    }
+    return kiln__array_copy_as(x, dtype, order, w->stream, out, err);
 }
 
 /* Whether the library did it; without one, and where it has no algorithm, nothing has happened. */
 static kiln_status compute_bytes(matmul *w, bool *done_out, kiln_error *err)
 {
+    const kiln_dtype in = w->p.in;
     kiln_array *a = NULL, *b = NULL;
     kiln_error why = KILN_ERROR_INIT;
-    kiln__product p = w->p;
     bool finished = true;
     kiln_status status = KILN_OK;
 
     *done_out = false;
     KILN_TRY(make_bytes(w, w->a, false, &a, err));
     KILN_TRY(make_bytes(w, w->b, true, &b, err));
-    p.in = a->dtype;
-    p.b_in = b->dtype != a->dtype ? b->dtype : KILN_DTYPE_NONE;
-    kiln__product_bind(&p, a, b, w->read, w->y);
-    status = kiln__product_cuda(w->ctx, &p, w->stream, &finished, &why);
+    w->p.in = a->dtype;
+    w->p.b_in = b->dtype != a->dtype ? b->dtype : KILN_DTYPE_NONE;
+    kiln__product_bind(&w->p, a, b, w->read, w->y);
+    status = kiln__product_cuda(w->ctx, &w->p, w->stream, &finished, &why);
     *done_out = status == KILN_OK;
     if (!finished && *done_out)
-        KILN_TRY(kiln__finish_kernel(&p, w->y, w->bias, w->stream, err));
+        KILN_TRY(kiln__finish_kernel(&w->p, w->y, w->bias, w->stream, err));
     used_on(a, w->stream);
     used_on(b, w->stream);
-    if (status == KILN_ERR_UNSUPPORTED)
-        status = KILN_OK;
-    else if (status != KILN_OK && err != NULL) {
+    if (status == KILN_ERR_UNSUPPORTED) { /* the product as it was before it was bound */
+        w->p.in = in;
+        w->p.b_in = KILN_DTYPE_NONE;
+        status = kiln__product_shape(w->a, w->b, &w->p, &w->rank, w->shape, err);
+    } else if (status != KILN_OK && err != NULL) {
         *err = why;
         why = (kiln_error)KILN_ERROR_INIT;
     }
 
 done:
     kiln_error_clear(&why);
-    kiln_array_release(a);
-    kiln_array_release(b);
+    drop(a, w->a);
+    drop(b, w->b);
     return status;
 }
 
@@ -396,8 +407,8 @@ static kiln_status compute_cuda(matmul *w, kiln_error *err)
         kiln__product_bind(&w->p, w->cast_a, w->cast_b, w->read, w->y);
         return kiln__product_kernel(&w->p, w->cast_a, w->cast_b, w->y, w->stream, err);
     }
-    KILN_TRY(make_suitable(w, w->cast_a->rank - 1, &w->cast_a, err));
-    KILN_TRY(make_suitable(w, w->cast_b->rank > 1 ? w->cast_b->rank - 2 : 0, &w->cast_b, err));
+    KILN_TRY(make_suitable(w, w->cast_a->rank - 1, w->a, &w->cast_a, err));
+    KILN_TRY(make_suitable(w, w->cast_b->rank > 1 ? w->cast_b->rank - 2 : 0, w->b, &w->cast_b, err));
     w->p.k = w->p.k > 0 ? w->p.k : 1;
     kiln__product_bind(&w->p, w->cast_a, w->cast_b, w->read, w->y);
     KILN_TRY(kiln__product_cuda(w->ctx, &w->p, w->stream, &finished, err));
@@ -458,9 +469,12 @@ void kiln_matmul_options_init(kiln_matmul_options *opts, size_t given)
 kiln_status kiln_matmul(const kiln_array *a, const kiln_array *b, const kiln_matmul_options *opts,
                         kiln_array **out, kiln_error *err)
 {
-    matmul w = {.a = a, .b = b};
+    matmul w;
     kiln_status status = KILN_OK;
 
+    memset(&w, 0, offsetof(matmul, p.stack)); /* all of it would be two kilobytes */
+    w.a = a;
+    w.b = b;
     if (a == NULL || b == NULL || out == NULL)
         return kiln__fail(err, KILN_ERR_NULL, "kiln_matmul: `%s` is NULL",
                           a == NULL   ? "a"
@@ -474,17 +488,15 @@ kiln_status kiln_matmul(const kiln_array *a, const kiln_array *b, const kiln_mat
     KILN_TRY(decide_dtypes(&w, *out, err));
     KILN_TRY(make_output(&w, *out, err));
     KILN_TRY(compute(&w, err));
-    if (*out == NULL) {
+    if (*out == NULL)
         *out = w.y;
-        w.y = NULL;
-    }
 
 done:
-    kiln_array_release(w.cast_a);
-    kiln_array_release(w.cast_b);
+    drop(w.cast_a, a);
+    drop(w.cast_b, b);
     kiln_array_release(w.bias);
     kiln_array_release(w.c);
-    kiln_array_release(w.y);
+    drop(w.y, *out);
     return status;
 }
 

@@ -64,7 +64,7 @@ static void bind(const kiln__product *p, const kiln_array *x, int row, int colum
 {
     const int own = x->rank - (row > 0) - (column > 0);
 
-    memset(side, 0, sizeof *side);
+    memset(side->step, 0, (size_t)p->stack_rank * sizeof side->step[0]);
     side->data = x->data;
     side->row = row > 0 ? x->strides[x->rank - row] : 0;
     side->column = column > 0 ? x->strides[x->rank - column] : 0;
@@ -196,9 +196,13 @@ void kiln__product_bind(kiln__product *p, const kiln_array *a, const kiln_array 
     bind(p, a, a->rank > 1 ? 2 : 0, 1, &p->a);
     bind(p, b, b->rank > 1 ? 2 : 1, b->rank > 1 ? 1 : 0, &p->b);
     bind_result(p, a, b, y, &p->y);
-    memset(&p->c, 0, sizeof p->c);
-    if (c != NULL)
+    if (c != NULL) {
         bind_result(p, a, b, c, &p->c);
+    } else {
+        p->c.data = NULL;
+        p->c.row = p->c.column = 0;
+        memset(p->c.step, 0, (size_t)p->stack_rank * sizeof p->c.step[0]);
+    }
     fold(p);
 }
 

@@ -28,7 +28,7 @@ enum { TUNED = 8 };
 /* a, b, c and d of the library's problem; c is d where nothing else is added. */
 enum { SIDE_A, SIDE_B, SIDE_C, SIDE_D, SIDES };
 
-/* Compared and hashed as bytes: no padding. */
+/* Compared and hashed as bytes: no padding, and read_problem() sets every field. */
 typedef struct problem {
     int64_t m, n, k, count;
     int64_t step[SIDES];  /* elements from column to column */
@@ -59,6 +59,7 @@ typedef struct kept {
     kiln__cache *cache;
     const kiln__lt *lt;
     kiln__lt_handle handle;
+    atomic_bool ready; /* whether the handle is made */
     kiln__memo plans;
     pthread_mutex_t lock; /* of the handle's making */
 } kept;
@@ -177,6 +178,8 @@ static kiln_status get_kept(kiln_context *ctx, kept **out, kiln_error *err)
     KILN_CHECK(
         kiln__context_attachment(ctx, KILN__ATTACH_LINALG, make_kept, destroy_kept, &state, err));
     *out = state;
+    if (atomic_load_explicit(&(*out)->ready, memory_order_acquire))
+        return KILN_OK;
     pthread_mutex_lock(&(*out)->lock);
     if ((*out)->handle == NULL) {
         status = kiln__lt_get((*out)->device, &(*out)->lt, err);
@@ -185,6 +188,7 @@ static kiln_status get_kept(kiln_context *ctx, kept **out, kiln_error *err)
             (*out)->handle = NULL;
             status = fail((*out)->lt, result, "cublasLtCreate", err);
         }
+        atomic_store_explicit(&(*out)->ready, status == KILN_OK, memory_order_release);
     }
     pthread_mutex_unlock(&(*out)->lock);
     return status;
@@ -214,7 +218,7 @@ static bool steps_forward(const kiln__product *p, int axis)
            p->y.step[axis] > 0 && p->stack[axis] <= INT32_MAX;
 }
 
-/* Fill `q` for one row of the stack: the last axis of the stack is the batch. */
+/* Fill all of `q` for one row of the stack: the last axis of the stack is the batch. */
 static void read_problem(const kiln__product *p, uint32_t alignment, problem *q, operands *o)
 {
     const int last = p->stack_rank - 1;
@@ -222,7 +226,6 @@ static void read_problem(const kiln__product *p, uint32_t alignment, problem *q,
     const kiln__view a = kiln__view_of(p->m, p->k, &p->a, kiln_dtype_size(p->in));
     const kiln__view b = kiln__view_of(p->k, p->n, &p->b, kiln_dtype_size(p->in));
 
-    memset(q, 0, sizeof *q);
     const kiln__side *c = p->c.data != NULL ? &p->c : &p->y;
     *o = y.transposed ? (operands){{&p->b, &p->a, c, &p->y}} : (operands){{&p->a, &p->b, c, &p->y}};
     q->m = y.transposed ? p->n : p->m;
@@ -251,6 +254,7 @@ static void read_problem(const kiln__product *p, uint32_t alignment, problem *q,
     q->epilogue = KILN__LT_EPILOGUE_DEFAULT;
     q->adds = p->beta != 0;
     q->apart = c != &p->y;
+    q->tuned = p->autotune;
 }
 
 /* The library's epilogue that does all that follows the product; KILN__LT_EPILOGUE_DEFAULT: none does. Its
@@ -538,7 +542,6 @@ static kiln_status decide(kiln_context *ctx, const kiln__product *p, uint32_t al
     KILN_CHECK(get_kept(ctx, &d->state, err));
     read_problem(p, p->autotune ? ALIGNMENT_RECORDED : alignment, &d->q, &d->o);
     d->q.epilogue = epilogue_of(p, &d->o);
-    d->q.tuned = p->autotune;
     KILN_CHECK(get_plan(d->state, &w, &d->plan, &d->owned, err));
     if (!d->plan->possible && d->q.epilogue != KILN__LT_EPILOGUE_DEFAULT) {
         d->q.epilogue = KILN__LT_EPILOGUE_DEFAULT;
@@ -620,7 +623,9 @@ typedef struct recorded {
 static kiln_status multiply_recorded(const void *args, void *native, kiln_error *err)
 {
     const recorded *const r = args;
-    decision d = {.owned = NULL};
+    decision d;
+
+    d.owned = NULL;
     kiln_status status = decide(r->ctx, &r->p, ALIGNMENT_RECORDED, NULL, &d, err);
 
     if (status == KILN_OK && d.plan->choice.workspace_bytes > r->workspace_bytes)
@@ -652,12 +657,13 @@ kiln_status kiln__product_cuda(kiln_context *ctx, const kiln__product *p, kiln_s
 {
     kiln__device *device = kiln__context_device(ctx);
     const bool recording = kiln__stream_is_recording(stream);
-    decision d = {.owned = NULL};
+    decision d;
     kiln__block *block = NULL;
     void *workspace = NULL;
     bool pushed = false;
     kiln_status status = KILN_OK;
 
+    d.owned = NULL;
     KILN_CHECK(kiln__device_enter(device, &pushed, err));
     KILN_TRY(decide(ctx, p, recording ? ALIGNMENT_RECORDED : ALIGNMENT_MAX,
                     recording ? NULL : stream, &d, err));
