@@ -463,6 +463,44 @@ static void test_solver__asks_the_library_for_stacks(void **state)
         kiln_array_release(all[k]);
 }
 
+/* A workspace of more than 2^31 bytes is used up to its end; one that no memory holds is an error, after which the
+ * context works on. */
+static void test_solver__gives_the_library_large_workspaces(void **state)
+{
+    test_env *t = *state;
+    void *library = dlopen(SOLVER, RTLD_NOW | RTLD_LOCAL);
+    size_t *room = library != NULL ? dlsym(library, "stand_in_room") : NULL;
+    if (room == NULL)
+        skip(); /* the real library, or none */
+    const size_t before = *room, rooms[] = {((size_t)1 << 31) + 4096, (size_t)1 << 50, before};
+    kiln_array *a = make(t, KILN_FLOAT64, 2, (const int64_t[]){40, 40}), *y = NULL;
+    kiln_array *b = make(t, KILN_FLOAT64, 2, (const int64_t[]){40, 3}), *product = NULL;
+    double *want = elements(t, b);
+
+    for (size_t k = 0; k < COUNT(rooms); k++) {
+        *room = rooms[k];
+        if (k == 1) {
+            FAILS(t, KILN_ERR_DEVICE_MEMORY, kiln_linalg_solve(a, b, NULL, &y, &t->err),
+                  "1.00 PiB");
+            assert_null(y);
+            continue;
+        }
+        OK(t, kiln_linalg_solve(a, b, NULL, &y, &t->err));
+        OK(t, kiln_matmul(a, y, NULL, &product, &t->err));
+        double *got = elements(t, product);
+        for (int at = 0; at < 40 * 3; at++)
+            CHECK(fabs(got[at] - want[at]) < 1e-9, "%d: %g, not %g", at, got[at], want[at]);
+        free(got);
+        kiln_array_release(y);
+        kiln_array_release(product);
+        y = product = NULL;
+        (void)kiln_context_pool_trim(t->ctx);
+    }
+    free(want);
+    kiln_array_release(a);
+    kiln_array_release(b);
+}
+
 /* ---- views, dtypes, outputs ------------------------------------------------------------------ */
 
 /* np.linalg.det of a reversed, transposed stack of integers is that of the copy of it: here of 2 x 2. */
@@ -702,6 +740,7 @@ int main(int argc, char **argv)
         TEST(test_solver__factorises_large_matrices),
         TEST(test_solver__tells_of_failures_at_the_next_wait),
         TEST(test_solver__asks_the_library_for_stacks),
+        TEST(test_solver__gives_the_library_large_workspaces),
         TEST(test_solver__takes_views_and_integers),
         TEST(test_solver__powers_of_other_dtypes),
         TEST(test_solver__writes_an_output),
