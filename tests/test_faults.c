@@ -15,6 +15,7 @@
 static const int64_t lengths[] = {2, 4, 8, 30, 64, 97, 1000, 4096, 33000};
 
 enum { LENGTH_MAX = 33000, COLUMNS = 24 };
+enum { LANES = 16, SMALL_MAX = 65536, PLACES_MAX = LANES / 2 * SMALL_MAX }; /* of small integers */
 
 static const kiln_dtype dtypes[] = {KILN_INT32, KILN_INT16, KILN_INT8, KILN_INT64};
 
@@ -49,7 +50,7 @@ static kiln_array *send(test_env *t, kiln_dtype dtype, int rank, const int64_t *
 /* Compare all elements with `want`, and release the array. */
 static void expect(test_env *t, kiln_array *a, const int64_t *want, int64_t count, const char *what)
 {
-    static int64_t got[LENGTH_MAX];
+    static int64_t got[PLACES_MAX];
     const int64_t shape[] = {count};
     kiln_array *wide = NULL, *flat = NULL;
 
@@ -169,8 +170,8 @@ static void check_formula(test_env *t, const formula *f, kiln_dtype dtype, const
 
     for (int64_t k = 0; k < shape[0]; k++)
         want[k] = f->value(x[k], y[k], z[k]);
-    OK(t, kiln_elementwise_create(t->ctx, "T x, T y, T z", "T out", f->snippet, NULL, &op,
-                                  &t->err));
+    OK(t,
+       kiln_elementwise_create(t->ctx, "T x, T y, T z", "T out", f->snippet, NULL, &op, &t->err));
     OK(t, kiln_call(op, &t->err, a, b, c, &out));
     expect(t, out, want, shape[0], f->snippet);
     kiln_elementwise_destroy(op);
@@ -301,11 +302,221 @@ static void test_faults__minima_along_negated_rows_and_columns(void **state)
             }
 }
 
+/* ---- all small integers, in every lane of an access ---- */
+
+static int64_t places[PLACES_MAX + 2];
+
+/* The nearest number of so many bits, ties to even. */
+static int64_t to_bits(int64_t v, int bits)
+{
+    const int64_t size = v < 0 ? -v : v;
+    int64_t step = 1;
+
+    while (size / step >> bits != 0)
+        step *= 2;
+    const int64_t low = size / step, rest = size % step * 2;
+    const int64_t rounded = (low + (rest > step || (rest == step && low % 2 != 0))) * step;
+    return v < 0 ? -rounded : rounded;
+}
+
+static int64_t of_absolute(kiln_dtype d, int64_t v)
+{
+    return wrap(d, v < 0 ? -v : v);
+}
+
+static int64_t of_fabs(kiln_dtype d, int64_t v)
+{
+    (void)d;
+    return v < 0 ? -v : v;
+}
+
+static int64_t of_negative(kiln_dtype d, int64_t v)
+{
+    return wrap(d, -v);
+}
+
+static int64_t of_itself(kiln_dtype d, int64_t v)
+{
+    (void)d;
+    return v;
+}
+
+static int64_t of_sign(kiln_dtype d, int64_t v)
+{
+    (void)d;
+    return (v > 0) - (v < 0);
+}
+
+static int64_t of_square(kiln_dtype d, int64_t v)
+{
+    return wrap(d, v * v);
+}
+
+static int64_t of_invert(kiln_dtype d, int64_t v)
+{
+    (void)d;
+    return -v - 1;
+}
+
+static int64_t of_not(kiln_dtype d, int64_t v)
+{
+    (void)d;
+    return v == 0;
+}
+
+static int64_t of_count(kiln_dtype d, int64_t v)
+{
+    int64_t count = 0;
+
+    for (int64_t rest = of_fabs(d, v); rest != 0; rest /= 2)
+        count += rest % 2;
+    return count;
+}
+
+static int64_t of_half(kiln_dtype d, int64_t v)
+{
+    (void)d;
+    return to_bits(v, 11);
+}
+
+static int64_t of_half_size(kiln_dtype d, int64_t v)
+{
+    return to_bits(of_fabs(d, v), 11);
+}
+
+static int64_t of_half_negated(kiln_dtype d, int64_t v)
+{
+    (void)d;
+    return to_bits(-v, 11);
+}
+
+static int64_t of_bfloat16(kiln_dtype d, int64_t v)
+{
+    (void)d;
+    return to_bits(v, 8);
+}
+
+static int64_t of_bfloat16_size(kiln_dtype d, int64_t v)
+{
+    return to_bits(of_fabs(d, v), 8);
+}
+
+static int64_t of_bfloat16_negated(kiln_dtype d, int64_t v)
+{
+    (void)d;
+    return to_bits(-v, 8);
+}
+
+static const struct {
+    const char *expression;
+    int64_t (*value)(kiln_dtype dtype, int64_t v);
+} unary[] = {
+    {"abs(x)", of_absolute},
+    {"fabs(x)", of_fabs},
+    {"-x", of_negative},
+    {"+x", of_itself},
+    {"sign(x)", of_sign},
+    {"square(x)", of_square},
+    {"~x", of_invert},
+    {"logical_not(x)", of_not},
+    {"bitwise_count(x)", of_count},
+    {"floor(x)", of_itself},
+    {"rint(x)", of_itself},
+    {"round(x)", of_itself},
+    {"float16(x)", of_half},
+    {"abs(float16(x))", of_half_size},
+    {"fabs(float16(float32(x)))", of_half_size},
+    {"-float16(x)", of_half_negated},
+    {"sign(float16(x))", of_sign},
+    {"bfloat16(x)", of_bfloat16},
+    {"abs(bfloat16(x))", of_bfloat16_size},
+    {"fabs(bfloat16(float32(x)))", of_bfloat16_size},
+    {"-bfloat16(x)", of_bfloat16_negated},
+    {"sign(bfloat16(x))", of_sign},
+};
+
+/* Every value stands in each lane of an access of as many lanes, for rows of `values` accesses. */
+static int64_t value_at(kiln_dtype dtype, int64_t place, int64_t lanes, int64_t values)
+{
+    return wrap(dtype, place / lanes + place % lanes * 17 % values);
+}
+
+static void check_unary(test_env *t, kiln_dtype dtype, int64_t lanes, int64_t values, int64_t start)
+{
+    static int64_t want[PLACES_MAX];
+    const int64_t count = lanes * values, shape[] = {count + start};
+    kiln_array *all, *a = NULL;
+    kiln_arg args[1];
+
+    for (int64_t k = 0; k < count; k++)
+        places[start + k] = value_at(dtype, k, lanes, values);
+    all = send(t, dtype, 1, shape, places);
+    OK(t, kiln_array_slice(all, 0, start, count + start, 1, &a, &t->err));
+    args[0] = kiln_arg_array(a);
+    for (size_t u = 0; u < COUNT(unary); u++) {
+        for (int64_t k = 0; k < count; k++)
+            want[k] = unary[u].value(dtype, places[start + k]);
+        expect(t, parse_and_run(t, unary[u].expression, args, 1), want, count, unary[u].expression);
+    }
+    kiln_array_release(a);
+    kiln_array_release(all);
+}
+
+static void test_faults__small_integers_in_every_lane(void **state)
+{
+    test_env *t = *state;
+
+    for (int64_t start = 0; start < 3; start++)
+        check_unary(t, KILN_INT8, LANES, 256, start);
+    for (int64_t start = 0; start < 2; start++)
+        check_unary(t, KILN_INT16, t->cuda ? LANES / 2 : 2, SMALL_MAX, start);
+}
+
+/* As users read the bits of a number that they have just rounded. */
+static void test_faults__masks_of_halves_in_snippets(void **state)
+{
+    static const char *const snippets[] = {
+        "float16 h = x; unsigned short b; memcpy(&b, &h, 2); out = b & 0x7fff",
+        "float16 h = x; unsigned short b; memcpy(&b, &h, 2); b &= 0x7fff; memcpy(&h, &b, 2); "
+        "out = (unsigned short)h",
+    };
+    enum { SIZE = 4096 };
+    static int64_t want[SIZE];
+    const int64_t shape[] = {SIZE};
+    test_env *t = *state;
+
+    for (size_t k = 0; k < COUNT(snippets); k++) {
+        kiln_array *a, *out = NULL;
+        kiln_elementwise *op = NULL;
+
+        for (int e = 0; e < SIZE; e++)
+            x[e] = e % 2 == 0 ? e / 2 : -e / 2;
+        a = send(t, KILN_FLOAT32, 1, shape, x);
+        OK(t, kiln_elementwise_create(t->ctx, "float32 x", "uint16 out", snippets[k], NULL, &op,
+                                      &t->err));
+        OK(t, kiln_call(op, &t->err, a, &out));
+        for (int64_t e = 0; e < SIZE; e++) {
+            const int64_t size = e / 2;
+            int power = 0;
+            while (size >> power > 1)
+                power++;
+            const int64_t bits =
+                size == 0 ? 0 : (int64_t)(power + 15) * 1024 + ((size << 10 >> power) - 1024);
+            want[e] = k == 0 ? bits : size;
+        }
+        expect(t, out, want, SIZE, snippets[k]);
+        kiln_elementwise_destroy(op);
+        kiln_array_release(a);
+    }
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_faults__minima_of_negated_elements),
         TEST(test_faults__the_least_number_negated),
+        TEST(test_faults__small_integers_in_every_lane),
+        TEST(test_faults__masks_of_halves_in_snippets),
         TEST(test_faults__minima_along_negated_rows_and_columns),
     };
     return test_env_main(argc, argv, "test_faults", tests, COUNT(tests));

@@ -24,7 +24,7 @@
 #include "jit/jit.h"
 
 /* Rows of the table, as bits. */
-enum { LOST = 1, WIDENED = 2 };
+enum { LOST = 1, WIDENED = 2, PACKED = 4, APPROXIMATE = 8 };
 
 /* ---- machine code ---- */
 
@@ -115,12 +115,20 @@ static void test_faults__versions_and_architectures_decide(void **state)
     static const struct {
         int version, arch;
         unsigned suspects;
-    } cases[] = {{12000, 80, WIDENED},        {12050, 90, WIDENED},
-                 {12060, 90, LOST | WIDENED}, {12090, 100, LOST | WIDENED},
-                 {13000, 103, LOST | WIDENED}, {13020, 90, LOST | WIDENED},
-                 {13030, 90, LOST},           {13040, 90, 0},
-                 {13050, 90, 0},              {13000, 89, WIDENED},
-                 {13000, 110, WIDENED},       {13000, 120, WIDENED},
+    } cases[] = {{12000, 80, WIDENED},
+                 {12050, 90, WIDENED},
+                 {12060, 90, LOST | WIDENED},
+                 {12080, 80, PACKED | WIDENED},
+                 {12090, 90, LOST | WIDENED | PACKED},
+                 {12090, 100, LOST | WIDENED | PACKED},
+                 {13000, 75, WIDENED},
+                 {13000, 89, WIDENED | PACKED},
+                 {13000, 103, LOST | WIDENED | PACKED},
+                 {13000, 110, WIDENED | PACKED},
+                 {13000, 120, WIDENED | PACKED},
+                 {13010, 90, LOST | WIDENED},
+                 {13030, 90, LOST},
+                 {13040, 90, 0},
                  {13030, 75, 0}};
     small_cubin cubin;
 
@@ -128,13 +136,14 @@ static void test_faults__versions_and_architectures_decide(void **state)
     make_cubin(&cubin, code, 1);
     for (size_t k = 0; k < KILN_COUNT_OF(cases); k++)
         if (kiln__fault_suspects(cases[k].version, cases[k].arch, KILN__REMEDY_TEXT, &cubin,
-                                 sizeof cubin) != cases[k].suspects)
+                                 sizeof cubin) != (cases[k].suspects | APPROXIMATE))
             fail_msg("version %d, sm_%d", cases[k].version, cases[k].arch);
     assert_int_equal(kiln__fault_suspects(13000, 90, KILN__REMEDY_PLAIN, &cubin, sizeof cubin),
                      LOST);
+    assert_int_equal(kiln__fault_suspects(13060, 90, KILN__REMEDY_NONE, &cubin, sizeof cubin), 0);
     make_cubin(&cubin, &instructions[4].code, 1);
     assert_int_equal(kiln__fault_suspects(13000, 90, KILN__REMEDY_NONE, &cubin, sizeof cubin),
-                     WIDENED);
+                     WIDENED | PACKED | APPROXIMATE);
     assert_non_null(kiln__fault_asked_for(LOST | WIDENED, NULL));
     assert_null(kiln__fault_asked_for(WIDENED, NULL));
 }
@@ -196,6 +205,72 @@ static void test_faults__ptx_asks_for_wide_numbers_of_negated_short_ones(void **
     (void)state;
     for (size_t k = 0; k < KILN_COUNT_OF(cases); k++)
         if ((kiln__fault_asked_for(WIDENED, cases[k].ptx) != NULL) != cases[k].asks)
+            fail_msg("%s", cases[k].ptx);
+}
+
+static void test_faults__ptx_asks_for_masks_of_packed_halves(void **state)
+{
+    static const struct {
+        const char *ptx;
+        bool asks;
+    } cases[] = {
+        {"cvt.rn.f16.f32 %rs1, %f1;\n and.b16 %rs2, %rs1, 32767;\n mov.b32 %r1, {%rs2, %rs3};",
+         true},
+        {"cvt.rn.bf16.f32 %rs1, %f1;\n and.b16 %rs2, %rs1, 1;\n mov.b32 %r1, {%rs3, %rs2};", true},
+        {"cvt.rz.f16.f32 %rs1, %f1;\n and.b16 %rs2, %rs1, 1;\n st.global.v2.u16 [%rd1], {%rs2, "
+         "%rs3};",
+         true},
+        {"cvt.rn.satfinite.e4m3x2.f32 %rs1, %f1, %f2;\n and.b16 %rs2, %rs1, 1;\n"
+         "mov.b64 %rd1, {%rs3, %rs4, %rs5, %rs2};",
+         true},
+        {"cvt.rn.f16.f32 %rs1, %f1;\n mov.u16 %rs4, %rs1;\n and.b16 %rs2, %rs4, 1;\n"
+         "mov.u16 %rs5, %rs2;\n mov.b32 %r1, {%rs5, %rs3};",
+         true},
+        {"cvt.rn.f16.f32 %rs1, %f1;\n cvt.u32.u16 %r2, %rs1;\n and.b32 %r3, %r2, 32767;\n"
+         "cvt.u16.u32 %rs2, %r3;\n mov.b32 %r1, {%rs2, %rs3};",
+         true},
+        {"cvt.rn.f16x2.f32 %r1, %f1, %f2;\n mov.b32 {%rs1, %rs2}, %r1;\n and.b16 %rs3, %rs2, 1;\n"
+         "mov.b32 %r1, {%rs3, %rs1};",
+         true},
+        {"and.b16 %rs2, %rs1, 32767;\n mov.b32 %r1, {%rs2, %rs3};", false},
+        {"cvt.rn.f16.f32 %rs1, %f1;\n and.b16 %rs2, %rs1, 32767;\n mov.b32 %r1, {%rs1, %rs3};",
+         false},
+        {"cvt.rn.f16.f32 %rs1, %f1;\n and.b16 %rs2, %rs1, %rs3;\n mov.b32 %r1, {%rs2, %rs3};",
+         false},
+        {"cvt.rn.f16.f32 %rs1, %f1;\n and.b16 %rs2, %rs1, 1;\n setp.gt.u16 %p1, %rs2, %rs3;",
+         false},
+        {"cvt.rn.f16.f32 %rs1, %f1;\n and.b16 %rs2, %rs1, 1;\n or.b16 %rs4, %rs2, 8;\n"
+         "mov.b32 %r1, {%rs4, %rs3};",
+         false},
+        {"cvt.rn.f16.f32 %rs1, %f1;\n mov.b32 %r1, {%rs1, %rs1};\n and.b32 %r2, %r1, 2147450879;\n"
+         "mov.b32 {%rs2, %rs3}, %r2;\n mov.b32 %r3, {%rs2, %rs4};",
+         false}, /* as kiln writes it */
+        {"cvt.f32.f16 %f1, %rs1;\n and.b16 %rs2, %rs1, 1;\n mov.b32 %r1, {%rs2, %rs3};", false},
+        {"", false},
+    };
+
+    (void)state;
+    for (size_t k = 0; k < KILN_COUNT_OF(cases); k++)
+        if ((kiln__fault_asked_for(PACKED, cases[k].ptx) != NULL) != cases[k].asks)
+            fail_msg("%s", cases[k].ptx);
+}
+
+static void test_faults__ptx_asks_for_masks_of_approximate_halves(void **state)
+{
+    static const struct {
+        const char *ptx;
+        bool asks;
+    } cases[] = {
+        {"tanh.approx.f16 %rs1, %rs2;\n and.b16 %rs3, %rs1, 32767;", true},
+        {"ex2.approx.f16 %rs1, %rs2;\n mov.u16 %rs4, %rs1;\n and.b16 %rs3, %rs4, 255;", true},
+        {"tanh.approx.bf16 %rs1, %rs2;\n and.b16 %rs3, %rs1, 32767;", false},
+        {"tanh.approx.f16 %rs1, %rs2;\n and.b16 %rs3, %rs2, 32767;", false},
+        {"tanh.approx.f16 %rs1, %rs2;\n add.f16 %rs3, %rs1, %rs2;", false},
+    };
+
+    (void)state;
+    for (size_t k = 0; k < KILN_COUNT_OF(cases); k++)
+        if ((kiln__fault_asked_for(APPROXIMATE, cases[k].ptx) != NULL) != cases[k].asks)
             fail_msg("%s", cases[k].ptx);
 }
 
@@ -315,8 +390,8 @@ static size_t count_of(const char *text, const char *word)
 
 static void test_faults__keys_name_the_table(void **state)
 {
-    const kiln__definition_request request = {.name = "k", .in = "T x", .out = "T y",
-                                              .snippet = {[KILN__SNIPPET_OP] = "y = -x"}};
+    const kiln__definition_request request = {
+        .name = "k", .in = "T x", .out = "T y", .snippet = {[KILN__SNIPPET_OP] = "y = -x"}};
     const kiln__source source = {.text = "text", .bytes = 4};
     const kiln__target cuda = {KILN_BACKEND_CUDA, "sm_90"}, cpu = {KILN_BACKEND_CPU, "x86-64"};
     const kiln__target targets_of_both[] = {cuda, cpu};
@@ -355,21 +430,19 @@ static void test_faults__keys_name_the_table(void **state)
 static const char *const kernels[] = {
 #define TYPE "int"
     KERNEL(EACH("T m = -a.v[k], n = -b.v[k]; m = m < n ? m : n; r.v[k] = max(m, (T)-a.v[k ^ 1]);")),
-    KERNEL("    T m = a.v[0];\n"
-           EACH("T n = -b.v[k]; m = m < n ? m : n; n = -a.v[k]; m = m < n ? m : n;")
-           EACH("r.v[k] = m;")),
+    KERNEL("    T m = a.v[0];\n" EACH(
+        "T n = -b.v[k]; m = m < n ? m : n; n = -a.v[k]; m = m < n ? m : n;") EACH("r.v[k] = m;")),
     KERNEL(EACH("r.v[k] = max(max(a.v[k], 0 - b.v[k]), a.v[k ^ 1]);")),
     KERNEL(EACH("r.v[k] = min(min(a.v[k], b.v[k] * -1), a.v[k ^ 1]);")),
-    KERNEL("#define NEGATED(x) (-(x))\n"
-           EACH("r.v[k] = min(min(a.v[k], NEGATED(b.v[k])), a.v[k ^ 1]);")),
+    KERNEL("#define NEGATED(x) (-(x))\n" EACH(
+        "r.v[k] = min(min(a.v[k], NEGATED(b.v[k])), a.v[k ^ 1]);")),
     /* none<T> - x is taken for a comparison, and what comes of it does not compile. */
-    "template <class T> __device__ constexpr T none = 0;\n"
-    KERNEL(EACH("r.v[k] = min(min(a.v[k], none<T> - b.v[k]), a.v[k ^ 1]);")),
+    "template <class T> __device__ constexpr T none = 0;\n" KERNEL(
+        EACH("r.v[k] = min(min(a.v[k], none<T> - b.v[k]), a.v[k ^ 1]);")),
 #undef TYPE
 #define TYPE "short"
-    KERNEL("    T m = a.v[0];\n"
-           EACH("T n = -b.v[k]; m = m < n ? m : n; n = -a.v[k]; m = m < n ? m : n;")
-           EACH("r.v[k] = m;")),
+    KERNEL("    T m = a.v[0];\n" EACH(
+        "T n = -b.v[k]; m = m < n ? m : n; n = -a.v[k]; m = m < n ? m : n;") EACH("r.v[k] = m;")),
     KERNEL(EACH("T m = -a.v[k], n = -b.v[k]; m = m < n ? n : m; r.v[k] = max(m, a.v[k ^ 1]);")),
 #undef TYPE
 };
@@ -399,6 +472,70 @@ static void test_faults__no_negation_is_lost_for_any_gpu(void **state)
         }
 }
 
+/* Halves of which a mask is taken before they are packed; each kernel holds MASK twice. */
+#define MASK 0x5a5e
+#define MASK_TEXT "0x5a5e"
+#define HALVES(name, result, body)                                                                 \
+    "extern \"C\" __global__ void " name "(const float *x, " result " *y)\n{\n"                    \
+    "    const int i = threadIdx.x; unsigned short a, b;\n" body "}\n"
+#define CONVERT(type)                                                                              \
+    "    asm(\"cvt.rn." type ".f32 %0, %1;\" : \"=h\"(a) : \"f\"(x[2 * i]));\n"                    \
+    "    asm(\"cvt.rn." type ".f32 %0, %1;\" : \"=h\"(b) : \"f\"(x[2 * i + 1]));\n"
+#define APPLY(function)                                                                            \
+    "    asm(\"" function ".approx.f16 %0, %0;\" : \"+h\"(a));\n"                                  \
+    "    asm(\"" function ".approx.f16 %0, %0;\" : \"+h\"(b));\n"
+#define MASKED "    a &= " MASK_TEXT "; b &= " MASK_TEXT ";\n"
+
+static const struct {
+    int arch; /* the least */
+    const char *source;
+} halves[] = {
+    {75, HALVES("kernel", "unsigned int", CONVERT("f16") MASKED "    y[i] = a | b << 16;\n")},
+    {80, HALVES("kernel", "unsigned int", CONVERT("bf16") MASKED "    y[i] = a | b << 16;\n")},
+    {75, HALVES("kernel", "ushort2", CONVERT("f16") MASKED "    y[i] = ushort2{a, b};\n")},
+    {75, HALVES("kernel", "ushort2",
+                CONVERT("f16") APPLY("tanh") MASKED "    y[i] = ushort2{a, b};\n")},
+    {75,
+     HALVES("kernel", "ushort2", CONVERT("f16") APPLY("ex2") MASKED "    y[i] = ushort2{a, b};\n")},
+};
+
+/* How often the mask stands where instructions have their numbers. */
+static size_t count_masks(const unsigned char *binary, size_t bytes)
+{
+    size_t count = 0;
+
+    for (size_t at = 4; at + 4 <= bytes; at += 16) {
+        uint32_t word;
+        memcpy(&word, binary + at, sizeof word);
+        count += (word & 0xffff) == MASK && (word >> 16 == MASK || word >> 16 == 0);
+        count += word >> 16 == MASK && ((word & 0xffff) == MASK || (word & 0xffff) == 0);
+    }
+    return count;
+}
+
+static void test_faults__no_mask_is_lost_for_any_gpu(void **state)
+{
+    (void)state;
+    if (target_count == 0)
+        skip();
+    for (size_t t = 0; t < target_count; t++)
+        for (size_t k = 0; k < KILN_COUNT_OF(halves); k++) {
+            const kiln__compile_request request = {.target = targets[t],
+                                                   .source = halves[k].source};
+            kiln__compile_result result = {0};
+            kiln_error err = KILN_ERROR_INIT;
+
+            if (atoi(targets[t].name + strlen("sm_")) < halves[k].arch)
+                continue;
+            if (kiln__compile(&request, &result, &err) != KILN_OK)
+                fail_msg("%s: %s\n%s", targets[t].name, err.message, halves[k].source);
+            const size_t found = count_masks(result.binary, result.bytes);
+            if (found < 2)
+                fail_msg("%s: %zu masks of 2\n%s", targets[t].name, found, halves[k].source);
+            kiln__compile_result_clear(&result);
+        }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -407,9 +544,12 @@ int main(void)
         cmocka_unit_test(test_faults__versions_and_architectures_decide),
         cmocka_unit_test(test_faults__ptx_asks_for_minima_of_negated_numbers),
         cmocka_unit_test(test_faults__ptx_asks_for_wide_numbers_of_negated_short_ones),
+        cmocka_unit_test(test_faults__ptx_asks_for_masks_of_packed_halves),
+        cmocka_unit_test(test_faults__ptx_asks_for_masks_of_approximate_halves),
         cmocka_unit_test(test_faults__signs_are_hidden_and_nothing_else),
         cmocka_unit_test(test_faults__keys_name_the_table),
         cmocka_unit_test(test_faults__no_negation_is_lost_for_any_gpu),
+        cmocka_unit_test(test_faults__no_mask_is_lost_for_any_gpu),
     };
     target_count = archs_find(targets);
     return cmocka_run_group_tests_name("test_nvrtc_faults", tests, NULL, NULL);

@@ -273,6 +273,7 @@ KILN_FN void emu_pack(float &v, unsigned short low, unsigned short high)
     const unsigned int word = (unsigned int)high << 16 | low;
     __builtin_memcpy(&v, &word, sizeof v);
 }
+KILN_FN void emu_clear_sign(unsigned short &to, unsigned short from) { to = from & 0x7fff; }
 KILN_FN void emu_cvt_f16_f32(unsigned short &bits, float v) { bits = emu__f16_from(v); }
 KILN_FN void emu_cvt_f16_f64(unsigned short &bits, double v) { bits = emu__f16_from(v); }
 KILN_FN void emu_cvt_f32_f16(float &v, unsigned short bits) { v = emu__f16_to(bits); }

@@ -134,7 +134,7 @@ static bool begins(const char *text, const char *const *words, size_t count)
 /* Whether the result of an instruction is its operand, or some bits of it. */
 static bool hands_on(const char *text)
 {
-    static const char *const words[] = {"mov.", "cvt.", "prmt.", "shl.", "shr.", "and.",
+    static const char *const words[] = {"mov.", "cvt.", "prmt.", "shl.",  "shr.", "and.",
                                         "or.",  "bfe.", "bfi.",  "selp.", "shfl."};
     return begins(text, words, KILN_COUNT_OF(words));
 }
@@ -166,15 +166,16 @@ static bool is_short_negation(const char *text, const char *end)
 /* Whether an instruction reads the low 16 bits of a register as a signed number. */
 static bool widens_short(const char *text)
 {
-    static const char *const words[] = {"cvt.", "min.", "max.", "set", "mul.wide", "mad.wide",
-                                        "shr.", "div.", "rem.", "abs."};
+    static const char *const words[] = {"cvt.",     "min.", "max.", "set",  "mul.wide",
+                                        "mad.wide", "shr.", "div.", "rem.", "abs."};
     const char *type = begins(text, words, KILN_COUNT_OF(words)) ? strstr(text, ".s16") : NULL;
     return type != NULL && type < text + strcspn(text, " \t;\n");
 }
 
 /* Follow one instruction; true when it reads a negated number and must not. */
-static bool follow(negated *n, const char *text, const char *end)
+static bool follow(void *state, const char *text, const char *end)
 {
+    negated *n = state;
     const bool vector = memchr(text, '{', (size_t)(end - text)) != NULL;
     const char *brace = vector ? memchr(text, '}', (size_t)(end - text)) : NULL;
     const bool copies = hands_on(text), negates = n->rule->negates(text, end);
@@ -197,8 +198,8 @@ static bool follow(negated *n, const char *text, const char *end)
     n->changed |= !n->marks[first];
     n->marks[first] = true;
     /* mov.b32 {%rs1, %rs2}, %r1 has several results. */
-    for (const char *q = operands; brace != NULL && text < brace &&
-                                   (q = next_register(q, brace, &place)) != NULL;)
+    for (const char *q = operands;
+         brace != NULL && text < brace && (q = next_register(q, brace, &place)) != NULL;)
         if (place < n->room) {
             n->changed |= !n->marks[place];
             n->marks[place] = true;
@@ -206,30 +207,50 @@ static bool follow(negated *n, const char *text, const char *end)
     return false;
 }
 
-/* Whether the PTX contains the pattern of the rule. */
-static bool occurs(const ptx_rule *rule, const char *ptx)
+/* Called with each instruction, without its predicate; true stops. */
+typedef bool (*line_function)(void *state, const char *text, const char *end);
+
+static bool any_line(const char *ptx, line_function function, void *state)
+{
+    const char *const end = ptx + strlen(ptx);
+
+    for (const char *p = ptx; p < end;) {
+        const size_t line = strcspn(p, ";\n");
+        const char *text = p + strspn(p, " \t");
+        if (*text == '@') { /* a predicate */
+            text += strcspn(text, " \t;\n");
+            text += strspn(text, " \t");
+        }
+        if (text < p + line && function(state, text, p + line))
+            return true;
+        p += line + (p + line < end);
+    }
+    return false;
+}
+
+/* One more than the greatest number of a register. */
+static size_t room_for(const char *ptx)
 {
     const char *const end = ptx + strlen(ptx);
     size_t place, most = 0;
-    bool found = false;
 
     for (const char *p = ptx; (p = next_register(p, end, &place)) != NULL;)
         most = place > most ? place : most;
-    negated n = {rule, kiln__calloc(most + 1, sizeof *n.marks), most + 1, true};
+    return most + 1;
+}
+
+/* Whether the PTX contains the pattern of the rule. */
+static bool occurs(const ptx_rule *rule, const char *ptx)
+{
+    const size_t room = room_for(ptx);
+    bool found = false;
+
+    negated n = {rule, kiln__calloc(room, sizeof *n.marks), room, true};
     if (n.marks == NULL)
         return true; /* in doubt */
     while (n.changed && !found) {
         n.changed = false;
-        for (const char *p = ptx; p < end && !found;) {
-            const size_t line = strcspn(p, ";\n");
-            const char *text = p + strspn(p, " \t");
-            if (*text == '@') { /* a predicate */
-                text += strcspn(text, " \t;\n");
-                text += strspn(text, " \t");
-            }
-            found = text < p + line && follow(&n, text, p + line);
-            p += line + (p + line < end);
-        }
+        found = any_line(ptx, follow, &n);
     }
     kiln__free(n.marks);
     return found;
@@ -245,6 +266,86 @@ static bool widens_negated(const char *ptx)
 {
     static const ptx_rule rule = {is_short_negation, widens_short};
     return strstr(ptx, "neg.s16") != NULL && occurs(&rule, ptx);
+}
+
+static bool is_approximate_half(const char *text, const char *end)
+{
+    (void)end;
+    return kiln__starts_with(text, "tanh.approx.f16") || kiln__starts_with(text, "ex2.approx.f16");
+}
+
+static bool masks_short(const char *text)
+{
+    return kiln__starts_with(text, "and.b16");
+}
+
+static bool masks_approximate(const char *ptx)
+{
+    static const ptx_rule rule = {is_approximate_half, masks_short};
+    return strstr(ptx, ".approx.f16") != NULL && occurs(&rule, ptx);
+}
+
+/* What a register holds of a float that was converted to 16 bits. */
+typedef enum half_state { HALF_NONE, HALF_CONVERTED, HALF_MASKED } half_state;
+
+typedef struct halves {
+    unsigned char *state; /* half_state of %r and %rs, by number */
+    size_t room;
+} halves;
+
+static bool converts_to_half(const char *text)
+{
+    static const char *const types[] = {".f16.f32", ".bf16.f32", "x2.f32"};
+    const size_t width = strcspn(text, " \t;\n");
+
+    for (size_t k = 0; k < KILN_COUNT_OF(types); k++) {
+        const size_t length = strlen(types[k]);
+        if (width > length && memcmp(text + width - length, types[k], length) == 0)
+            return kiln__starts_with(text, "cvt.");
+    }
+    return false;
+}
+
+/* Follow one instruction; true when it puts a masked half beside another register. */
+static bool follow_halves(void *state, const char *text, const char *end)
+{
+    halves *h = state;
+    const char *comma = memchr(text, ',', (size_t)(end - text));
+    const char *open = memchr(text, '{', (size_t)(end - text));
+    const bool packs = open != NULL && comma != NULL && comma < open;
+    const char *close = open != NULL && !packs ? memchr(open, '}', (size_t)(end - open)) : NULL;
+    /* Results stand in front of it. */
+    const char *middle = close != NULL ? close : comma != NULL ? comma : end;
+    size_t place, from = 0;
+    unsigned char given = HALF_NONE;
+
+    for (const char *p = open; packs && (p = next_register(p, end, &place)) != NULL;)
+        if (h->state[place] == HALF_MASKED)
+            return true;
+    const char *second = next_register(middle, end, &from);
+    const bool copies = kiln__starts_with(text, "mov.") || kiln__starts_with(text, "cvt.u");
+    if (converts_to_half(text))
+        given = HALF_CONVERTED;
+    else if (second != NULL && copies && !packs)
+        given = h->state[from];
+    else if (second != NULL && kiln__starts_with(text, "and.b") &&
+             next_register(second, end, &place) == NULL && h->state[from] != HALF_NONE)
+        given = HALF_MASKED; /* by a number */
+    for (const char *p = text; (p = next_register(p, middle, &place)) != NULL;)
+        h->state[place] = given;
+    return false;
+}
+
+static bool packs_masked(const char *ptx)
+{
+    halves h = {NULL, room_for(ptx)};
+
+    h.state = strstr(ptx, "and.b") != NULL ? kiln__calloc(h.room, 1) : NULL;
+    if (h.state == NULL)
+        return strstr(ptx, "and.b") != NULL; /* in doubt */
+    const bool found = any_line(ptx, follow_halves, &h);
+    kiln__free(h.state);
+    return found;
 }
 
 /* ---- the table ---- */
@@ -269,6 +370,11 @@ static const struct {
      has_signed_min3, selects_negated},
     /* (int)(short)-x becomes -(int)x, which differs for -32768. */
     {"a negated int16 is widened before it wraps around", 0, 13020, 0, 9999, NULL, widens_negated},
+    /* Of {half(x) & mask, y} the mask is lost where F2FP makes the half. */
+    {"a mask is lost where a converted half is packed", 12080, 13000, 80, 9999, NULL, packs_masked},
+    /* ex2.approx.f16 and tanh.approx.f16 are taken for numbers that no mask changes. */
+    {"a mask is lost behind tanh.approx.f16 or ex2.approx.f16", 0, 13050, 0, 9999, NULL,
+     masks_approximate},
 };
 
 unsigned kiln__fault_suspects(int version, int arch, kiln__remedy remedy, const void *cubin,
