@@ -269,6 +269,7 @@
     B(kiln_elementwise_destroy, (o.loop)) B(kiln_reduction_destroy, (o.sum))                       \
     B(kiln_scan_destroy, (o.scan)) B(kiln_row_destroy, (o.row))                                    \
     B(kiln_filter_destroy, (o.filter)) B(kiln_raw_destroy, (o.raw))                                \
+    B(kiln_module_log, (o.module))                                                                 \
     B(kiln_program_destroy, (o.program)) B(kiln_module_destroy, (o.module))                        \
     B(kiln_graph_result_is_counted, (o.graph, 0)) B(kiln_graph_destroy, (o.graph))                 \
     B(kiln_event_destroy, (o.event)) B(kiln_stream_destroy, (o.stream))                            \

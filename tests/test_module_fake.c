@@ -148,6 +148,40 @@ static void test_module_fake__names_lead_to_symbols_from_the_cache_too(void **st
     }
 }
 
+static void test_module_fake__warnings_are_kept_in_the_cache(void **state)
+{
+    (void)state;
+    static const char careless[] =
+        "__global__ void careless(float *x) { int forgotten; x[0] = 1; }";
+    const char *const instance = "careless";
+    kiln_module_options named = KILN_MODULE_OPTIONS_INIT;
+    char own[64];
+
+    snprintf(own, sizeof own, "%s/log", folder);
+    named.names = &instance;
+    named.name_count = 1;
+    for (int round = 0; round < 2; round++) {
+        kiln_context *ctx = open_context(own);
+        kiln_error err = KILN_ERROR_INIT;
+        kiln_module *m = NULL;
+
+        for (int k = 0; k < 2; k++) { /* without names behind the binary, and with */
+            OK(kiln_module_create(ctx, careless, k == 0 ? NULL : &named, &m, &err));
+            assert_non_null(strstr(kiln_module_log(m), "source(1): warning"));
+            assert_non_null(strstr(kiln_module_log(m), "forgotten"));
+            kiln_module_destroy(m);
+        }
+        m = make(ctx);
+        assert_string_equal(kiln_module_log(m), "");
+        assert_string_equal(kiln_module_log(NULL), "");
+        kiln_module_destroy(m);
+        kiln_cache_counters counters;
+        kiln_context_cache_counters(ctx, &counters);
+        assert_int_equal(counters.compiles, round == 0 ? 3 : 0);
+        kiln_context_release(ctx);
+    }
+}
+
 static void test_module_fake__a_plain_name_is_found_unless_it_is_overloaded(void **state)
 {
     (void)state;
@@ -186,12 +220,14 @@ static bool an_old_driver_is_helped_by_the_cubin(void)
     kiln_context *ctx = open_context(folder);
     kiln_module *m = make(ctx), *ptx = NULL;
     cuda->param_count = 1;
-    right &= kiln_module_kernel(m, "axpy<float, 4>", "raw float32 x, raw float32 y, int32 n, float32 a",
-                                &k, &err) == KILN_OK;
+    right &=
+        kiln_module_kernel(m, "axpy<float, 4>", "raw float32 x, raw float32 y, int32 n, float32 a",
+                           &k, &err) == KILN_OK;
     kiln_raw_destroy(k);
-    right &= kiln_module_kernel(m, "axpy<float, 4>", "raw float32 x, raw float32 y, int64 n, float32 a",
-                                &k, &err) == KILN_ERR_DTYPE &&
-             strstr(err.message, "argument 3 (`n`)") != NULL && strstr(err.message, "8 bytes") != NULL;
+    right &=
+        kiln_module_kernel(m, "axpy<float, 4>", "raw float32 x, raw float32 y, int64 n, float32 a",
+                           &k, &err) == KILN_ERR_DTYPE &&
+        strstr(err.message, "argument 3 (`n`)") != NULL && strstr(err.message, "8 bytes") != NULL;
     right &= kiln_module_create_from_image(ctx, ".version 8.0", 12, NULL, &ptx, &err) == KILN_OK &&
              kiln_module_kernel(ptx, "_Z5plainPi", NULL, &k, &err) == KILN_ERR_UNSUPPORTED &&
              strstr(err.message, "CUDA 12.4") != NULL;
@@ -271,6 +307,53 @@ static void test_module_fake__images_are_linked(void **state)
     kiln_context_release(ctx);
     if (status == KILN_ERR_UNSUPPORTED)
         skip(); /* nvJitLink is not here */
+}
+
+/* Compiled with -dc: the link has put the device's runtime in. */
+static void test_module_fake__kernels_that_launch_kernels_are_linked(void **state)
+{
+    (void)state;
+    static const char nested[] =
+        "extern \"C\" __global__ void inner(float *x) { x[threadIdx.x] = 1; }\n"
+        "extern \"C\" __global__ void outer(float *x) { inner<<<1, 4>>>(x); }\n";
+    static const char *const spellings[] = {"-dc", "--relocatable-device-code=true"};
+    kiln_module_options o = KILN_MODULE_OPTIONS_INIT;
+    kiln_elementwise_options eo = KILN_ELEMENTWISE_OPTIONS_INIT;
+    kiln_context *ctx = open_context(folder);
+    kiln_error err = KILN_ERROR_INIT;
+    kiln_elementwise *op = NULL;
+    kiln_module *m = NULL;
+    kiln_raw *k = NULL;
+    bool linked = true;
+
+    FAILS(KILN_ERR_COMPILE, "", kiln_module_create(ctx, nested, NULL, &m, &err));
+    o.compiler_option_count = eo.compiler_option_count = 1;
+    for (size_t s = 0; s < COUNT(spellings) && linked; s++) {
+        o.compiler_options = &spellings[s];
+        const kiln_status status = kiln_module_create(ctx, nested, &o, &m, &err);
+        linked = status != KILN_ERR_UNSUPPORTED && strstr(err.message, "cudaLaunchDevice") == NULL;
+        if (!linked)
+            break;
+        OK(status);
+        cuda->kernels = (const char *const[]){"inner", "outer", NULL};
+        cuda->param_count = 1;
+        cuda->param_offset[0] = 0;
+        cuda->param_bytes[0] = 8;
+        OK(kiln_module_kernel(m, "outer", "raw float32 x", &k, &err));
+        cuda->kernels = kernels;
+        kiln_raw_destroy(k);
+        kiln_module_destroy(m);
+    }
+    eo.compiler_options = spellings;
+    OK(kiln_elementwise_create(ctx, "float32 x", "float32 y", "y = x;", &eo, &op, &err));
+    kiln_array *x = zeros(ctx);
+    FAILS(KILN_ERR_ARGUMENT, "is for modules", kiln_call(op, &err, x, x));
+    kiln_array_release(x);
+    kiln_elementwise_destroy(op);
+    kiln_error_clear(&err);
+    kiln_context_release(ctx);
+    if (!linked)
+        skip(); /* nvJitLink or libcudadevrt.a is not here */
 }
 
 static void test_module_fake__old_drivers(void **state)
@@ -514,6 +597,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_module_fake__old_drivers),
         cmocka_unit_test(test_module_fake__names_lead_to_symbols_from_the_cache_too),
+        cmocka_unit_test(test_module_fake__warnings_are_kept_in_the_cache),
         cmocka_unit_test(test_module_fake__a_plain_name_is_found_unless_it_is_overloaded),
         cmocka_unit_test(test_module_fake__parameters_come_from_the_driver_or_the_cubin),
         cmocka_unit_test(test_module_fake__a_launch_is_what_was_asked_for),
@@ -521,6 +605,7 @@ int main(void)
         cmocka_unit_test(test_module_fake__what_the_function_allows_is_told),
         cmocka_unit_test(test_module_fake__images_are_ended_and_their_refusal_is_explained),
         cmocka_unit_test(test_module_fake__images_are_linked),
+        cmocka_unit_test(test_module_fake__kernels_that_launch_kernels_are_linked),
         cmocka_unit_test(test_module_fake__survives_each_failure_of_the_driver),
     };
     const char *id = NULL;

@@ -159,6 +159,10 @@ KILN_API KILN_NODISCARD kiln_status kiln_module_create_from_file(kiln_context *c
 KILN_API void kiln_module_options_init(kiln_module_options *opts, size_t struct_size);
 KILN_API void kiln_raw_call_options_init(kiln_raw_call_options *opts, size_t struct_size);
 
+/** What the compiler said when the module's source was compiled, which are warnings. They are kept in the cache
+ *  with the module. "" where there are none, for images and for NULL. Valid as long as the module. */
+KILN_API const char *kiln_module_log(const kiln_module *m);
+
 /** Release the handle. Accepts NULL. The module is unloaded with its last kernel and symbol. */
 KILN_API void kiln_module_destroy(kiln_module *m);
 

@@ -204,6 +204,13 @@ def eval(expression, *, out=None, stream=None, **arrays):
     return _graph(expression, tuple(arrays))(*arrays.values(), out=out, stream=stream)
 
 
+def _compile(kernel, log_stream, device):
+    device = device or _kiln.default_device()
+    kernel._check(device)
+    if log_stream is not None:
+        log_stream.write(kernel._log(device))
+
+
 class RawModule(_Picklable):
     """A module of CUDA C++ source, or of a file with source, PTX, a cubin or a fatbin.
 
@@ -237,9 +244,9 @@ class RawModule(_Picklable):
         return self._module._symbol(name, str(dtype), device)
 
     def compile(self, log_stream=None, *, device=None):
-        """Compile for a device now; None: the one that calls without arrays use. `log_stream` is taken
-        as CuPy takes it, and ignored: a compiler's words come with its errors."""
-        self._module._check(device or _kiln.default_device())
+        """Compile for a device now; None: the one that calls without arrays use. The compiler's warnings
+        are written to `log_stream`."""
+        _compile(self._module, log_stream, device)
 
 
 _ATTRIBUTES = frozenset((
@@ -285,6 +292,6 @@ class RawKernel(_Function):
         self.code = code
 
     def compile(self, log_stream=None, *, device=None):
-        """Compile for a device now; None: the one that calls without arrays use. `log_stream` is taken
-        as CuPy takes it, and ignored: a compiler's words come with its errors."""
-        self._check(device or _kiln.default_device())
+        """Compile for a device now; None: the one that calls without arrays use. The compiler's warnings
+        are written to `log_stream`."""
+        _compile(self, log_stream, device)

@@ -268,9 +268,27 @@ static PyObject *kernel_attributes(PyObject *self, PyObject *name)
         a.preferred_shared_percent);
 }
 
+/* _log(device): what the compiler said of a module, or of the one that a kernel stands in. */
+static PyObject *kernel_log(PyObject *self, PyObject *name)
+{
+    const char *text = PyUnicode_AsUTF8AndSize(name, NULL);
+    const int device = text != NULL ? kilnpy_device_number(text) : -1;
+    kernel *const k = (kernel *)self, *const of = k->def.module != NULL ? k->def.module : k;
+    void *module;
+
+    if (of->def.family != FAMILY_MODULE)
+        return kilnpy_fail(KILN_ERR_ARGUMENT, "only modules keep what their compiler said");
+    module = device >= 0 ? kilnpy_kernel_handle(of, device) : NULL;
+    return module != NULL ? PyUnicode_DecodeUTF8(kiln_module_log(module),
+                                                 (Py_ssize_t)strlen(kiln_module_log(module)),
+                                                 "replace")
+                          : NULL;
+}
+
 static PyMethodDef methods[] = {
     {"_attributes", kernel_attributes, METH_O, "What a driver tells of a module's kernel."},
     {"_check", kernel_check, METH_O, "Make the kernel for a device now."},
+    {"_log", kernel_log, METH_O, "What the compiler said of a module."},
     {"_symbol", kernel_symbol, METH_VARARGS, "A variable of a module, as an array."},
     {"source", METHOD(kernel_source), METH_VARARGS | METH_KEYWORDS,
      "The generated source that a call with these arguments would compile."},

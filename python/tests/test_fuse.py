@@ -1,5 +1,6 @@
 """fuse(), RawKernel and RawModule. What is expected comes from the same function of NumPy's arrays."""
 import copy
+import io
 import pickle
 import unittest
 
@@ -313,6 +314,17 @@ class Raw(unittest.TestCase):
         kernel((2,), (4,), (x, y, 3 - 2j, z, m))
         np.testing.assert_allclose(z, (x * y / (y - x.conj()) + (3 - 2j)) * 1j + x, rtol=1e-5)
         np.testing.assert_allclose(m, abs(x) + y.real * y.imag, rtol=1e-5)
+
+    def test_warnings_of_the_compiler(self):
+        """A device's compiler speaks to the stream that compile() is given, whether it ran now or before."""
+        source = "__global__ void careless(float *x) { int forgotten; x[0] = 1; }"
+        for made in (kiln.RawKernel(source, "careless", options=("-Wall",)) if kiln.ones(1).device == "cpu" else
+                     kiln.RawKernel(source, "careless"), kiln.RawModule(code=SOURCE)):
+            log = io.StringIO()
+            made.compile(log_stream=log)
+            self.assertEqual("warning" in log.getvalue() and "forgotten" in log.getvalue(),
+                             isinstance(made, kiln.RawKernel))
+            made.compile()
 
     def test_attributes(self):
         kernel = kiln.RawKernel(SOURCE, "axpy")

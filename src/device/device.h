@@ -70,7 +70,8 @@ void kiln__device_leave(kiln__device *device, bool pushed);
 /* A library of the CUDA toolkit, looked for where docs/environment.md says. (cuda/find.c) */
 typedef struct kiln__toolkit_search {
     const char *name;      /* "libnvrtc" */
-    int majors[2];         /* versions of the file's name, best first; 0: none */
+    bool archive;          /* "libcudadevrt.a", which names no version */
+    int majors[2];         /* versions of the file's name, best first; 0: none. Of an archive any one. */
     const char *wheels[2]; /* folders of its wheels, below site-packages/nvidia */
     bool (*accept)(const char *path, void *user); /* whether this file will do */
     void *user;
@@ -240,6 +241,9 @@ void kiln__compile_result_clear(kiln__compile_result *result);
 bool kiln__option_allowed(kiln_backend backend, const char *option);
 kiln_status kiln__options_check(kiln_backend backend, const char *const *options, size_t count,
                                 kiln_error *err);
+
+/* Whether the options ask NVRTC for code that is yet to be linked (-dc and its other names). */
+bool kiln__options_relocatable(const char *const *options, size_t count);
 
 /* Identity of the compiler that would compile for `backend`, without loading or running it when
  * that can be helped: version and build, nothing local to the machine. ERR_NO_NVRTC or
@@ -501,5 +505,9 @@ void kiln__runs_settle(const kiln__device *device, bool wait);
 void kiln__names_put(kiln__buf *binary, const char *const *names, size_t count);
 const char *kiln__names_get(const void *binary, size_t bytes, size_t count, size_t nth,
                             size_t *image_bytes_out);
+/* The compiler's log behind them: NULL is none; and as it was put, or NULL where the bytes have no log. What
+ * stands before it has `*inner_bytes_out` bytes. */
+void kiln__log_put(kiln__buf *binary, const char *log);
+const char *kiln__log_get(const void *binary, size_t bytes, size_t *inner_bytes_out);
 
 #endif

@@ -6,7 +6,8 @@
  *     binary | name, NUL | name, NUL | ... | size of the binary, number of names, mark
  *
  * A binary from the cache is used without NVRTC, which alone knows what it made of a name. So the
- * names travel with the binary. Which entities they stand for is in the key of the cache.
+ * names travel with the binary. Which entities they stand for is in the key of the cache. Behind them, in a
+ * second layer of the same form, stands what the compiler said.
  *
  * Rule: every size is checked against the bytes that are there.
  */
@@ -27,6 +28,26 @@ void kiln__names_put(kiln__buf *binary, const char *const *names, size_t count)
     for (size_t k = 0; k < count; k++)
         kiln__buf_put(binary, names[k], strlen(names[k]) + 1);
     kiln__buf_put(binary, (const char *)&end, sizeof end);
+}
+
+void kiln__log_put(kiln__buf *binary, const char *log)
+{
+    kiln__buf line = {.max_bytes = SIZE_MAX / 2};
+
+    kiln__buf_putc(&line, '\n'); /* A name is never empty. */
+    kiln__buf_puts(&line, log != NULL ? log : "");
+    if (line.failed)
+        binary->failed = true;
+    else
+        kiln__names_put(binary, (const char *const[]){line.text}, 1);
+    kiln__buf_clear(&line);
+}
+
+const char *kiln__log_get(const void *binary, size_t bytes, size_t *inner_bytes_out)
+{
+    const char *found = kiln__names_get(binary, bytes, 1, 0, inner_bytes_out);
+
+    return found != NULL && found[0] == '\n' ? found + 1 : NULL;
 }
 
 const char *kiln__names_get(const void *binary, size_t bytes, size_t count, size_t nth,

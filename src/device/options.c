@@ -93,7 +93,9 @@ static const allowed cuda_options[] = {
      "extra-device-vectorization device-as-default-execution-space default-device "
      "device-int128 device-float128 restrict device-syntax-only minimal no-source-include "
      "no-cache w disable-warnings Wreorder err-no no-err-no display-error-number "
-     "no-display-error-number fdevice-syntax-only ptxas-options=-v ptxas-options=--verbose"},
+     "no-display-error-number fdevice-syntax-only ptxas-options=-v ptxas-options=--verbose "
+     "dc device-c rdc=true rdc=false relocatable-device-code=true "
+     "relocatable-device-code=false"},
     {VALUE_WORD,
      "U undefine-macro= std= dopt= maxrregcount= ftz= prec-sqrt= prec-div= fmad= "
      "Ofast-compile= Ofc= builtin-move-forward= builtin-initializer-list= "
@@ -241,6 +243,22 @@ kiln_status kiln__options_check(kiln_backend backend, const char *const *options
                               "starts a program or writes a file",
                               options[k]);
     return KILN_OK;
+}
+
+bool kiln__options_relocatable(const char *const *options, size_t count)
+{
+    static const char *const on[] = {"dc", "device-c", "rdc=true", "relocatable-device-code=true"};
+    static const char *const off[] = {"rdc=false", "relocatable-device-code=false"};
+    bool relocatable = false;
+
+    for (size_t k = 0; k < count; k++) {
+        const char *const name = options[k] + strspn(options[k], "-");
+        for (size_t n = 0; n < KILN_COUNT_OF(on); n++)
+            relocatable |= strcmp(name, on[n]) == 0;
+        for (size_t n = 0; n < KILN_COUNT_OF(off); n++)
+            relocatable &= strcmp(name, off[n]) != 0;
+    }
+    return relocatable;
 }
 
 const char *kiln__compiler_standard(const char *option)

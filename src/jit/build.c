@@ -88,6 +88,23 @@ bool kiln__jit_copy(kiln__cache *from, kiln__cache *to, const kiln__definition *
     return done;
 }
 
+/* A module keeps what its compiler said. */
+static kiln_status keep_log(kiln__compile_result *result, kiln_error *err)
+{
+    kiln__buf all = {.max_bytes = SIZE_MAX / 2};
+
+    kiln__buf_put(&all, (const char *)result->binary, result->bytes);
+    kiln__log_put(&all, result->log);
+    if (all.failed) {
+        kiln__buf_clear(&all);
+        return kiln__fail_memory(err, result->bytes);
+    }
+    kiln__free(result->binary);
+    result->bytes = all.length;
+    result->binary = (unsigned char *)kiln__buf_take(&all);
+    return KILN_OK;
+}
+
 kiln_status kiln__jit_compile(kiln__cache *cache, const kiln__definition *def,
                               const kiln__source *source, const kiln__target *target,
                               const atomic_bool *cancel, kiln__compile_result *result,
@@ -97,10 +114,18 @@ kiln_status kiln__jit_compile(kiln__cache *cache, const kiln__definition *def,
     const char **options = kiln__alloc((def->option_count + 1) * sizeof *options);
     const double start = kiln__now_us();
 
+    *us_out = 0;
     if (options == NULL)
         return kiln__fail_memory(err, (def->option_count + 1) * sizeof *options);
     request.options = options;
     request.option_count = kiln__definition_plain_options(def, options);
+    if (source->entry[0] != '\0' && target->backend == KILN_BACKEND_CUDA &&
+        kiln__options_relocatable(options, request.option_count)) {
+        kiln__free(options);
+        return kiln__fail(err, KILN_ERR_ARGUMENT,
+                          "kernel \"%s\": code that is yet to be linked (-dc) is for modules",
+                          def->name);
+    }
     request.names = (const char *const *)def->names;
     request.name_count = source->name_count;
     kiln_status status = kiln__compile(&request, result, err);
@@ -108,6 +133,8 @@ kiln_status kiln__jit_compile(kiln__cache *cache, const kiln__definition *def,
 
     *us_out = kiln__now_us() - start;
     kiln__cache_note_compile(cache, *us_out);
+    if (status == KILN_OK && source->entry[0] == '\0')
+        return keep_log(result, err);
     if (status != KILN_ERR_COMPILE)
         return status;
     kiln_error_clear(err);
@@ -122,8 +149,8 @@ static kiln_status fail_uncacheable(const kiln__definition *def, const kiln__dem
 }
 
 static kiln_status compile(kiln__cache *cache, const kiln__definition *def,
-                           const kiln__source *source, const kiln__target *target,
-                           kiln__demand *w, kiln__warmed *out, kiln_error *err)
+                           const kiln__source *source, const kiln__target *target, kiln__demand *w,
+                           kiln__warmed *out, kiln_error *err)
 {
     const bool settled = kiln__demand_settle(w, def, source, target);
     kiln__compile_result result = KILN__COMPILE_RESULT_INIT;
@@ -142,8 +169,10 @@ static kiln_status compile(kiln__cache *cache, const kiln__definition *def,
         else if (!kiln__inputs_cover(&w->inputs, result.inputs))
             status = fail_uncacheable(def, w, err);
         else if (!kiln__jit_store(cache, w, &result, us))
-            status = kiln__fail(err, KILN_ERR_CACHE, "kernel \"%s\": the cache folder %s takes "
-                                "nothing%s%s", def->name, kiln__cache_dir(cache),
+            status = kiln__fail(err, KILN_ERR_CACHE,
+                                "kernel \"%s\": the cache folder %s takes "
+                                "nothing%s%s",
+                                def->name, kiln__cache_dir(cache),
                                 kiln__cache_refusal(cache)[0] != '\0' ? ": " : "",
                                 kiln__cache_refusal(cache));
     }

@@ -24,6 +24,7 @@ typedef struct program {
     kiln__module *module;
     void *entry;
     kiln__blob image; /* in the place of these two: a module of the user's, which loads it itself */
+    const char *log;  /* of the image: what the compiler said; behind its bytes */
     kiln_error error;
 } program;
 
@@ -123,13 +124,17 @@ static void table_finish(jit *j, program *p, const kiln__demand *w, kiln_status 
 static kiln_status keep_image(program *p, const kiln__source *source, const void *binary,
                               size_t bytes, kiln_error *err)
 {
-    if (bytes == 0 || (source->name_count != 0 &&
-                       kiln__names_get(binary, bytes, source->name_count, 0, NULL) == NULL))
+    size_t inner = 0;
+
+    if (kiln__log_get(binary, bytes, &inner) == NULL || inner == 0 ||
+        (source->name_count != 0 &&
+         kiln__names_get(binary, inner, source->name_count, 0, NULL) == NULL))
         return kiln__fail(err, KILN_ERR_FORMAT, "%zu bytes are no module with %zu names", bytes,
                           source->name_count);
     KILN_CHECK(kiln__make_room(&p->image.data, bytes, err));
     memcpy(p->image.data, binary, bytes);
-    p->image.bytes = bytes;
+    p->image.bytes = inner;
+    p->log = kiln__log_get(p->image.data, bytes, NULL);
     return KILN_OK;
 }
 
@@ -333,11 +338,14 @@ kiln_status kiln__jit_entry_unless(kiln_context *ctx, const kiln__definition *de
 }
 
 kiln_status kiln__jit_image(kiln_context *ctx, const kiln__definition *def,
-                            const kiln__source *source, const kiln__blob **out, kiln_error *err)
+                            const kiln__source *source, const kiln__blob **out,
+                            const char **log_out, kiln_error *err)
 {
     const program *p = NULL;
     kiln_status status = find_program(ctx, def, source, NULL, &p, err);
 
     *out = p != NULL ? &p->image : NULL;
+    if (log_out != NULL)
+        *log_out = p != NULL ? p->log : NULL;
     return status;
 }

@@ -32,9 +32,11 @@ kiln_status kiln__jit_entry_unless(kiln_context *ctx, const kiln__definition *de
                                    void **entry_out, kiln_error *err);
 
 /* The binary of a source without an entry, a module of the user's: it is not loaded, so that each
- * module has variables of its own. It lives as long as the context. */
+ * module has variables of its own. `log_out`, if not NULL, receives what the compiler said ("" for nothing),
+ * also where the binary was in the cache. Both live as long as the context. */
 kiln_status kiln__jit_image(kiln_context *ctx, const kiln__definition *def,
-                            const kiln__source *source, const kiln__blob **out, kiln_error *err);
+                            const kiln__source *source, const kiln__blob **out,
+                            const char **log_out, kiln_error *err);
 
 /* ---- without a device (build.c) ---- */
 

@@ -92,7 +92,7 @@ static kiln_status compile(kiln_context *ctx, const kiln__own_request *r, own *i
     kiln_status status = KILN_OK;
 
     KILN_TRY(kiln__own_emit(r, &def, &source, err));
-    KILN_TRY(kiln__jit_image(ctx, def, &source, &blob, err));
+    KILN_TRY(kiln__jit_image(ctx, def, &source, &blob, NULL, err));
     record(ctx, r);
     KILN_TRY(
         kiln__module_load(kiln__context_device(ctx), blob->data, blob->bytes, &into->module, err));

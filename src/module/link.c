@@ -97,6 +97,32 @@ static kiln_status ready(kiln__device *device, kiln_error *err)
                               "libraries of the toolkit are looked for");
 }
 
+static bool read_archive(const char *path, void *user)
+{
+    kiln_module_input *const out = user;
+    char *data = NULL;
+
+    if (kiln__read_regular_file(path, KILN__IMAGE_BYTES_MAX, &data, &out->bytes) != 0)
+        return false;
+    out->data = data;
+    return true;
+}
+
+void kiln__link_runtime(char **data_out, size_t *bytes_out)
+{
+    kiln_module_input found = {NULL, 0, NULL};
+    const kiln__toolkit_search search = {.name = "libcudadevrt",
+                                         .archive = true,
+                                         .majors = {1},
+                                         .wheels = {"cu13", "cuda_runtime"},
+                                         .accept = read_archive,
+                                         .user = &found};
+
+    (void)kiln__toolkit_find(&search);
+    *data_out = (char *)(uintptr_t)found.data;
+    *bytes_out = found.bytes;
+}
+
 /* ---- inputs ---- */
 
 /* `data` has a NUL behind its bytes. */

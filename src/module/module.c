@@ -6,8 +6,6 @@
  */
 #include "module/module.h"
 
-enum { IMAGE_BYTES_MAX = 1 << 30 };
-
 /* ---- what is loaded ---- */
 
 kiln__loaded *kiln__loaded_retain(kiln__loaded *l)
@@ -87,6 +85,22 @@ static void record(const kiln__loaded *l, const char *source, const kiln_module_
     kiln__recorder_add_entry(kiln__context_recorder(l->ctx), "module", &e);
 }
 
+/* What was compiled for it (-dc) becomes a whole by a link, in the place of the image. */
+static kiln_status link_source(kiln__loaded *l, kiln_error *err)
+{
+    kiln_module_input inputs[2] = {{l->blob->data, l->image_bytes, l->name}};
+    char *runtime = NULL;
+
+    kiln__link_runtime(&runtime, &inputs[1].bytes);
+    inputs[1].data = runtime;
+    inputs[1].name = "libcudadevrt.a";
+    const kiln_status status = kiln__link(l->device, l->name, inputs, runtime != NULL ? 2 : 1,
+                                          &l->own, &l->image_bytes, err);
+    kiln__free(runtime);
+    l->image = l->own;
+    return status;
+}
+
 static kiln_status load_source(kiln__loaded *l, const char *source, const kiln_module_options *o,
                                kiln_error *err)
 {
@@ -98,14 +112,17 @@ static kiln_status load_source(kiln__loaded *l, const char *source, const kiln_m
                                      o->names, o->name_count, &l->def, err));
     KILN_TRY(kiln__options_check(backend, o->compiler_options, o->compiler_option_count, err));
     KILN_TRY(kiln__module_emit(l->def, backend, &text, err));
-    KILN_TRY(kiln__jit_image(l->ctx, l->def, &text, &l->blob, err));
+    KILN_TRY(kiln__jit_image(l->ctx, l->def, &text, &l->blob, &l->log, err));
     record(l, source, o);
     l->image_bytes = l->blob->bytes;
     if (text.name_count != 0)
         (void)kiln__names_get(l->blob->data, l->blob->bytes, text.name_count, 0, &l->image_bytes);
     if (backend == KILN_BACKEND_CUDA)
         l->image = l->blob->data;
-    status = load(l, l->blob->data, l->image_bytes, err);
+    if (backend == KILN_BACKEND_CUDA &&
+        kiln__options_relocatable(o->compiler_options, o->compiler_option_count))
+        KILN_TRY(link_source(l, err));
+    status = load(l, l->own != NULL ? l->own : l->blob->data, l->image_bytes, err);
 
 done:
     kiln__source_clear(&text);
@@ -275,7 +292,7 @@ kiln_status kiln_module_create_from_file(kiln_context *ctx, const char *path,
     char *data = NULL;
     size_t bytes = 0;
     KILN_CHECK(begin(ctx, path, "kiln_module_create_from_file", opts, &o, out, err));
-    const int bad = kiln__read_regular_file(path, IMAGE_BYTES_MAX, &data, &bytes);
+    const int bad = kiln__read_regular_file(path, KILN__IMAGE_BYTES_MAX, &data, &bytes);
     if (bad != 0)
         return kiln__fail(err, KILN_ERR_IO, "%.300s: %s", path, strerror(bad));
     const char *base = strrchr(path, '/');
@@ -289,6 +306,12 @@ kiln_status kiln_module_create_from_file(kiln_context *ctx, const char *path,
         status = kiln__fail(err, status, "%.300s: %s", path, why.message);
     kiln__free(data);
     return status;
+}
+
+const char *kiln_module_log(const kiln_module *m)
+{
+    return m != NULL && m->magic == KILN__MODULE_MAGIC && m->loaded->log != NULL ? m->loaded->log
+                                                                                 : "";
 }
 
 void kiln_module_destroy(kiln_module *m)

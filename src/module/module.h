@@ -52,6 +52,13 @@ kiln_status kiln__cubin_params(const void *data, size_t bytes, const char *kerne
 kiln_status kiln__link(kiln__device *device, const char *module, const kiln_module_input *inputs,
                        size_t count, void **cubin_out, size_t *bytes_out, kiln_error *err);
 
+/* The device's side of CUDA's runtime, which kernels that launch kernels are linked with: libcudadevrt.a, on the
+ * heap; NULL where it is not found. (link.c) */
+void kiln__link_runtime(char **data_out, size_t *bytes_out);
+
+/* The largest file that is read as an image. */
+#define KILN__IMAGE_BYTES_MAX ((size_t)1 << 30)
+
 /* ---- objects ---- */
 
 /* A loaded module, kept by its handle, its kernels and its symbols. */
@@ -66,7 +73,8 @@ typedef struct kiln__loaded {
     const void *image;     /* a cubin's bytes for cubin.c; NULL where there is none */
     size_t image_bytes;
     const kiln__blob *blob; /* of a source: the image and the names behind it; the context's */
-    void *own;              /* of an image: its bytes */
+    const char *log;        /* of a source: what the compiler said; the context's; else NULL */
+    void *own;              /* of an image, and of a source that was linked: its bytes */
 } kiln__loaded;
 
 kiln__loaded *kiln__loaded_retain(kiln__loaded *l);

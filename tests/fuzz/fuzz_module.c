@@ -54,6 +54,10 @@ static void try_image(const char *data, size_t bytes)
 
 static void try_names(const char *data, size_t bytes)
 {
+    size_t inner = bytes;
+    const char *log = kiln__log_get(data, bytes, &inner);
+
+    PROMISE(log == NULL || (log > data + inner && log + strlen(log) < data + bytes));
     for (size_t count = 1; count < 4; count++)
         for (size_t k = 0; k < count; k++) {
             size_t image = bytes;

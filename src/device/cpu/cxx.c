@@ -101,6 +101,8 @@ static const struct {
     {"device-as-default-execution-space", NULL},
     {"relocatable-device-code=", NULL},
     {"rdc=", NULL},
+    {"dc", NULL},
+    {"device-c", NULL},
     {"restrict", NULL},
     {"device-int128", NULL},
     {"diag-suppress=", NULL},

@@ -160,7 +160,8 @@ static bool needs_everything(const char *source)
 {
     static const char *const words[] = {"tex1D",  "tex2D",  "tex3D",  "texCubemap",
                                         "surf1D", "surf2D", "surf3D", "surfCubemap",
-                                        "cudaTextureObject_t", "cudaSurfaceObject_t"};
+                                        "cudaTextureObject_t", "cudaSurfaceObject_t",
+                                        "<<<"};
 
     for (size_t k = 0; k < KILN_COUNT_OF(words); k++)
         if (strstr(source, words[k]) != NULL)
