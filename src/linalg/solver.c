@@ -313,6 +313,13 @@ static kiln_status fetch_pivots(kiln__solver *s, kiln_error *err)
 
 /* ---- a call ---------------------------------------------------------------------------------- */
 
+kiln_status kiln__solver_make_info(kiln__solver *s, kiln_error *err)
+{
+    return s->info != NULL ? KILN_OK
+                           : kiln__make_zeroed(&s->info, (size_t)s->layout.count + 1,
+                                               sizeof s->info[0], err);
+}
+
 /* Where a matrix failed: ERR_SINGULAR in the name of the first, unless NaN are asked for. */
 static kiln_status examine(const kiln__solver *s, kiln_error *err)
 {
@@ -343,6 +350,7 @@ static kiln_status compute(kiln__solver *s, kiln_error *err)
 {
     kiln_status status = KILN_OK;
 
+    KILN_TRY(kiln__solver_make_info(s, err));
     KILN_TRY(fetch(s, s->a, 2, &s->cast_a, &s->host_a, &s->layout.a, err));
     if (s->b != NULL)
         KILN_TRY(fetch(s, s->b, s->b->rank > 1 ? 2 : 1, &s->cast_b, &s->host_b, &s->layout.b, err));
@@ -368,11 +376,6 @@ kiln_status kiln__solver_call(kiln__solver *s, const kiln_linalg_options *opts,
     KILN_TRY(check_arrays(s, opts, outs, err));
     KILN_TRY(decide_shape(s, err));
     KILN_TRY(decide_dtype(s, err));
-    s->info = kiln__calloc((size_t)s->layout.count + 1, sizeof s->info[0]);
-    if (s->info == NULL) {
-        status = kiln__fail_memory(err, (size_t)s->layout.count * sizeof s->info[0]);
-        goto done;
-    }
     if (s->pivots != NULL)
         KILN_TRY(fetch_pivots(s, err));
     if (s->task->cuda != NULL && !kiln__device_is_host(kiln__context_device(s->ctx))) {

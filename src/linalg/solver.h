@@ -68,8 +68,8 @@ struct kiln__solver {
     kiln__solver_result result[KILN__SOLVER_RESULTS];
     kiln_array *cast_a, *cast_b;
     void *host_a, *host_b; /* copies of a CUDA device's arrays */
-    int64_t *info;         /* what each matrix came to */
-    bool failed; /* on a CUDA device: whether `info` tells of a failure, and is to be looked at */
+    int64_t *info; /* what each matrix came to; on a CUDA device NULL until one of them failed */
+    bool failed;   /* there: whether that is so */
     bool filled; /* results of those that failed are NaN already */
     atomic_bool no_memory;
 };
@@ -115,6 +115,9 @@ static inline int64_t kiln__solver_matrix(const kiln__solver *s, int64_t nth)
 /* Columns of `step` elements each as the nth matrix of a result. */
 void kiln__solver_scatter(const kiln__solver *s, int result, int64_t nth, int64_t step,
                           const char *from);
+
+/* Make `info`, unless it is there. */
+kiln_status kiln__solver_make_info(kiln__solver *s, kiln_error *err);
 
 /* All of a call but its arguments, on a CUDA device: results, and what each matrix came to. (solver_cuda.c) */
 kiln_status kiln__solver_cuda(kiln__solver *s, kiln_error *err);

@@ -248,6 +248,7 @@ kiln_status kiln__gpu_refuse_nan(kiln__solver_gpu *g, kiln_error *err)
     for (int64_t nth = 0; nth < g->matrices; nth++) {
         if (isfinite(values[nth]))
             continue;
+        KILN_TRY(kiln__solver_make_info(s, err));
         s->info[nth] = 1;
         s->failed = true;
         const int64_t shape[] = {g->a_bytes / (int64_t)kiln_dtype_size(s->dtype)};
@@ -304,6 +305,7 @@ kiln_status kiln__gpu_read_info(kiln__solver_gpu *g, kiln_error *err)
     KILN_TRY(count_failed(g, told, &failed, err));
     if (failed == 0)
         goto done;
+    KILN_TRY(kiln__solver_make_info(s, err));
     s->failed = true;
     info = kiln__alloc(bytes + 1);
     if (info == NULL) {
