@@ -313,13 +313,6 @@ static kiln_status fetch_pivots(kiln__solver *s, kiln_error *err)
 
 /* ---- a call ---------------------------------------------------------------------------------- */
 
-kiln_status kiln__solver_make_info(kiln__solver *s, kiln_error *err)
-{
-    return s->info != NULL ? KILN_OK
-                           : kiln__make_zeroed(&s->info, (size_t)s->layout.count + 1,
-                                               sizeof s->info[0], err);
-}
-
 /* Where a matrix failed: ERR_SINGULAR in the name of the first, unless NaN are asked for. */
 static kiln_status examine(const kiln__solver *s, kiln_error *err)
 {

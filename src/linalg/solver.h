@@ -117,7 +117,12 @@ void kiln__solver_scatter(const kiln__solver *s, int result, int64_t nth, int64_
                           const char *from);
 
 /* Make `info`, unless it is there. */
-kiln_status kiln__solver_make_info(kiln__solver *s, kiln_error *err);
+static inline kiln_status kiln__solver_make_info(kiln__solver *s, kiln_error *err)
+{
+    return s->info != NULL ? KILN_OK
+                           : kiln__make_zeroed(&s->info, (size_t)s->layout.count + 1,
+                                               sizeof s->info[0], err);
+}
 
 /* All of a call but its arguments, on a CUDA device: results, and what each matrix came to. (solver_cuda.c) */
 kiln_status kiln__solver_cuda(kiln__solver *s, kiln_error *err);
