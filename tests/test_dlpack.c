@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "core/core.h"
 #include "test_env.h"
 
 static atomic_int deleted; /* calls of the deleters below */
@@ -484,15 +485,69 @@ static void test_dlpack__of_another_version_only_the_deleter_is_called(void **st
 static void test_dlpack__host_and_managed_memory_of_cuda_is_taken(void **state)
 {
     test_env *t = *state;
-    kiln_array *x = NULL;
+    const DLDeviceType types[] = {kDLCUDAHost, kDLCUDAManaged};
+
+    for (size_t k = 0; k < (t->cuda ? COUNT(types) : 1); k++) {
+        kiln_array *x = NULL;
+        foreign f;
+
+        foreign_make(t, &f, 6);
+        f.tensor.dl_tensor.device.device_type = types[k];
+        OK(t, kiln_array_from_dlpack(t->ctx, &f.tensor, NULL, &x, &t->err));
+        assert_ptr_equal(kiln_array_data(x), kiln_array_data(f.memory));
+        kiln_array_release(x);
+        assert_int_equal(deleted, 1);
+        foreign_drop(&f);
+    }
+}
+
+/* Each allocation of an exchange fails once: the deleter is called whatever comes of it, and nothing
+ * is kept. */
+static void test_dlpack__no_memory_frees_what_was_given(void **state)
+{
+    test_env *t = *state;
+    kiln_array_interface shown;
     foreign f;
 
     foreign_make(t, &f, 6);
-    f.tensor.dl_tensor.device.device_type = t->cuda ? kDLCUDAManaged : kDLCUDAHost;
-    OK(t, kiln_array_from_dlpack(t->ctx, &f.tensor, NULL, &x, &t->err));
-    assert_ptr_equal(kiln_array_data(x), kiln_array_data(f.memory));
-    kiln_array_release(x);
-    assert_int_equal(deleted, 1);
+    OK(t, kiln_array_to_interface(f.memory, &shown, &t->err));
+    for (int what = 0; what < 5; what++) {
+        bool failed = true;
+        for (size_t nth = 0; failed; nth++) {
+            DLManagedTensor plain = {f.tensor.dl_tensor, NULL, count_plain}, *plain_out = NULL;
+            DLManagedTensorVersioned *out = NULL;
+            const size_t live = kiln__test_alloc_live();
+            kiln_array *x = NULL;
+            kiln_status status;
+
+            assert_true(nth < 100);
+            deleted = 0;
+            kiln__test_alloc_fail_at(nth);
+            status =
+                what == 0   ? kiln_array_from_dlpack(t->ctx, &f.tensor, NULL, &x, &t->err)
+                : what == 1 ? kiln_array_from_dlpack_unversioned(t->ctx, &plain, NULL, &x, &t->err)
+                : what == 2
+                    ? kiln_array_from_interface(t->ctx, &shown, count_release, NULL, &x, &t->err)
+                : what == 3 ? kiln_array_to_dlpack(f.memory, NULL, &out, &t->err)
+                            : kiln_array_to_dlpack_unversioned(f.memory, NULL, &plain_out, &t->err);
+            kiln__test_alloc_fail_at(SIZE_MAX);
+            failed = status != KILN_OK;
+            assert_true(!failed || status == KILN_ERR_NO_MEMORY);
+            assert_int_equal(deleted,
+                             failed && what < 2 ? 1 : 0); /* an interface's owner keeps it */
+            kiln_error_clear(&t->err);
+            if (failed) {
+                assert_true(x == NULL && out == NULL && plain_out == NULL);
+                assert_int_equal(kiln__test_alloc_live(), live);
+            }
+            kiln_array_release(x);
+            if (out != NULL)
+                out->deleter(out);
+            if (plain_out != NULL)
+                plain_out->deleter(plain_out);
+            assert_int_equal(deleted, what < 3 && (what < 2 || !failed) ? 1 : 0);
+        }
+    }
     foreign_drop(&f);
 }
 
@@ -601,6 +656,7 @@ int main(int argc, char **argv)
         TEST(test_dlpack__what_cannot_be_imported_is_named),
         TEST(test_dlpack__of_another_version_only_the_deleter_is_called),
         TEST(test_dlpack__host_and_managed_memory_of_cuda_is_taken),
+        TEST(test_dlpack__no_memory_frees_what_was_given),
         TEST(test_dlpack__odd_but_sound_tensors_are_taken),
         TEST(test_dlpack__arguments_that_are_missing_or_wrong),
     };

@@ -193,6 +193,39 @@ static void test_module_cuda__linked_images_call_each_other(void **state)
     kiln_module_destroy(m);
 }
 
+/* A kernel whose first thread launches another for each block of 13 elements. */
+static void test_module_cuda__kernels_launch_kernels(void **state)
+{
+    static const char nested[] =
+        "__global__ void inner(int *p, int first) { p[threadIdx.x] = first + threadIdx.x; }\n"
+        "__global__ void outer(int *p, int n) {\n"
+        "    if (threadIdx.x < n) inner<<<1, 13>>>(p + 13 * threadIdx.x, 13 * threadIdx.x);\n"
+        "}\n";
+    const char *const option = "-dc";
+    test_env *t = *state;
+    const kiln_raw_call_options o = threads(1, 32);
+    kiln_module_options mo = KILN_MODULE_OPTIONS_INIT;
+    kiln_module *m = NULL;
+    int got[52] = {0};
+
+    mo.compiler_options = &option;
+    mo.compiler_option_count = 1;
+    if (kiln_module_create(t->ctx, nested, &mo, &m, &t->err) == KILN_ERR_UNSUPPORTED) {
+        kiln_error_clear(&t->err);
+        skip(); /* nvJitLink is not here */
+    }
+    OK(t, t->err.status);
+    kiln_raw *const k = kernel(t, m, "outer", "raw int32 p, int32 n");
+    kiln_array *const x = upload(t, KILN_INT32, 52, got);
+    OK(t, kiln_raw_run(k, KILN_ARGS(x, 4), &o, &t->err));
+    download(t, x, got, sizeof got);
+    for (int i = 0; i < 52; i++)
+        assert_int_equal(got[i], i);
+    kiln_array_release(x);
+    kiln_raw_destroy(k);
+    kiln_module_destroy(m);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -201,6 +234,7 @@ int main(int argc, char **argv)
         TEST(test_module_cuda__clusters_have_ranks),
         TEST(test_module_cuda__programs_keep_clusters_and_cooperation),
         TEST(test_module_cuda__linked_images_call_each_other),
+        TEST(test_module_cuda__kernels_launch_kernels),
     };
     char cuda[] = "cuda";
     char *own[] = {argv[0], argc > 1 && argv[1][0] != '\0' ? argv[1] : cuda, NULL};

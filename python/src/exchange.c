@@ -39,8 +39,10 @@ static kiln_dtype dtype_of(DLDataType type)
 static int allocate(DLTensor *prototype, DLManagedTensorVersioned **out, void *error_ctx,
                     void (*set_error)(void *error_ctx, const char *kind, const char *message))
 {
-    const int device =
-        prototype->device.device_type == kDLCUDA ? 1 + prototype->device.device_id : 0;
+    const DLDeviceType type = prototype->device.device_type;
+    const int device = type == kDLCPU    ? 0
+                       : type == kDLCUDA ? 1 + prototype->device.device_id
+                                         : -1; /* kiln makes no memory of other kinds */
     PyGILState_STATE gil = PyGILState_Ensure();
     kiln_context *context = kilnpy_context(device);
     kiln_dlpack_options o = KILN_DLPACK_OPTIONS_INIT;

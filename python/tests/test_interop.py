@@ -243,6 +243,8 @@ class Tensors(unittest.TestCase):
         table = get(kiln.ndarray.__dlpack_c_exchange_api__, b"dlpack_exchange_api")
         places = (ctypes.c_void_p * 5).from_address(table + 16)
         pointer, code, obj = ctypes.c_void_p, ctypes.c_int, ctypes.py_object
+        self.functions = list(places)
+        self.allocate = ctypes.CFUNCTYPE(code, pointer, pointer, pointer, pointer)(places[0])
         self.give = ctypes.PYFUNCTYPE(code, obj, pointer)(places[1])
         self.take = ctypes.PYFUNCTYPE(code, pointer, pointer)(places[2])
         self.describe = ctypes.PYFUNCTYPE(code, obj, pointer)(places[3])
@@ -279,6 +281,63 @@ class Tensors(unittest.TestCase):
         self.assertEqual(self.deleted, 1)
         with self.assertRaisesRegex(TypeError, "no array of kiln"):
             self.give(object(), ctypes.addressof(stream))
+
+    def test_the_table_allocates(self):
+        """Called without the GIL, as any thread of another library may."""
+        failures, out = [], ctypes.c_void_p()
+
+        @ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_char_p, ctypes.c_char_p)
+        def fail(context, kind, message):
+            failures.append((context, kind.decode(), message.decode()))
+
+        def make():
+            return self.allocate(ctypes.addressof(self.made.tensor), ctypes.addressof(out), 77,
+                                 ctypes.cast(fail, ctypes.c_void_p))
+
+        self.made.tensor.data = None  # which is not read
+        self.assertEqual((make(), failures), (0, []))
+        made = Versioned.from_address(out.value)
+        self.assertEqual((tuple(made.version), made.flags, made.tensor.ndim, made.tensor.shape[0],
+                          made.tensor.strides[0], made.tensor.bits), ((1, 3), 0, 1, 4, 1, 32))
+        ctypes.memset(made.tensor.data + made.tensor.byte_offset, 1, 16)
+        made.deleter(out.value)
+        for place, field, value, word in ((self.made.tensor, "lanes", 4, "dtype"), (self.made.tensor, "ndim", -1, "axes|rank"),
+                                          (self.made.tensor, "code", 9, "dtype"), (self.dims, 0, -3, "-3"),
+                                          (self.made.tensor.device, 0, 12, "device")):
+            old = place[field] if field == 0 else getattr(place, field)
+            put = place.__setitem__ if field == 0 else lambda n, v: setattr(place, n, v)
+            put(field, value)
+            self.assertEqual((make(), out.value), (-1, None))
+            context, kind, message = failures.pop()
+            self.assertEqual((context, kind), (77, "RuntimeError"))
+            self.assertRegex(message, word)
+            put(field, old)
+        self.assertEqual(make(), 0)
+        Versioned.from_address(out.value).deleter(out.value)
+
+    def test_of_another_major_version_are_not_looked_at_by_the_table(self):
+        asked = []
+
+        @ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.POINTER(ctypes.c_void_p))
+        def give(obj, out):
+            out[0] = ctypes.addressof(self.made)
+            return 0
+
+        @ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_void_p)
+        def stream(kind, number, out):
+            asked.append(kind)
+            return 0
+
+        functions = list(self.functions)
+        functions[1], functions[4] = (ctypes.cast(f, ctypes.c_void_p).value for f in (give, stream))
+        table = (ctypes.c_void_p * 7)(1 | 3 << 32, None, *functions)
+        library = type("Library", (), {"__c_dlpack_exchange_api__": ctypes.addressof(table), "table": table})
+        self.assertEqual(kiln.from_dlpack(library()).tolist(), [0, 1, 2, 3])
+        self.assertEqual((self.deleted, asked), (1, []))
+        self.made.version[0], self.made.tensor.device[0] = 2, 2
+        with self.assertRaisesRegex(kiln.Error, "DLPack 2.0"):
+            kiln.from_dlpack(library())
+        self.assertEqual((self.deleted, asked), (2, []))
 
     def test_of_another_major_version_are_only_deleted(self):
         self.made.version[0] = 2
