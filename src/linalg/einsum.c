@@ -154,31 +154,25 @@ done:
 
 /* ---- two operands ---------------------------------------------------------------------------- */
 
-static kiln_status make_multiply(kiln_context *ctx, const void *wanted, kiln__kernel **out,
-                                 kiln_error *err)
-{
-    const kiln__definition_request request = {.name = "kiln_einsum_multiply",
-                                              .in = "T x, T y",
-                                              .out = "T z",
-                                              .snippet = {[KILN__SNIPPET_OP] = "z = T(x * y)"}};
-    (void)wanted;
-    return kiln__kernel_new(ctx, false, &kiln__loop_calls, &request, out, err);
-}
+static const kiln__kept_texts multiply_texts = {
+    .calls = &kiln__loop_calls,
+    .request = {.name = "kiln_einsum_multiply",
+                .in = "T x, T y",
+                .out = "T z",
+                .snippet = {[KILN__SNIPPET_OP] = "z = T(x * y)"}},
+};
 
 /* Nothing is summed: z[made] = x * y. */
 static kiln_status multiply(const einsum *w, const operand *a, const operand *b, operand *made,
                             kiln_error *err)
 {
     kiln_array *x = NULL, *y = NULL;
-    kiln__kernel *op = NULL;
     kiln_status status = KILN_OK;
 
     KILN_TRY(view_as(a, &made->term, &x, err));
     KILN_TRY(view_as(b, &made->term, &y, err));
-    KILN_TRY(kiln__kept_kernel(w->ctx, make_multiply, NULL, 0, &op, err));
     const kiln_arg args[] = {kiln_arg_array(x), kiln_arg_array(y), kiln_arg_out(&made->array)};
-    const kiln__call call = {.args = args, .arg_count = KILN_COUNT_OF(args), .stream = w->stream};
-    KILN_TRY(kiln__kernel_run(op, &call, err));
+    KILN_TRY(kiln__kept_run(w->ctx, &multiply_texts, args, KILN_COUNT_OF(args), w->stream, err));
 
 done:
     kiln_array_release(x);

@@ -113,9 +113,21 @@ kiln_status kiln__steps_adjoint(kiln__steps *w, const kiln_array *x, kiln_error 
 
 typedef struct piece {
     const char *takes; /* letters of the arguments, in order */
-    const char *in, *op;
+    kiln__kept_texts texts;
 } piece;
 
+#define PIECE(takes, arguments, y)                                                                 \
+    {                                                                                              \
+        takes,                                                                                     \
+        {                                                                                          \
+            &kiln__loop_calls,                                                                     \
+            {                                                                                      \
+                .name = "kiln_linalg_piece", .in = arguments, .out = "T y", .snippet = {           \
+                    [KILN__SNIPPET_OP] = y                                                         \
+                }                                                                                  \
+            }                                                                                      \
+        }                                                                                          \
+    }
 #define SHAPE "int64 m, int64 n"
 /* Where the exchanges lead row i % m, taken in the order that `nth` says. An exchange is its own inverse. */
 #define EXCHANGED(nth)                                                                             \
@@ -125,40 +137,29 @@ typedef struct piece {
     "at = at == u ? v : at == v ? u : at; } "                                                      \
     "y = at"
 static const piece pieces[KILN__PIECES] = {
-    [KILN__PIECE_LOWER] = {"xmn", "T x, " SHAPE, "y = i % n <= i / n % m ? x : T(0)"},
-    [KILN__PIECE_UPPER] = {"xmn", "T x, " SHAPE, "y = i % n >= i / n % m ? x : T(0)"},
-    [KILN__PIECE_UNIT] = {"xmn", "T x, " SHAPE,
-                          "y = i % n < i / n % m ? x : i % n == i / n % m ? T(1) : T(0)"},
-    [KILN__PIECE_IDENTITY] = {"mn", SHAPE, "y = i % n == i / n % m ? T(1) : T(0)"},
-    [KILN__PIECE_TURN] = {"xkn", "T x, P k, int64 n", "y = k != i % n + 1 ? -x : x"},
-    [KILN__PIECE_SHIFT] = {"km", "P k, int64 m", "y = T(k) + T(m)"},
-    [KILN__PIECE_ONE_HOT] = {"kmn", "P k, " SHAPE, "y = k == i / n % m ? T(1) : T(0)"},
-    [KILN__PIECE_ROW_OF] = {"kmn", "raw P k, " SHAPE, EXCHANGED("n - 1 - s")},
-    [KILN__PIECE_PLACE_OF] = {"kmn", "raw P k, " SHAPE, EXCHANGED("s")},
-    [KILN__PIECE_ROWS] = {"xkmn", "raw T x, raw P k, " SHAPE,
-                          "y = x[(i / n / m * m + k[i / n]) * n + i % n]"},
-    [KILN__PIECE_ELEMENTS] = {"xkmn", "raw T x, raw P k, " SHAPE,
-                              "y = x[i / m * m + k[i / m / n * m + i % m]]"},
-    [KILN__PIECE_NAN] = {"xkmp", "T x, raw P k, int64 m, float64 p",
-                         "y = k[i / m] != 0 ? T(p) : x"},
-    [KILN__PIECE_RECIPROCAL] = {"xzp", "T x, T z, float64 p",
-                                "y = x > T(p) * z ? T(1) / x : x - x"},
-    [KILN__PIECE_COMBINE] = {"xyzmnpqrs",
-                             "T x, T u, T z, " SHAPE ", float64 p, float64 q, float64 r, float64 s",
-                             "y = T(p) * x + T(q) * u + T(r) * z + "
-                             "(i % n == i / n % m ? T(s) : T(0))"},
+    [KILN__PIECE_LOWER] = PIECE("xmn", "T x, " SHAPE, "y = i % n <= i / n % m ? x : T(0)"),
+    [KILN__PIECE_UPPER] = PIECE("xmn", "T x, " SHAPE, "y = i % n >= i / n % m ? x : T(0)"),
+    [KILN__PIECE_UNIT] =
+        PIECE("xmn", "T x, " SHAPE, "y = i % n < i / n % m ? x : i % n == i / n % m ? T(1) : T(0)"),
+    [KILN__PIECE_IDENTITY] = PIECE("mn", SHAPE, "y = i % n == i / n % m ? T(1) : T(0)"),
+    [KILN__PIECE_TURN] = PIECE("xkn", "T x, P k, int64 n", "y = k != i % n + 1 ? -x : x"),
+    [KILN__PIECE_SHIFT] = PIECE("km", "P k, int64 m", "y = T(k) + T(m)"),
+    [KILN__PIECE_ONE_HOT] = PIECE("kmn", "P k, " SHAPE, "y = k == i / n % m ? T(1) : T(0)"),
+    [KILN__PIECE_ROW_OF] = PIECE("kmn", "raw P k, " SHAPE, EXCHANGED("n - 1 - s")),
+    [KILN__PIECE_PLACE_OF] = PIECE("kmn", "raw P k, " SHAPE, EXCHANGED("s")),
+    [KILN__PIECE_ROWS] =
+        PIECE("xkmn", "raw T x, raw P k, " SHAPE, "y = x[(i / n / m * m + k[i / n]) * n + i % n]"),
+    [KILN__PIECE_ELEMENTS] =
+        PIECE("xkmn", "raw T x, raw P k, " SHAPE, "y = x[i / m * m + k[i / m / n * m + i % m]]"),
+    [KILN__PIECE_NAN] =
+        PIECE("xkmp", "T x, raw P k, int64 m, float64 p", "y = k[i / m] != 0 ? T(p) : x"),
+    [KILN__PIECE_RECIPROCAL] =
+        PIECE("xzp", "T x, T z, float64 p", "y = x > T(p) * z ? T(1) / x : x - x"),
+    [KILN__PIECE_COMBINE] =
+        PIECE("xyzmnpqrs", "T x, T u, T z, " SHAPE ", float64 p, float64 q, float64 r, float64 s",
+              "y = T(p) * x + T(q) * u + T(r) * z + "
+              "(i % n == i / n % m ? T(s) : T(0))"),
 };
-
-static kiln_status make_piece(kiln_context *ctx, const void *what, kiln__kernel **out,
-                              kiln_error *err)
-{
-    const piece *p = what;
-    const kiln__definition_request request = {.name = "kiln_linalg_piece",
-                                              .in = p->in,
-                                              .out = "T y",
-                                              .snippet = {[KILN__SNIPPET_OP] = p->op}};
-    return kiln__kernel_new(ctx, false, &kiln__loop_calls, &request, out, err);
-}
 
 kiln_status kiln__piece_run(kiln__piece which, const kiln__piece_arguments *a, kiln_array *out,
                             kiln_stream *stream, kiln_error *err)
@@ -166,20 +167,18 @@ kiln_status kiln__piece_run(kiln__piece which, const kiln__piece_arguments *a, k
     const kiln_array *const arrays[] = {a->x, a->y, a->z, a->places};
     const double numbers[] = {a->p, a->q, a->r, a->s};
     kiln_arg args[16];
-    kiln__call call = {.args = args, .stream = stream};
-    kiln__kernel *op = NULL;
+    size_t count = 0;
 
     if (out->size == 0)
         return KILN_OK;
     for (const char *c = pieces[which].takes; *c != '\0'; c++) {
         static const char letters[] = "xyzkmnpqrs";
         const size_t at = (size_t)(strchr(letters, *c) - letters);
-        args[call.arg_count++] = at < 4    ? kiln_arg_array(arrays[at])
-                                 : at == 4 ? kiln_arg_int(a->m)
-                                 : at == 5 ? kiln_arg_int(a->n)
-                                           : kiln_arg_float(numbers[at - 6]);
+        args[count++] = at < 4    ? kiln_arg_array(arrays[at])
+                        : at == 4 ? kiln_arg_int(a->m)
+                        : at == 5 ? kiln_arg_int(a->n)
+                                  : kiln_arg_float(numbers[at - 6]);
     }
-    args[call.arg_count++] = kiln_arg_array(out);
-    KILN_CHECK(kiln__kept_kernel(out->ctx, make_piece, &pieces[which], (uint64_t)which, &op, err));
-    return kiln__kernel_run(op, &call, err);
+    args[count++] = kiln_arg_array(out);
+    return kiln__kept_run(out->ctx, &pieces[which].texts, args, count, stream, err);
 }

@@ -5,6 +5,7 @@
  *
  * Rule: a reshape that must copy does so in the order of the call's stream.
  */
+#include "kiln/eager.h"
 #include "linalg/internal.h"
 
 /* ---- what all of them do --------------------------------------------------------------------- */
@@ -385,31 +386,18 @@ done:
 
 /* ---- matrices and vectors -------------------------------------------------------------------- */
 
-static kiln_status make_conjugate(kiln_context *ctx, const void *wanted, kiln__kernel **out,
-                                  kiln_error *err)
-{
-    const kiln__definition_request request = {.name = "kiln_conjugate",
-                                              .in = "T x",
-                                              .out = "T y",
-                                              .snippet = {[KILN__SNIPPET_OP] = "y = conj(x)"}};
-    (void)wanted;
-    return kiln__kernel_new(ctx, false, &kiln__loop_calls, &request, out, err);
-}
-
 /* The conjugate of complex numbers; other arrays themselves. */
 static kiln_status conjugate(const kiln_array *x, kiln_stream *stream, kiln_array **out,
                              kiln_error *err)
 {
-    const kiln_arg args[] = {kiln_arg_array(x), kiln_arg_out(out)};
-    const kiln__call call = {.args = args, .arg_count = KILN_COUNT_OF(args), .stream = stream};
-    kiln__kernel *op = NULL;
+    kiln_elementwise_call_options options = KILN_ELEMENTWISE_CALL_OPTIONS_INIT;
 
     if (kiln_dtype_kind(x->dtype) != 'c') {
         *out = kiln_array_retain((kiln_array *)x);
         return KILN_OK;
     }
-    kiln_status status = kiln__kept_kernel(x->ctx, make_conjugate, NULL, 0, &op, err);
-    return status == KILN_OK ? kiln__kernel_run(op, &call, err) : status;
+    options.stream = stream;
+    return kiln_array_op(KILN_OP_CONJUGATE, KILN_ARGS(x), &options, out, err);
 }
 
 /* A product in which the vector has an axis of extent 1 more, which the result then loses. */
