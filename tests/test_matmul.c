@@ -524,6 +524,53 @@ static void test_matmul__counts_beyond_32_bits(void **state)
     kiln_array_release(a), kiln_array_release(b), kiln_array_release(y);
 }
 
+/* A product of more than 2^31 elements, of which some at both ends and in the middle are looked at. */
+static void test_matmul__makes_more_elements_than_32_bits_count(void **state)
+{
+    enum { M = 70000, K = 8, N = 32768 };
+    static const int rows[] = {0, 1, 65535, 65536, M - 1}, columns[] = {0, 1, 255, N - 1};
+    test_env *t = *state;
+
+    if (!t->cuda || kiln_context_device(t->ctx)->memory_bytes < (uint64_t)8 << 30)
+        skip();
+    float *numbers = malloc(sizeof *numbers * M * K);
+    kiln_array *exact = NULL, *a = NULL, *b = NULL, *y = NULL, *one = NULL;
+    assert_non_null(numbers);
+    for (int k = 0; k < M * K; k++)
+        numbers[k] = (float)((k / K * 3 + k % K) % 5 - 2);
+    OK(t, kiln_array_from_host(t->ctx, KILN_FLOAT32, 2, (const int64_t[]){M, K}, numbers, NULL,
+                               &exact, &t->err));
+    OK(t, kiln_array_cast(exact, KILN_FLOAT16, &a, &t->err));
+    kiln_array_release(exact);
+    exact = NULL;
+    for (int k = 0; k < K * N; k++)
+        numbers[k] = (float)((k % N + 2 * (k / N)) % 7 - 3);
+    OK(t, kiln_array_from_host(t->ctx, KILN_FLOAT32, 2, (const int64_t[]){K, N}, numbers, NULL,
+                               &exact, &t->err));
+    OK(t, kiln_array_cast(exact, KILN_FLOAT16, &b, &t->err));
+    OK(t, kiln_matmul(a, b, NULL, &y, &t->err));
+    assert_true(kiln_array_size(y) > INT32_MAX);
+    for (size_t at = 0; at < COUNT(rows) * COUNT(columns); at++) {
+        const int i = rows[at / COUNT(columns)], j = columns[at % COUNT(columns)];
+        int want = 0;
+        for (int k = 0; k < K; k++)
+            want += ((i * 3 + k) % 5 - 2) * ((j + 2 * k) % 7 - 3);
+        char place[40];
+        snprintf(place, sizeof place, "%d, %d", i, j);
+        OK(t, kiln_array_view(y, place, &one, &t->err));
+        void *got = elements(t, one);
+        CHECK(creal(value_at(KILN_FLOAT16, got, 0)) == want, "[%d, %d]: %g, not %d", i, j,
+              creal(value_at(KILN_FLOAT16, got, 0)), want);
+        free(got);
+        kiln_array_release(one);
+        one = NULL;
+    }
+    free(numbers);
+    kiln_array *const all[] = {exact, a, b, y};
+    for (size_t k = 0; k < COUNT(all); k++)
+        kiln_array_release(all[k]);
+}
+
 /* Every allocation fails once, each time for another shape; nothing is leaked (the fixture looks), and the
  * context works on. */
 static void test_matmul__survives_a_lack_of_memory(void **state)
@@ -662,6 +709,7 @@ int main(int argc, char **argv)
         TEST(test_matmul__refuses_shapes),
         TEST(test_matmul__refuses_arguments),
         TEST(test_matmul__counts_beyond_32_bits),
+        TEST(test_matmul__makes_more_elements_than_32_bits_count),
         TEST(test_matmul__survives_a_lack_of_memory),
         TEST(test_matmul__serves_threads_of_one_context),
         TEST(test_matmul__enqueues_on_a_stream),
