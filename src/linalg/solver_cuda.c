@@ -268,23 +268,28 @@ done:
     return status;
 }
 
-/* How many matrices failed, or, of a kernel of kiln's, whether any did. */
-static kiln_status count_failed(kiln__solver_gpu *g, const kiln_array *told, int64_t *failed,
-                                kiln_error *err)
+/* Whether a matrix may have failed. A kernel of kiln's tells; of few matrices the host reads all the numbers anyway, and of
+ * many it asks the device to count first. */
+static kiln_status may_have_failed(kiln__solver_gpu *g, const kiln_array *told, bool *may_out,
+                                   kiln_error *err)
 {
+    enum { FEW = 256 };
     kiln_reduction_call_options options = KILN_REDUCTION_CALL_OPTIONS_INIT;
     kiln_array *failures = NULL;
+    int64_t failed = 1;
+    kiln_status status = KILN_OK;
 
     if (g->info_of_stack) {
         KILN_CHECK(kiln__stream_synchronize(g->s->stream, err));
-        *failed = *g->failed;
-        return KILN_OK;
+        failed = *g->failed;
+    } else if (told->size > FEW) {
+        options.stream = g->s->stream;
+        KILN_CHECK(
+            kiln_array_reduce_with(KILN_REDUCE_COUNT_NONZERO, told, &options, &failures, err));
+        status = kiln_array_download(failures, &failed, sizeof failed, NULL, g->s->stream, err);
+        kiln_array_release(failures);
     }
-    options.stream = g->s->stream;
-    KILN_CHECK(kiln_array_reduce_with(KILN_REDUCE_COUNT_NONZERO, told, &options, &failures, err));
-    const kiln_status status =
-        kiln_array_download(failures, failed, sizeof *failed, NULL, g->s->stream, err);
-    kiln_array_release(failures);
+    *may_out = failed != 0;
     return status;
 }
 
@@ -296,27 +301,25 @@ kiln_status kiln__gpu_read_info(kiln__solver_gpu *g, kiln_error *err)
     const size_t bytes = (size_t)count * sizeof(int32_t);
     kiln_array *told = NULL;
     int32_t *info = NULL;
-    int64_t failed = 0;
+    bool may = false;
     kiln_status status = KILN_OK;
 
     if (g->info == NULL || s->task->why[0] == '\0')
         return KILN_OK;
     KILN_TRY(kiln__array_view(g->info, 1, &count, g->info->strides, g->info->data, &told, err));
-    KILN_TRY(count_failed(g, told, &failed, err));
-    if (failed == 0)
+    KILN_TRY(may_have_failed(g, told, &may, err));
+    if (!may)
         goto done;
-    KILN_TRY(kiln__solver_make_info(s, err));
-    s->failed = true;
-    info = kiln__alloc(bytes + 1);
-    if (info == NULL) {
-        status = kiln__fail_memory(err, bytes);
-        goto done;
-    }
+    KILN_TRY(kiln__make_room(&info, bytes + 1, err));
     KILN_TRY(kiln_array_download(told, info, bytes, NULL, s->stream, err));
     for (int64_t nth = 0; nth < s->layout.count; nth++) {
         const int32_t one = info[g->info_of_stack ? nth : kiln__gpu_matrix(g, nth)];
+        if (one == 0)
+            continue;
+        KILN_TRY(kiln__solver_make_info(s, err));
+        s->failed = true;
         if (s->info[nth] == 0)
-            s->info[nth] = one < 0 ? -one : one;
+            s->info[nth] = one < 0 ? -(int64_t)one : one;
     }
 
 done:
