@@ -575,6 +575,7 @@ static const shown list[] = {
     {"insert(x[:2, :2], 2, -1)", KILN_FLOAT64, "[ 0.  1. -1.  4.  5.]"},
     {"gradient(x[0] ** 2)", KILN_FLOAT64, "[1. 2. 4. 5.]"},
     {"gradient(n, 2.0)", KILN_FLOAT64, "[-4.   -0.75  2.5 ]"},
+    {"gradient(uint8(n + 4))", KILN_FLOAT64, "[-8.  -1.5  5. ]"},
     {"gradient(x, axis=0)[1]", KILN_FLOAT64, "[4. 4. 4. 4.]"},
     {"indices((2, 3))[1]", KILN_INT64, "[[0 1 2]\n [0 1 2]]"},
     {"indices((2, 1)) * 2", KILN_INT64, "[[[0]\n  [2]]\n\n [[0]\n  [0]]]"},

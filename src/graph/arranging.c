@@ -238,7 +238,7 @@ static kiln_status ediff1d(kiln__parser *p, kiln__parsed_call *c, reading *r, ki
 }
 
 /* gradient(x, distance, axis): half the difference of both neighbours, at the ends that of one neighbour,
- * over the distance. */
+ * over the distance. Subtracting 0.0 first turns integers into float64, so that differences do not wrap. */
 static kiln_status gradient(kiln__parser *p, kiln__parsed_call *c, reading *r, kiln__parsed *out)
 {
     static const int64_t open = KILN_SLICE_OPEN;
@@ -250,13 +250,16 @@ static kiln_status gradient(kiln__parser *p, kiln__parsed_call *c, reading *r, k
     kiln_node parts[3];
 
     (void)p;
-    for (int k = 0; k < 3; k++)
-        parts[k] = kiln_node_op2(KILN_OP_SUBTRACT,
-                                 kiln_node_slice(x, (int)axis, slices[k].from[0], slices[k].from[1],
-                                                 1, KILN__PLACE(c->at)),
-                                 kiln_node_slice(x, (int)axis, slices[k].less[0], slices[k].less[1],
-                                                 1, KILN__PLACE(c->at)),
-                                 KILN__PLACE(c->at));
+    for (int k = 0; k < 3; k++) {
+        const kiln_node from = kiln_node_slice(x, (int)axis, slices[k].from[0], slices[k].from[1],
+                                               1, KILN__PLACE(c->at));
+        const kiln_node less = kiln_node_slice(x, (int)axis, slices[k].less[0], slices[k].less[1],
+                                               1, KILN__PLACE(c->at));
+        parts[k] = kiln_node_op2(
+            KILN_OP_SUBTRACT,
+            kiln_node_op2(KILN_OP_SUBTRACT, from, kiln_node_of_float(0), KILN__PLACE(c->at)), less,
+            KILN__PLACE(c->at));
+    }
     parts[1] = kiln_node_op2(KILN_OP_DIVIDE, parts[1], kiln_node_of_int(2), KILN__PLACE(c->at));
     kiln_node whole =
         kiln_node_rearrange(KILN_REARRANGE_CONCATENATE, parts, 3, &axis, 1, KILN__PLACE(c->at));

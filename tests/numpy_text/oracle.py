@@ -1,0 +1,132 @@
+"""The names of expressions as NumPy has them, for texts that Python evaluates.
+
+A name that NumPy lacks, or means in another way, is a function here, made of NumPy's own or of plain loops.
+"""
+import numpy as np
+
+MASK = np.uint64(0xFFFFFFFF)
+
+
+def ranks(row):
+    """Places in sorted order; equal elements share one, and NaN have the last one."""
+    return np.unique(row, return_inverse=True)[1].reshape(row.shape)
+
+
+def topk(x, k, axis=-1):
+    """The k largest, largest first, earlier ones first among equals, NaN last."""
+    rows = np.moveaxis(np.asarray(x), axis, -1)
+    if not 0 <= k <= rows.shape[-1]:
+        raise ValueError("k")
+    order = np.empty(rows.shape, np.int64)
+    for at in np.ndindex(rows.shape[:-1]):
+        rank = -ranks(rows[at])
+        if rows.dtype.kind == "f":
+            rank[np.isnan(rows[at])] = 1
+        order[at] = np.argsort(rank, kind="stable")
+    order = np.moveaxis(order[..., :k], -1, axis)
+    return np.take_along_axis(np.asarray(x), order, axis), order
+
+
+def argsort(x, axis=-1):
+    return np.argsort(x, axis=axis, kind="stable")
+
+
+def iota(x, axis):
+    shape = np.shape(x)
+    lengths = [shape[axis] if k == axis % len(shape) else 1 for k in range(len(shape))]
+    return np.broadcast_to(np.arange(shape[axis]).reshape(lengths), shape)
+
+
+def scatter(change):
+    def changed(x, index, values):
+        out = np.array(x)
+        values = np.asarray(values).astype(out.dtype)
+        change(out, index, values)
+        return out
+    return changed
+
+
+def put(x, index, values):
+    out = np.array(x)
+    np.put(out, index, np.asarray(values).astype(out.dtype))
+    return out
+
+
+def put_along_axis(x, index, values, axis):
+    out = np.array(x)
+    np.put_along_axis(out, index, np.asarray(values).astype(out.dtype), axis)
+    return out
+
+
+def bincount(x, length):
+    return np.bincount(x.ravel(), minlength=length)[:length]
+
+
+def pad(x, widths, constant=0, mode="constant", **more):
+    """Widths of each axis in turn stand in one tuple."""
+    if isinstance(widths, tuple) and len(widths) > 2:
+        if len(widths) != 2 * np.ndim(x):
+            raise ValueError("widths")
+        widths = list(zip(widths[::2], widths[1::2]))
+    if mode == "constant":
+        more["constant_values"] = constant
+    return np.pad(x, widths, mode=mode, **more)
+
+
+def philox(key, blocks):
+    """Philox 4x32-10 of counters below 2^64: four words for each block."""
+    blocks = np.asarray(blocks, np.uint64)
+    words = [blocks & MASK, blocks >> np.uint64(32), np.zeros_like(blocks), np.zeros_like(blocks)]
+    k0, k1 = key & 0xFFFFFFFF, key >> 32
+    for _ in range(10):
+        p, q = np.uint64(0xD2511F53) * words[0], np.uint64(0xCD9E8D57) * words[2]
+        words = [q >> np.uint64(32) ^ words[1] ^ np.uint64(k0), q & MASK,
+                 p >> np.uint64(32) ^ words[3] ^ np.uint64(k1), p & MASK]
+        k0, k1 = k0 + 0x9E3779B9 & 0xFFFFFFFF, k1 + 0xBB67AE85 & 0xFFFFFFFF
+    return words
+
+
+def random_bits(key, shape):
+    i = np.arange(int(np.prod(shape)), dtype=np.uint64)
+    words = philox(key, i >> np.uint64(1))
+    odd = (i & np.uint64(1)).astype(bool)
+    low, high = np.where(odd, words[2], words[0]), np.where(odd, words[3], words[1])
+    return (high << np.uint64(32) | low).reshape(shape)
+
+
+def uniform(key, shape, dtype=np.float64):
+    if dtype == np.float64:
+        bits = random_bits(key, shape)
+        high, low = bits >> np.uint64(37), (bits & MASK) >> np.uint64(6)
+        return (high.astype(np.float64) * 2.0**26 + low.astype(np.float64)) * 2.0**-53
+    i = np.arange(int(np.prod(shape)), dtype=np.uint64)
+    words = np.choose((i & np.uint64(3)).astype(int), philox(key, i >> np.uint64(2)))
+    return ((words >> np.uint64(8)).astype(np.float32) * np.float32(2.0**-24)).reshape(shape)
+
+
+def names():
+    """What Python evaluates a text with."""
+    known = {name: getattr(np, name) for name in dir(np) if not name.startswith("_")}
+    known.update({name: getattr(np.linalg, name) for name in (
+        "solve", "inv", "det", "cholesky", "eigvalsh", "svdvals", "pinv", "slogdet", "qr", "matrix_rank",
+        "matrix_power", "multi_dot", "cond") if hasattr(np.linalg, name)})
+    known.update({f.__name__: f for f in (topk, argsort, iota, put, put_along_axis, bincount, pad, random_bits,
+                                         uniform)})
+    known.update(
+        scatter_set=scatter(lambda out, i, v: out.__setitem__(i, v)), scatter_add=scatter(np.add.at),
+        scatter_multiply=scatter(np.multiply.at), scatter_minimum=scatter(np.minimum.at),
+        scatter_maximum=scatter(np.maximum.at),
+        argpartition=lambda x, place, axis=-1: argsort(x, axis),
+        partition=lambda x, place, axis=-1: np.sort(x, axis),
+        cast=lambda x, dtype: np.asarray(x).astype(dtype),
+        cummax=lambda x, axis: np.maximum.accumulate(x, axis=axis),
+        cummin=lambda x, axis: np.minimum.accumulate(x, axis=axis),
+        lstsq=lambda a, b: np.linalg.lstsq(a, b, rcond=None)[0],
+        histogram2d=lambda x, y, one, other: np.histogram2d(x, y, [one, other]),
+        svdvals=lambda x: np.linalg.svd(x, compute_uv=False),
+        sliding_window_view=np.lib.stride_tricks.sliding_window_view,
+        in1d=lambda x, test: np.isin(np.ravel(x), test),
+        permutation=lambda key, n: np.arange(n),  # its elements in order, for texts that sort them
+        divmod=np.divmod, abs=np.abs, round=np.round,
+        max=np.max, min=np.min, sum=np.sum, any=np.any, all=np.all, pow=np.power)
+    return known

@@ -1,0 +1,187 @@
+"""Random expressions: `kiln eval` and NumPy evaluate the same text, and must give the same.
+
+    tests/test_numpy_text.py build/kiln                                # 300 programs, seed 1
+    tests/test_numpy_text.py build/kiln --seed random --seconds 600
+    tests/test_numpy_text.py build/kiln --seed 7 --case 123 --keep /tmp/case
+
+A failure is printed with the smallest part of its program that fails alone; --keep writes its inputs and the
+command into a folder. Programs with mistakes (one in eight) must be refused where NumPy refuses them.
+What is drawn stands in tests/numpy_text/functions.py; docs/testing.md says more.
+"""
+import argparse
+import json
+import os
+import random
+import re
+import shlex
+import subprocess
+import sys
+import tempfile
+import time
+
+try:
+    import numpy as np
+except ImportError:
+    print("SKIPPED: no NumPy")
+    sys.exit(77)
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "numpy_text"))
+from draw import Draw, Refused, Rejected, inputs_of, written  # noqa: E402
+from functions import WEIGHTS  # noqa: E402
+
+# What kiln says that it does not do.
+LIMITS = [
+    "how many elements a mask chooses is known to the device alone",
+    "an axis is cut into at most 64 runs",
+    "is given for rank",  # pad(x, 1, mode=mean): widths tell the number of axes
+    "are given, rank is",
+]
+
+
+class Case:
+    """Some parts as the results of one program."""
+
+    def __init__(self, wanted, seed):
+        self.wanted = wanted
+        self.text = written(wanted, np.random.default_rng(seed))
+        self.inputs = inputs_of(wanted)
+
+    def command(self, kiln, folder):
+        given = []
+        for name, value in self.inputs.items():
+            given.append(f"{name}={value}")
+            if not isinstance(value, (int, float)):
+                given[-1] = f"{name}={folder}/{name}.npy"
+                np.save(os.path.join(folder, name + ".npy"), value)
+        return ([kiln, "eval", self.text] + given +
+                [a for k in range(len(self.wanted)) for a in ("-o", f"{folder}/out{k}.npy")])
+
+    def described(self):
+        return ", ".join(f"{name}={value}" if isinstance(value, (int, float)) else
+                         f"{name}: {value.dtype}{value.shape}" for name, value in self.inputs.items())
+
+    def run(self, kiln, folder):
+        """None, or what is wrong."""
+        ran = subprocess.run(self.command(kiln, folder), capture_output=True, text=True, timeout=300)
+        if ran.returncode == 1 and ran.stderr.startswith("kiln: "):
+            return "refused: " + ran.stderr.strip()
+        if ran.returncode != 0:
+            return f"status {ran.returncode}: {ran.stderr[-4000:]}"
+        for k, p in enumerate(self.wanted):
+            wrong = differs(np.load(f"{folder}/out{k}.npy"), p)
+            if wrong:
+                return f"result {k + 1}: {wrong}"
+        return None
+
+
+def differs(got, part):
+    want = np.asarray(part.value)
+    if got.dtype != want.dtype:
+        return f"dtype {got.dtype}, expected {want.dtype}"
+    if got.shape != want.shape:
+        return f"shape {got.shape}, expected {want.shape}"
+    if part.same:
+        right = got == want
+        if want.dtype.kind in "fc":
+            right |= np.isnan(got) & np.isnan(want)
+    else:
+        with np.errstate(all="ignore"):
+            right = (np.abs(got - want) <= part.err) | (got == want) | (np.isnan(got) & np.isnan(want))
+    if np.all(right):
+        return None
+    at = tuple(int(i) for i in np.argwhere(~right)[0]) if want.ndim else ()
+    return f"{np.sum(~right)} of {want.size} wrong, at {at} {got[at]!r}, expected {want[at]!r} within {part.err:g}"
+
+
+def drawn(seed, number):
+    """A case, or None where NumPy refuses what was drawn; and the parts."""
+    d = Draw((seed, number), mistakes=number % 8 == 7)
+    functions = list(WEIGHTS)
+    weights = np.array([WEIGHTS[f] for f in functions], float)
+    wanted = 1 + d.below(9)
+    tries = 0
+    while sum(p.name is None for p in d.parts) < wanted and tries < 200:
+        tries += 1
+        try:
+            d.rng.choice(functions, p=weights / weights.sum())(d)
+        except Rejected:
+            continue
+        except Refused:
+            if d.mistakes:
+                return Case([d.parts[-1]], number), d.parts, True
+            d.parts.pop()
+    made = [p for p in d.parts if p.name is None]
+    last = made[-1:] + [p for p in made[:-1] if d.once_in(4)]
+    return (Case(last, number), d.parts, False) if made else (None, d.parts, False)
+
+
+def smallest(case, parts, kiln, folder, number):
+    """The first part that fails alone."""
+    for p in parts:
+        if p.name is None:
+            one = Case([p], number)
+            wrong = one.run(kiln, folder)
+            if wrong:
+                return one, wrong
+    return case, case.run(kiln, folder) or "fails only with these results together"
+
+
+def main():
+    say = argparse.ArgumentParser()
+    say.add_argument("kiln")
+    say.add_argument("--device", help="cpu or cuda; $KILN_DEVICE when left out")
+    say.add_argument("--seed", default="1")
+    say.add_argument("--case", type=int)
+    say.add_argument("--cases", type=int, default=300)
+    say.add_argument("--seconds", type=float)
+    say.add_argument("--keep")
+    say.add_argument("--stop", type=int, default=20, help="failures after which to end")
+    given = say.parse_args()
+    if given.device:
+        os.environ["KILN_DEVICE"] = given.device
+    info = subprocess.run([given.kiln, "info", "--json"], capture_output=True, text=True, timeout=100).stdout
+    if given.device == "cuda" and not any(d["backend"] == "cuda" and d["usable"] for d in json.loads(info)["devices"]):
+        print("SKIPPED: no GPU")
+        return 77
+    seed = random.randrange(10**6) if given.seed == "random" else int(given.seed)
+    folder = given.keep or tempfile.mkdtemp(prefix="kiln-numpy-")
+    os.makedirs(folder, exist_ok=True)
+    begun, failures, limits, refusals, number = time.monotonic(), 0, 0, 0, given.case or 0
+    while failures < given.stop:
+        if given.case is not None and number > given.case:
+            break
+        if given.case is None and (time.monotonic() - begun > given.seconds if given.seconds else
+                                   number >= given.cases):
+            break
+        case, parts, refused = drawn(seed, number)
+        number += 1
+        if case is None:
+            continue
+        wrong = case.run(given.kiln, folder)
+        if refused:
+            refusals += 1
+            if wrong is None or not wrong.startswith("refused"):
+                failures += 1
+                print(f"FAILED: NumPy refuses this, kiln: {wrong}\n  # --seed {seed} --case {number - 1}\n"
+                      f"  {case.text}\n  " + case.described())
+            continue
+        if wrong and any(limit in wrong for limit in LIMITS):
+            limits += 1
+        elif wrong:
+            failures += 1
+            case, wrong = smallest(case, parts, given.kiln, folder, number)
+            print(f"FAILED: {wrong}\n  # --seed {seed} --case {number - 1}\n  {case.text}\n  " +
+                  case.described(), flush=True)
+            if given.keep:
+                print("  " + shlex.join(case.command(given.kiln, folder)))
+    print(f"{number} programs of seed {seed}: {failures} failed; {refusals} refused by NumPy as well, "
+          f"{limits} beyond what kiln does")
+    if not given.keep:
+        for name in os.listdir(folder):
+            os.remove(os.path.join(folder, name))
+        os.rmdir(folder)
+    return 1 if failures else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
