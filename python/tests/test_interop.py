@@ -408,6 +408,7 @@ class Process(unittest.TestCase):
         status, out, err = run(code)
         self.assertEqual((status, out), (0, "0 [2.0, 2.0, 2.0] [2.0, 2.0]\n"), err)
 
+    @unittest.skipIf("ASAN_OPTIONS" in os.environ, "sanitizers take time")
     def test_imports_quickly_and_without_numpy(self):
         code = ("import sys, time\n"
                 "begin = time.process_time()\n"
