@@ -602,9 +602,9 @@ static void test_reduction__accumulators_have_no_more_bytes_than_the_table_says(
         kiln_reduction *op_of = create(t, &d);
         OK(t, kiln_call_over(op_of, KILN_ALL_AXES, &t->err, x, &y));
         OK(t, kiln_array_to_host(y, &bytes, sizeof bytes, NULL, &t->err));
-        if (bytes < 4 || bytes > kiln__reduce_part_bytes(row, dtype))
+        if (bytes < 4 || bytes > kiln__reduce_part_bytes(row, op, dtype))
             fail_msg("%s has %lld bytes, not %lld", type, (long long)bytes,
-                     (long long)kiln__reduce_part_bytes(row, dtype));
+                     (long long)kiln__reduce_part_bytes(row, op, dtype));
         kiln_array_release(y);
         kiln_reduction_destroy(op_of);
     }

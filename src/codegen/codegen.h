@@ -577,8 +577,8 @@ const kiln__reduce_row *kiln__reduce_row_for(int op, kiln_dtype dtype, bool mask
 /* The form of a reduction that reads its result from the accumulator of another one: a mean from a
  * variance's. NULL when it has none. Worth it only beside that one. */
 const kiln__reduce_row *kiln__reduce_row_beside(int op, kiln_dtype dtype);
-/* Bytes of the accumulator, from above. */
-int64_t kiln__reduce_part_bytes(const kiln__reduce_row *row, kiln_dtype dtype);
+/* Bytes of the accumulator, from above; `op` is that which the row was found by. */
+int64_t kiln__reduce_part_bytes(const kiln__reduce_row *row, int op, kiln_dtype dtype);
 /* Which batches its definition allows whose elements are those of an input. */
 kiln__batching kiln__reduce_batching(const kiln__reduce_row *row);
 bool kiln__reduce_is_position(const kiln__reduce_row *row); /* argmin, argmax and relatives */
@@ -597,14 +597,22 @@ enum {
     KILN__REDUCE_VECDOT,
     KILN__REDUCE_SUMEXP,   /* sum(exp(x - max(x))) ... */
     KILN__REDUCE_SUMEXP_MAX, /* ... and max(x) from its accumulator */
-    KILN__REDUCE_SCAN = 2000
+    KILN__REDUCE_SCAN = 2000,
+    KILN__REDUCE_TOP = 0x4000,   /* with kiln__reduce_top(): one of the k greatest elements ... */
+    KILN__REDUCE_TOP_AT = 0x8000 /* ... and where it stands */
 };
+enum { KILN__TOP_MOST = 8 }; /* greatest elements that an accumulator holds */
+static inline int kiln__reduce_top(int op, int k, int which)
+{
+    return op + 16 * k + which;
+}
 
 /* What a call may change of a row's texts. */
 typedef struct kiln__reduce_form {
     bool masked;    /* not all elements count */
     bool ddof;      /* a variance is divided by that much less: `ddof`, an input */
     kiln_dtype out; /* of the output given; NONE: the result's own */
+    int op;         /* that which the row was found by, where it says more than the row */
 } kiln__reduce_form;
 void kiln__reduce_text_of(const kiln__reduce_row *row, kiln_dtype dtype,
                           const kiln__reduce_form *form, kiln__snippet_kind kind, kiln__buf *b);
@@ -649,7 +657,7 @@ typedef struct kiln__slot {
 #define KILN__SCAN_CHUNK 16384
 
 /* Most bytes one accumulator takes: of a scan or of a row program's stage, and of a reduction, which
- * may keep what several results need. */
+ * may keep what several results need, as a stage may whose bytes are stated. */
 #define KILN__PART_BYTES_MAX 64
 #define KILN__PASS_BYTES_MAX 104
 

@@ -404,7 +404,9 @@ static bool put_number(const emitter *e, const char *name, size_t bytes, kiln__b
         {"reduce_first", v->keep_rank},
         {"index_bits", v->index_bits},
         {"scan_chunk", KILN__SCAN_CHUNK},
-        {"part_bytes_max", (int64_t)e->def->family->part_bytes_max},
+        /* What a graph keeps in a stage is stated where it is more than the family's most. */
+        {"part_bytes_max", e->def->rows != NULL ? KILN__PASS_BYTES_MAX
+                                                : (int64_t)e->def->family->part_bytes_max},
         {"accesses_per_block", v->block * v->unroll},
         {"accesses_last", v->block * (v->unroll - 1)},
         {"access_step", v->block * v->vec},

@@ -8,7 +8,8 @@
  *
  * In a row's texts, $ stands for the type that values are accumulated in, $L and $H for the least
  * and greatest value of the array's dtype, $R for the result's type, $N for what a variance is
- * divided by ($C where values were left out); T is the array's dtype, x an element, y the result.
+ * divided by ($C where values were left out), $K and $J for how many elements are looked for and which of
+ * them is meant; T is the array's dtype, x an element, y the result.
  * `dot` alone has two inputs, x and y, and gives z.
  *
  * Rule 1: identities absorb: starting from one changes no result, so kernels need no flag that
@@ -251,6 +252,20 @@ static const row rows[] = {
     {KILN__REDUCE_SUMEXP_MAX, "f", RULE_SAME, RULE_SAME, "kiln_logsum<$>", "kiln_logsum_of<$>(x)",
      "kiln_logsum_merge(a, b)", "y = a.most", "kiln_logsum_none<$>()", NEEDS, LOGSUM},
 
+    /* What graphs make of topk() (src/fusion/firsts.c). */
+    {KILN__REDUCE_TOP, INTEGERS, RULE_SAME, RULE_SAME, "kiln_top<$, $K>",
+     "kiln_top_of<$, $K>(x, _J, $L)", "kiln_top_merge(a, b)", "y = ($R)a.value[$J]",
+     "kiln_top_none<$, $K>($L)", NEEDS, SINGLY},
+    {KILN__REDUCE_TOP, "f", RULE_SAME, RULE_SAME, "kiln_top<$, $K>",
+     "kiln_top_of<$, $K>(x, _J, NAN)", "kiln_top_merge(a, b)", "y = ($R)a.value[$J]",
+     "kiln_top_none<$, $K>(NAN)", NEEDS, SINGLY},
+    {KILN__REDUCE_TOP_AT, INTEGERS, RULE_INT64, RULE_SAME, "kiln_top<$, $K>",
+     "kiln_top_of<$, $K>(x, _J, $L)", "kiln_top_merge(a, b)", "y = ($R)a.index[$J]",
+     "kiln_top_none<$, $K>($L)", NEEDS, SINGLY},
+    {KILN__REDUCE_TOP_AT, "f", RULE_INT64, RULE_SAME, "kiln_top<$, $K>",
+     "kiln_top_of<$, $K>(x, _J, NAN)", "kiln_top_merge(a, b)", "y = ($R)a.index[$J]",
+     "kiln_top_none<$, $K>(NAN)", NEEDS, SINGLY},
+
     /* Scans: kiln_array_scan(). Texts are those of scans, whose elements meet in pairs. */
     {KILN__REDUCE_SCAN + KILN_SCAN_CUMSUM, INTEGERS, RULE_SUM, RULE_SUM, "unsigned long long", "x",
      "a + b", "y = ($R)a", "0", 0, SINGLY},
@@ -300,6 +315,7 @@ static const row *find_row(int op, kiln_dtype dtype, unsigned but, unsigned with
 {
     const char kind = kiln_dtype_kind(dtype);
     const char half = kiln__is_narrow(dtype) ? 'h' : kind;
+    op = op >= KILN__REDUCE_TOP ? op & ~0xff : op;
     for (size_t r = 0; r < KILN_COUNT_OF(rows); r++)
         if (rows[r].op == op && (rows[r].flags & (but | with)) == with &&
             (strchr(rows[r].kinds, kind) != NULL || strchr(rows[r].kinds, half) != NULL))
@@ -394,7 +410,7 @@ static const char *value_ctype(const row *r, kiln_dtype dtype, kiln_dtype out)
     return kiln_dtype_ctype(kiln__is_narrow(value) ? KILN_FLOAT32 : value);
 }
 
-/* Append `text` with $ and $L, $H, $R, $N, $C filled in. */
+/* Append `text` with $ and $L, $H, $R, $N, $C, $K, $J filled in. */
 static void fill_in(kiln__buf *b, const char *text, const char *ctype, kiln_dtype dtype,
                     kiln_dtype result, const kiln__reduce_form *form)
 {
@@ -407,6 +423,9 @@ static void fill_in(kiln__buf *b, const char *text, const char *ctype, kiln_dtyp
         } else if (c[1] == 'R') {
             kiln__buf_puts(b, kiln_dtype_ctype(result));
             c++;
+        } else if (c[1] == 'K' || c[1] == 'J') {
+            kiln__buf_put_number(b, c[1] == 'K' ? form->op >> 4 & 15 : form->op & 15);
+            c++;
         } else if (c[1] == 'N' || c[1] == 'C') {
             kiln__buf_puts(b, c[1] == 'C' || form->masked ? "a.count" : "n");
             kiln__buf_puts(b, form->ddof ? " - ddof" : "");
@@ -417,7 +436,7 @@ static void fill_in(kiln__buf *b, const char *text, const char *ctype, kiln_dtyp
     }
 }
 
-int64_t kiln__reduce_part_bytes(const kiln__reduce_row *r, kiln_dtype dtype)
+int64_t kiln__reduce_part_bytes(const kiln__reduce_row *r, int op, kiln_dtype dtype)
 {
     /* Structs of templates/prelude, as wide as the backend has them that has more: with values of four
      * bytes, of eight, and with complex ones. */
@@ -431,6 +450,8 @@ int64_t kiln__reduce_part_bytes(const kiln__reduce_row *r, kiln_dtype dtype)
                    {"kiln_position<", {16, 16, 32}}};
     const int64_t value = (int64_t)kiln_dtype_size(apply_rule(r->value, dtype));
 
+    if (op >= KILN__REDUCE_TOP) /* an index has 8 bytes at most; a value of fewer than 4 becomes an int or a float */
+        return ((op >> 4 & 15) * (value <= 4 ? 12 : 16) + 7) / 8 * 8;
     for (size_t k = 0; k < KILN_COUNT_OF(structs); k++)
         if (kiln__starts_with(r->type, structs[k].begins))
             return structs[k].bytes[value <= 4 ? 0 : value <= 8 ? 1 : 2];

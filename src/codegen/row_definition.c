@@ -42,8 +42,8 @@ const char *kiln__row_text(const kiln__definition_request *request, kiln__snippe
         return NULL;
     const kiln_row_stage *s = &request->stages[stage];
     const char *const texts[KILN__STAGE_TEXTS] = {
-        [KILN__STAGE_PREP] = s->prep,     [KILN__STAGE_MAP] = s->map,
-        [KILN__STAGE_TYPE] = s->type,     [KILN__STAGE_REDUCE] = s->reduce,
+        [KILN__STAGE_PREP] = s->prep,         [KILN__STAGE_MAP] = s->map,
+        [KILN__STAGE_TYPE] = s->type,         [KILN__STAGE_REDUCE] = s->reduce,
         [KILN__STAGE_IDENTITY] = s->identity, [KILN__STAGE_POST] = s->post};
     return texts[at % KILN__STAGE_TEXTS];
 }
@@ -171,7 +171,10 @@ kiln_status kiln__row_scan(kiln__definition *def, const struct kiln__scan *scan,
 
     find_uses(def, scan);
     def->uses_index = def->uses_indexer = false; /* there is no `i` here */
+    def->uses_number[KILN__NUMBER_POSITION] = kiln__definition_uses(def, "_J");
     for (size_t p = 0; p < def->param_count; p++) {
+        if (strcmp(def->params[p].name, "_J") == 0)
+            def->uses_number[KILN__NUMBER_POSITION] = false;
         def->params[p].by_address = false; /* elements are in registers in any case */
         first[p] = def->params[p].read_first;
     }

@@ -464,7 +464,8 @@ static void plan_rows(const kiln__plan_request *q, kiln__plan *plan)
 
     kiln__walk_halves(q, &keep, &red);
     kiln__walk_sort(&keep, false);
-    kiln__walk_sort(&red, false);
+    if (!def->uses_number[KILN__NUMBER_POSITION]) /* which counts the elements of a row in C-order */
+        kiln__walk_sort(&red, false);
     kiln__walk_collapse(&keep);
     kiln__walk_collapse(&red);
     kiln__walk_still(&keep);

@@ -188,6 +188,7 @@ typedef struct kiln__row_kernel {
 typedef struct kiln__form {
     struct kiln__form *next;
     const kiln__reduce_row *row;
+    int op;          /* that which the row was found by */
     kiln_dtype from; /* of the elements */
     const char *type, *map, *reduce, *post, *identity;
     size_t bytes;                   /* of the state, from above, a multiple of 8 */
@@ -217,8 +218,15 @@ typedef enum kiln__build_map {
     KILN__MAPS
 } kiln__build_map;
 
+/* The lows of a node's elements along an axis, each of one index there; `back`: how many axes stand behind it. */
+typedef struct kiln__pieces {
+    int count, back;
+    uint32_t low[KILN__TOP_MOST];
+} kiln__pieces;
+
 /* What lowering keeps for each recorded node. */
 typedef struct kiln__lowering {
+    const kiln__pieces **pieces; /* what topk() found, and what follows from that alone; else NULL */
     uint32_t *lowered; /* its low; 0: not yet */
     bool *wanted;      /* some output needs it */
     bool *viewed;      /* some view takes it */
@@ -345,11 +353,6 @@ void kiln__list_add(kiln__build *b, kiln__list *list, uint32_t id);
 
 /* Lower everything that outputs need into b->lows and b->outputs. */
 void kiln__lower(kiln__build *b);
-/* Add the bytes that arrays of the same shape beneath a low hold for each element, all of them and, in
- * `weight`, those whose rows are neighbours in memory less the others. What is marked already is left
- * out. */
-void kiln__row_bytes(kiln__build *b, uint32_t low, const bool *reduced, int64_t *bytes,
-                     int64_t *weight);
 
 /* ---- products.c --- */
 
@@ -359,6 +362,11 @@ uint32_t kiln__finished_product(kiln__build *b, uint32_t node, uint32_t low);
 
 /* ---- lows.c --- */
 
+/* Add the bytes that arrays of the same shape beneath a low hold for each element, all of them and, in
+ * `weight`, those whose rows are neighbours in memory less the others. What is marked already is left
+ * out. */
+void kiln__row_bytes(kiln__build *b, uint32_t low, const bool *reduced, int64_t *bytes,
+                     int64_t *weight);
 bool kiln__same_map(const kiln__axis_map *a, const kiln__axis_map *b, int count);
 /* A new low, or an equal one. `model` is copied; its lists must be in the arena. */
 uint32_t kiln__low_add(kiln__build *b, const kiln__low *model);
@@ -385,6 +393,12 @@ static inline bool kiln__low_computed(const kiln__low *n)
 {
     return n->kind == KILN__LOW_EXPR || n->kind == KILN__LOW_CAST || n->kind == KILN__LOW_SNIPPET ||
            n->kind == KILN__LOW_STORE || n->kind == KILN__LOW_GATHER;
+}
+/* Whether the kernel that computes a value from results of reductions can store it: it may lie in any
+ * order of axes, or in a part of a join, whose place is the join's business. */
+static inline bool kiln__low_lies_anyhow(const kiln__low *n)
+{
+    return !n->c_order || (n->kind == KILN__LOW_STORE && n->start != NULL);
 }
 /* Whether an operand is read by its memory's address, wherever that says. */
 static inline bool kiln__low_is_table(const kiln__low *n, uint32_t operand)
@@ -440,7 +454,20 @@ void kiln__compose(const kiln__axis_map *outer, const kiln__axis_map *inner, int
 /* Axis `axis` of a shape of `rank` axes, negative from the end. Fails with ERR_AXIS. */
 int kiln__lower_axis(kiln__build *b, uint32_t node, int64_t axis, int rank);
 
+/* ---- firsts.c --- */
+/* A result of topk() of `x`, which the node takes, as a part of the kernel that computes x; 0: it is a step of its own
+ * between stored arrays. Operands and numbers were checked. */
+uint32_t kiln__lower_firsts(kiln__build *b, uint32_t node, uint32_t x);
+/* An operation by `lower`: where an operand is known in pieces, of each piece, and the result side by side. */
+uint32_t kiln__lower_pieces(kiln__build *b, uint32_t node,
+                            uint32_t (*lower)(kiln__build *b, uint32_t node));
+/* A recorded reduction of pieces along their axis; 0: it is another one. */
+uint32_t kiln__reduce_pieces(kiln__build *b, uint32_t node);
+
 /* ---- joins.c --- */
+/* Lows of one dtype along an axis; their other extents are equal. */
+uint32_t kiln__low_side_by_side(kiln__build *b, uint32_t node, const uint32_t *lows, size_t count,
+                                int axis, kiln_dtype dtype);
 /* A recorded rearrangement of its operands. */
 uint32_t kiln__lower_rearranged(kiln__build *b, uint32_t node);
 
@@ -500,6 +527,9 @@ void kiln__kernel_measure(kiln__build *b, kiln__plan_kernel *kernel);
 void kiln__cut_large(kiln__build *b);
 
 /* ---- rows.c --- */
+
+/* Rows that are held side by side where neighbours in memory are of other rows. */
+enum { KILN__TURNED_ROWS = 16 };
 void kiln__find_rows(kiln__build *b);
 
 /* ---- order.c --- */

@@ -127,6 +127,7 @@ typedef struct kiln__opaque {
     kiln_status (*infer)(const struct kiln__opaque *o, const kiln__opaque_value *operands,
                          size_t count, const int64_t *data, kiln__opaque_value *results,
                          kiln_error *err);
+    bool firsts; /* topk: the k greatest elements of each row, and where they stand; data: the axis, k */
     /* Not 0: a matrix product, which a copy of so many bytes of what this stands in finishes. */
     size_t copy_bytes;
     kiln__finish finish;

@@ -155,9 +155,8 @@ static int read_axis(kiln__build *b, uint32_t node, int64_t axis, int rank)
 
 /* ---- side by side ---------------------------------------------------------------------------- */
 
-/* Operands along an axis; their other extents are equal. */
-static uint32_t side_by_side(kiln__build *b, uint32_t node, const uint32_t *lows, size_t count,
-                             int axis, kiln_dtype dtype)
+uint32_t kiln__low_side_by_side(kiln__build *b, uint32_t node, const uint32_t *lows, size_t count,
+                                int axis, kiln_dtype dtype)
 {
     const kiln__low first = b->lows[lows[0]];
     int64_t shape[KILN_RANK_MAX];
@@ -206,8 +205,8 @@ static uint32_t concatenate(kiln__build *b, uint32_t node, const kiln__node *n)
         axis = b->lows[lows[0]].rank > 1;
     if (what == KILN_REARRANGE_DSTACK)
         axis = 2;
-    return side_by_side(b, node, lows, n->operand_count,
-                        read_axis(b, node, axis, b->lows[lows[0]].rank), dtype);
+    return kiln__low_side_by_side(b, node, lows, n->operand_count,
+                                  read_axis(b, node, axis, b->lows[lows[0]].rank), dtype);
 }
 
 static uint32_t stack(kiln__build *b, uint32_t node, const kiln__node *n)
@@ -226,7 +225,7 @@ static uint32_t stack(kiln__build *b, uint32_t node, const kiln__node *n)
     }
     for (uint32_t k = 0; k < n->operand_count; k++)
         lows[k] = with_axis(b, node, lows[k], axis);
-    return side_by_side(b, node, lows, n->operand_count, axis, dtype);
+    return kiln__low_side_by_side(b, node, lows, n->operand_count, axis, dtype);
 }
 
 /* ---- boxes of segments ----------------------------------------------------------------------- */
@@ -430,8 +429,8 @@ typedef struct gap {
 
 /* What goes into a gap: values of a shape that broadcasts. With one gap they are as many as their first
  * axis has, if they have as many axes as the array; else there is one for each gap, along the axis. */
-static uint32_t values_at(kiln__build *b, uint32_t node, uint32_t values, const kiln__low *o, int axis,
-                          size_t gaps, int64_t which, int64_t *box)
+static uint32_t values_at(kiln__build *b, uint32_t node, uint32_t values, const kiln__low *o,
+                          int axis, size_t gaps, int64_t which, int64_t *box)
 {
     const kiln__low v = b->lows[values];
     kiln__axis_map map[KILN_RANK_MAX];
@@ -495,8 +494,7 @@ static uint32_t put_in(kiln__build *b, uint32_t node, const kiln__node *n)
         from = stop;
         if (k == count)
             break;
-        const uint32_t one =
-            values_at(b, node, values, &o, axis, count, gaps[k].value, box);
+        const uint32_t one = values_at(b, node, values, &o, axis, count, gaps[k].value, box);
         piece *put = add_piece(b, node, &p);
         put->start[axis] = shape[axis];
         put->low = one;

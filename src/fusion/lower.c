@@ -134,9 +134,7 @@ static uint32_t reduce_low(kiln__build *b, uint32_t node, int op, uint32_t x, bo
     const kiln__low *o = &b->lows[x];
     const kiln__reduce_row *row = kiln__reduce_row_find(op, o->dtype);
     if (row == NULL)
-        kiln__build_fail(b, node, KILN_ERR_DTYPE,
-                         "it does not take %s",
-                         kiln_dtype_name(o->dtype));
+        kiln__build_fail(b, node, KILN_ERR_DTYPE, "it does not take %s", kiln_dtype_name(o->dtype));
     kiln__low made = {.kind = KILN__LOW_REDUCE,
                       .dtype = kiln__reduce_result(row, o->dtype),
                       .op = op,
@@ -155,31 +153,6 @@ static uint32_t reduce_low(kiln__build *b, uint32_t node, int op, uint32_t x, bo
                          "no elements have no such value: the shape is %s",
                          kiln__build_shape(b, o->rank, o->shape));
     return kiln__low_over(b, &made, &x, 1);
-}
-
-void kiln__row_bytes(kiln__build *b, uint32_t low, const bool *reduced, int64_t *bytes,
-                     int64_t *weight)
-{
-    const kiln__low *n = &b->lows[low];
-    int64_t along = INT64_MAX, across = INT64_MAX;
-    if (!kiln__mark(b, &b->marks, low))
-        return;
-    if (n->kind != KILN__LOW_LEAF) {
-        for (uint32_t k = 0; kiln__low_computed(n) && k < n->operand_count; k++) {
-            const kiln__low *o = &b->lows[n->operand[k]];
-            if (kiln__same_shape(n->rank, n->shape, o->rank, o->shape))
-                kiln__row_bytes(b, n->operand[k], reduced, bytes, weight);
-        }
-        return;
-    }
-    for (int a = 0; a < n->rank; a++) {
-        const int64_t stride = n->strides[a] < 0 ? -n->strides[a] : n->strides[a];
-        int64_t *least = reduced[a] ? &along : &across;
-        if (n->shape[a] > 1 && stride > 0 && stride < *least)
-            *least = stride;
-    }
-    *bytes += (int64_t)kiln_dtype_size(n->dtype);
-    *weight += (along <= across ? 1 : -1) * (int64_t)kiln_dtype_size(n->dtype);
 }
 
 /* Whether variances are better computed in two steps, a mean and then squared deviations from it:
@@ -244,8 +217,10 @@ static uint32_t in_memory(kiln__build *b, uint32_t x, uint32_t node)
 static uint32_t lower_reduce(kiln__build *b, uint32_t node)
 {
     const kiln__node *n = &b->ir->nodes[node];
-    const uint32_t from = b->ir->edges[n->operands];
+    const uint32_t from = b->ir->edges[n->operands], folded = kiln__reduce_pieces(b, node);
     uint32_t x = kiln__strong_low(b, from);
+    if (folded != 0)
+        return folded;
     const kiln_dtype narrow = b->lowering.dtype[from];
 
     if (n->dtype != KILN_DTYPE_NONE)
@@ -362,6 +337,9 @@ static uint32_t lower_opaque(kiln__build *b, uint32_t node)
     }
     kiln__check_resolved(
         b, node, o->infer(o, values, n->operand_count, b->ir->data + n->data, results, &err), &err);
+    const uint32_t part = o->firsts ? kiln__lower_firsts(b, node, operands[0]) : 0;
+    if (part != 0)
+        return part;
     const kiln__opaque_value *made = kiln__build_copy(b, results, sizeof results);
     const kiln__opaque_value *own = &made[n->result];
     kiln__low low = {.kind = KILN__LOW_CUSTOM,
@@ -518,9 +496,9 @@ static uint32_t lower_node(kiln__build *b, uint32_t node)
     case KILN__NODE_CONSTANT:
         return 0; /* its users decide what it is */
     case KILN__NODE_OP:
-        return lower_op(b, node);
+        return kiln__lower_pieces(b, node, lower_op);
     case KILN__NODE_CAST:
-        return lower_cast(b, node);
+        return kiln__lower_pieces(b, node, lower_cast);
     case KILN__NODE_REDUCE:
         return lower_reduce(b, node);
     case KILN__NODE_VIEW:
@@ -644,6 +622,7 @@ void kiln__lower(kiln__build *b)
     b->lowering.kept = kiln__build_alloc(b, count * sizeof *b->lowering.kept);
     b->lowering.uses = kiln__build_alloc(b, count * sizeof *b->lowering.uses);
     b->lowering.numbers = kiln__build_alloc(b, count);
+    b->lowering.pieces = kiln__build_alloc(b, count * sizeof(*b->lowering.pieces));
     b->lowering.dtype = kiln__build_alloc(b, count * sizeof *b->lowering.dtype);
     b->outputs = kiln__build_alloc(b, b->ir->output_count * sizeof *b->outputs);
     want(b);

@@ -248,3 +248,28 @@ uint32_t kiln__low_op(kiln__build *b, uint32_t node, kiln_op op, const uint32_t 
     made.size = kiln__low_size(b, node, made.rank, made.shape, made.dtype);
     return kiln__low_over(b, &made, operands, count);
 }
+
+void kiln__row_bytes(kiln__build *b, uint32_t low, const bool *reduced, int64_t *bytes,
+                     int64_t *weight)
+{
+    const kiln__low *n = &b->lows[low];
+    int64_t along = INT64_MAX, across = INT64_MAX;
+    if (!kiln__mark(b, &b->marks, low))
+        return;
+    if (n->kind != KILN__LOW_LEAF) {
+        for (uint32_t k = 0; kiln__low_computed(n) && k < n->operand_count; k++) {
+            const kiln__low *o = &b->lows[n->operand[k]];
+            if (kiln__same_shape(n->rank, n->shape, o->rank, o->shape))
+                kiln__row_bytes(b, n->operand[k], reduced, bytes, weight);
+        }
+        return;
+    }
+    for (int a = 0; a < n->rank; a++) {
+        const int64_t stride = n->strides[a] < 0 ? -n->strides[a] : n->strides[a];
+        int64_t *least = reduced[a] ? &along : &across;
+        if (n->shape[a] > 1 && stride > 0 && stride < *least)
+            *least = stride;
+    }
+    *bytes += (int64_t)kiln_dtype_size(n->dtype);
+    *weight += (along <= across ? 1 : -1) * (int64_t)kiln_dtype_size(n->dtype);
+}

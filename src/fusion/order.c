@@ -127,7 +127,7 @@ static void place_read(order *o, uint32_t id, bool reduction)
             else
                 place(o, n->operand[k]);
     } else if (n->kind == KILN__LOW_REDUCE || n->kind == KILN__LOW_CUSTOM ||
-             (o->b->stores[id].stored && !(reduction && o->b->tasks[id].again)))
+               (o->b->stores[id].stored && !(reduction && o->b->tasks[id].again)))
         place(o, id);
     else
         for (uint32_t k = 0; k < n->operand_count; k++)
@@ -189,7 +189,7 @@ static void place(order *o, uint32_t id)
     if (b->row_parts[id].rows != NULL) {
         place_rows(o, b->row_parts[id].rows);
     } else {
-        if (b->stores[id].stored && !n->c_order)
+        if (b->stores[id].stored && kiln__low_lies_anyhow(n))
             place_results(o, id, true);
         for (uint32_t k = 0; k < n->operand_count; k++)
             place_read(o, n->operand[k], n->kind == KILN__LOW_REDUCE);

@@ -26,10 +26,9 @@ enum {
     MEMBERS_MAX = KILN__MEMBERS_MAX, /* reductions, looked at as bits */
     STAGES_MAX = 6,
     STATES_A_STAGE = 4,
-    TURNED_ROWS = 16,     /* rows side by side where neighbours in memory are of other rows */
     FEW_ROWS_CUDA = 1024, /* fewer long rows leave a GPU idle when each is one block's */
     FEW_ROWS_CPU = 16,
-    CHAIN_NODES = 20      /* operations of a chain that its next row program may compute again */
+    CHAIN_NODES = 20 /* operations of a chain that its next row program may compute again */
 };
 
 /* A low seen through a view: which members of the row program it uses, and whether it may. */
@@ -321,13 +320,6 @@ static bool is_cyclic(row_program *f)
 
 /* ---- members and roots ----------------------------------------------------------------------- */
 
-/* argmin and its relatives: row programs know no positions. */
-static bool needs_positions(const kiln__build *b, const kiln__low *n)
-{
-    const kiln__reduce_row *row = kiln__reduce_row_find(n->op, b->lows[n->operand[0]].dtype);
-    return kiln__reduce_is_position(row);
-}
-
 /* A queue of lows, from which the one with the smallest number is taken first. */
 static void enqueue(kiln__build *b, kiln__list *queue, uint32_t id)
 {
@@ -476,7 +468,7 @@ static bool worth_it(const row_program *f, const met *sum)
     if (length == 0 || rows == 0)
         return false;
     if (kiln__row_is_held(t->backend, t->clusters && !turned,
-                          turned ? length * TURNED_ROWS : length, bytes))
+                          turned ? length * KILN__TURNED_ROWS : length, bytes))
         return true;
     return !turned && rows >= (t->backend == KILN_BACKEND_CUDA ? FEW_ROWS_CUDA : FEW_ROWS_CPU);
 }
@@ -562,7 +554,7 @@ static kiln__list find_results(row_program *f)
             continue;
         (void)kiln__mark(b, &f->made, id);
         enqueue_users(b, &queue, id);
-        if (b->stores[id].stored && b->row_parts[id].rows == NULL && !n->c_order)
+        if (b->stores[id].stored && b->row_parts[id].rows == NULL && kiln__low_lies_anyhow(n))
             kiln__list_add(b, &found, id);
     }
     return found;
@@ -752,7 +744,7 @@ void kiln__find_rows(kiln__build *b)
     find_beneath(f);
     for (uint32_t id = 1; id < b->low_count; id++) {
         const kiln__low *n = &b->lows[id];
-        if (!b->facts[id].needed || n->kind != KILN__LOW_REDUCE || needs_positions(b, n))
+        if (!b->facts[id].needed || n->kind != KILN__LOW_REDUCE)
             continue;
         kiln__buf_put(key, (const char *)&n->space_rank, sizeof n->space_rank);
         kiln__buf_put(key, (const char *)n->space, (size_t)n->space_rank * sizeof *n->space);

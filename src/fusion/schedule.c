@@ -438,7 +438,7 @@ static finish finishes(schedule *s, uint32_t id, const kiln__plan_kernel *kernel
 static kiln__plan_kernel *find_finisher(schedule *s, uint32_t id)
 {
     kiln__build *b = s->b;
-    if (b->lows[id].c_order)
+    if (!kiln__low_lies_anyhow(&b->lows[id]))
         return NULL;
     kiln__marks_clear(b, &b->marks);
     kiln__plan_kernel *kernel = last_reduction(b, id, true);

@@ -16,11 +16,11 @@
 
 /* ---- forms ----------------------------------------------------------------------------------- */
 
-static const char *table_text(kiln__build *b, const kiln__reduce_row *row, kiln_dtype from,
-                              kiln__snippet_kind kind)
+static const char *table_text(kiln__build *b, const kiln__form *form, kiln__snippet_kind kind)
 {
+    const kiln__reduce_form call = {.out = KILN_DTYPE_NONE, .op = form->op};
     kiln__buf *text = &b->scratch[KILN__SCRATCH_SHORT];
-    kiln__reduce_text(row, from, kind, text);
+    kiln__reduce_text_of(form->row, form->from, &call, kind, text);
     return kiln__build_text(b, text);
 }
 
@@ -31,22 +31,24 @@ static bool same_texts(const kiln__form *m, const kiln__form *o)
 }
 
 /* A row of the table for elements of one dtype, read once for all reductions; NULL for no row. */
-static const kiln__form *form_of(kiln__build *b, const kiln__reduce_row *row, kiln_dtype from)
+static const kiln__form *form_of(kiln__build *b, const kiln__reduce_row *row, int op,
+                                 kiln_dtype from)
 {
     if (row == NULL)
         return NULL;
     for (const kiln__form *f = b->all_forms; f != NULL; f = f->next)
-        if (f->row == row && f->from == from)
+        if (f->row == row && f->op == op && f->from == from)
             return f;
     kiln__form *made = kiln__build_alloc(b, sizeof *made);
     made->row = row;
+    made->op = op;
     made->from = from;
-    made->type = table_text(b, row, from, KILN__SNIPPET_REDUCE_TYPE);
-    made->map = table_text(b, row, from, KILN__SNIPPET_MAP);
-    made->reduce = table_text(b, row, from, KILN__SNIPPET_REDUCE);
-    made->post = table_text(b, row, from, KILN__SNIPPET_POST);
-    made->identity = table_text(b, row, from, KILN__SNIPPET_IDENTITY);
-    made->bytes = (size_t)kiln__reduce_part_bytes(row, from);
+    made->type = table_text(b, made, KILN__SNIPPET_REDUCE_TYPE);
+    made->map = table_text(b, made, KILN__SNIPPET_MAP);
+    made->reduce = table_text(b, made, KILN__SNIPPET_REDUCE);
+    made->post = table_text(b, made, KILN__SNIPPET_POST);
+    made->identity = table_text(b, made, KILN__SNIPPET_IDENTITY);
+    made->bytes = (size_t)kiln__reduce_part_bytes(row, op, from);
     made->state = made;
     for (const kiln__form *f = b->all_forms; f != NULL; f = f->next)
         if (same_texts(f, made))
@@ -64,8 +66,8 @@ void kiln__find_forms(kiln__build *b)
         if (!b->facts[id].needed || n->kind != KILN__LOW_REDUCE)
             continue;
         const kiln_dtype from = b->lows[n->operand[0]].dtype;
-        b->forms[id].alone = form_of(b, kiln__reduce_row_find(n->op, from), from);
-        b->forms[id].shared = form_of(b, kiln__reduce_row_beside(n->op, from), from);
+        b->forms[id].alone = form_of(b, kiln__reduce_row_find(n->op, from), n->op, from);
+        b->forms[id].shared = form_of(b, kiln__reduce_row_beside(n->op, from), n->op, from);
     }
 }
 

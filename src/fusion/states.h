@@ -7,7 +7,7 @@
 #include "fusion/build.h"
 
 /* Most reductions of one pass, or that are looked at for one row program. */
-enum { KILN__MEMBERS_MAX = 16 };
+enum { KILN__MEMBERS_MAX = 24 };
 
 /* One reduction of a pass. */
 typedef struct kiln__member {

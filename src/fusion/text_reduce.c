@@ -182,6 +182,8 @@ kiln__pass kiln__write_pass(kiln__writer *w, const kiln__member *members, size_t
         put_identity(text, members, count, struct_name);
         pass.identity = kiln__build_text(w->b, text);
     }
+    if (kiln__state_bytes(members, count) > KILN__PART_BYTES_MAX)
+        pass.bytes = (int64_t)kiln__state_bytes(members, count);
     put_map(w->b, text, members, count, pass.type, statements, elements);
     pass.map = kiln__build_text(w->b, text);
     pass.batching = batching_of(w, members, count, statements, elements[0]);

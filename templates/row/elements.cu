@@ -1,7 +1,7 @@
 //# What the kernels of row programs are made of: a thread's accesses to its row, and what it does
 //# with them.
 //% own F L M S U V a all acc_ along_ at_ at_0 b begin beside cluster_begin cluster_rank edge edge_ empty_ first
-//% own fold_ from head j k l lane part_of late_ length live load m map_ merge_ number only_ op out_ outside pad_ part_
+//% own fold_ from head j k l lane part_of late_ length live load m map_ merge_ number number_of only_ op out_ outside pad_ part_
 //% own quot_ rank reg_ rest rest_j row_ size_ slot slots step store tail tile_ told type_ u v val_ value_
 
 //% part place
@@ -71,6 +71,16 @@
     const ${index} length = ((${index})a.count - head) / V, tail = (${index})a.count - head - length * V;
     const bool outside = first < head + tail;
     const ${index} edge = !outside ? 0 : first < head ? first : head + length * V + (first - head);
+//% end
+//% if position
+    // The place in the row of element v of access j.
+    [[maybe_unused]] auto number_of = [&](const ${index} j, const int v) -> ptrdiff_t {
+//% if peel
+        return (ptrdiff_t)j * V + v + head;
+//% else
+        return (ptrdiff_t)j * V + v;
+//% end
+    };
 //% end
 //% if !in_warp
 //% if !one_thread
@@ -180,7 +190,11 @@
         #pragma unroll
         for (int m = b; m < b + ${unheld_batch} && m < U; m += M) {
             auto part_of = [&](const int u, const int v) -> part_${s.n} {
+//% if position
+                return map_${s.n}(number_of(from + u * step, v)
+//% else
                 return map_${s.n}(0
+//% end
 //% insert :element
                 );
             };
@@ -206,7 +220,11 @@
             if (u < F || (u < U && j < length)) {
                 #pragma unroll
                 for (int v = 0; v < V; v++)
+//% if position
+                    fold_${s.n}(acc_${s.n}[(u * V + v) % L], map_${s.n}(number_of(from + u * step, v)
+//% else
                     fold_${s.n}(acc_${s.n}[(u * V + v) % L], map_${s.n}(0
+//% end
 //% insert :element
                     ));
             }
@@ -243,7 +261,11 @@ ${s.post}
 //% end
                 #pragma unroll
                 for (int v = 0; v < V; v++)
+//% if position
+                    op(number_of(from + u * step, v)
+//% else
                     op(0
+//% end
 //% insert :element
 //% for p in row_stores
                         , out_${p.name}[v]

@@ -50,7 +50,11 @@ ${entry}(const __grid_constant__ args a)
 //% insert row/elements.cu:fold
 //% if peel
     if (outside)
+//% if position
+        fold_${s.n}(acc_${s.n}[0], map_${s.n}(edge
+//% else
         fold_${s.n}(acc_${s.n}[0], map_${s.n}(0
+//% end
 //% insert row/elements.cu:outside
             ));
 //% end
@@ -172,7 +176,11 @@ template <class T, int N> KILN_FN void renew(T (&at)[N])
 //% for p in row_loads_first
             out_${p.name} = ((const ${p.type} *)row_${p.name})[edge];
 //% end
+//% if position
+            op(edge
+//% else
             op(0
+//% end
 //% insert row/elements.cu:outside
 //% for p in row_stores
                 , out_${p.name}

@@ -1,6 +1,9 @@
-//% own a acc empty_ fold_ map_ merge_ op out_ p part_ post reduce_ row_ type_ v value_ x y
+//% own a acc empty_ fold_ index map_ merge_ op out_ p part_ post reduce_ row_ type_ v value_ x y
 //% plain set value
 // ${title}
+//% if position
+typedef ${index} index; // wide enough for every place in a row
+//% end
 ${prelude}
 //% for p in placeholders
 typedef ${p.ctype} ${p.placeholder};
@@ -54,10 +57,14 @@ static_assert(sizeof(part_${s.n}) <= ${part_bytes_max}, "an accumulator may have
 //% end
 
 //% part stage
-//# The functions of stage s: `map` of one element, `reduce` and `merge` of two values and two
+//# The functions of stage s: `map` of one element (with its place in the row, where a text asks for it), `reduce` and `merge` of two values and two
 //# parts, `empty`, `fold` of an element into a part, and `value` of a part.
 //% plain a b
+//% if position
+    auto map_${s.n} = [&]([[maybe_unused]] const ptrdiff_t _J
+//% else
     auto map_${s.n} = [&](const int
+//% end
 //% for p in row_sees
         , const ${p.type} &${p.name}
 //% end
@@ -135,7 +142,11 @@ ${r.prep}
 //% part op
 //# The functions of the last pass: they assign the outputs of one element, and those of one row.
 //% if row_elements
+//% if position
+    auto op = [&]([[maybe_unused]] const ptrdiff_t _J
+//% else
     auto op = [&](const int
+//% end
 //% for p in row_sees
         , const ${p.type} &${p.name}
 //% end

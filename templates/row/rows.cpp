@@ -68,7 +68,11 @@ extern "C" __attribute__((visibility("default"))) void ${entry}(const args *kiln
                 type_${s.n} tile[T];
                 KILN_INDEPENDENT
                 for (int l = 0; l < count; l++)
+//% if position
+                    tile[l] = map_${s.n}((ptrdiff_t)(j + k + l)
+//% else
                     tile[l] = map_${s.n}(0
+//% end
 //% for p in row_sees
                         , *(const ${p.type} *)(row_${p.name} + (k + l) * step_${p.name})
 //% end
@@ -90,7 +94,11 @@ extern "C" __attribute__((visibility("default"))) void ${entry}(const args *kiln
                 for (; k + L <= stop; k += L) {
                     KILN_INDEPENDENT
                     for (int l = 0; l < L; l++)
+//% if position
+                        fold_${s.n}(acc_${s.n}[l], map_${s.n}((ptrdiff_t)(j + k + l)
+//% else
                         fold_${s.n}(acc_${s.n}[l], map_${s.n}(0
+//% end
 //% for p in row_sees
                             , *(const ${p.type} *)(row_${p.name} + (k + l) * step_${p.name})
 //% end
@@ -102,7 +110,11 @@ extern "C" __attribute__((visibility("default"))) void ${entry}(const args *kiln
                         ));
                 }
                 for (; k < stop; k++)
+//% if position
+                    fold_${s.n}(acc_${s.n}[0], map_${s.n}((ptrdiff_t)(j + k)
+//% else
                     fold_${s.n}(acc_${s.n}[0], map_${s.n}(0
+//% end
 //% for p in row_sees
                         , *(const ${p.type} *)(row_${p.name} + k * step_${p.name})
 //% end
@@ -142,7 +154,11 @@ ${s.post}
 //% for p in row_loads_first
                 out_${p.name} = *(const ${p.type} *)(row_${p.name} + k * step_${p.name});
 //% end
+//% if position
+                op((ptrdiff_t)(j + k)
+//% else
                 op(0
+//% end
 //% for p in row_sees
                     , *(const ${p.type} *)(row_${p.name} + k * step_${p.name})
 //% end

@@ -18,7 +18,7 @@ A
 
 kiln__type_0;
 typedef kiln__type_0 kiln__part_0;
-static_assert(sizeof(kiln__part_0) <= 64, "an accumulator may have 64 bytes");
+static_assert(sizeof(kiln__part_0) <= 104, "an accumulator may have 104 bytes");
 typedef
 #line 1 "stage2.type"
 A
@@ -26,7 +26,7 @@ A
 
 kiln__type_1;
 typedef kiln__type_1 kiln__part_1;
-static_assert(sizeof(kiln__part_1) <= 64, "an accumulator may have 64 bytes");
+static_assert(sizeof(kiln__part_1) <= 104, "an accumulator may have 104 bytes");
 
 struct kiln__args {
     long long size;
