@@ -5,6 +5,7 @@
  * is named, and on a GPU, an emulated one with a stand-in for cuBLASLt among them.
  */
 #define _GNU_SOURCE
+#include <dlfcn.h>
 #include <math.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -676,6 +677,37 @@ static void test_matmul__enqueues_on_a_stream(void **state)
     kiln_stream_destroy(stream);
 }
 
+/* An OpenBLAS takes as many threads as the context of the product has. */
+static void test_matmul__gives_the_blas_the_threads_of_the_context(void **state)
+{
+    test_env *t = *state;
+    int (*count_threads)(void) = NULL;
+    kiln_linalg_info info;
+    size_t count = 0;
+
+    OK(t, kiln_linalg_list(&info, 1, &count, &t->err));
+    void *const library = info.found ? dlopen(info.library, RTLD_NOW | RTLD_LOCAL) : NULL;
+    void *const symbol = library != NULL ? dlsym(library, "openblas_get_num_threads") : NULL;
+    if (t->cuda || symbol == NULL)
+        skip();
+    memcpy(&count_threads, &symbol, sizeof symbol);
+    for (int threads = 1; threads <= 4; threads++) {
+        kiln_context_options options = KILN_CONTEXT_OPTIONS_INIT;
+        kiln_context *ctx = NULL;
+        kiln_array *x = NULL, *y = NULL;
+        const int wanted = threads % 2 + 1; /* 2, 1, 2, 1 */
+        options.device = "cpu";
+        options.cpu_threads = wanted;
+        OK(t, kiln_context_create(&options, &ctx, &t->err));
+        OK(t, kiln_array_ones(ctx, KILN_FLOAT32, 2, (const int64_t[]){256, 256}, &x, &t->err));
+        OK(t, kiln_matmul(x, x, NULL, &y, &t->err));
+        assert_int_equal(count_threads(), wanted);
+        kiln_array_release(x);
+        kiln_array_release(y);
+        kiln_context_release(ctx);
+    }
+}
+
 /* A BLAS that was asked for by name and is not there: nothing to test. */
 static bool lacks_named_blas(void)
 {
@@ -713,6 +745,7 @@ int main(int argc, char **argv)
         TEST(test_matmul__survives_a_lack_of_memory),
         TEST(test_matmul__serves_threads_of_one_context),
         TEST(test_matmul__enqueues_on_a_stream),
+        TEST(test_matmul__gives_the_blas_the_threads_of_the_context),
     };
 
     if (lacks_named_blas())
