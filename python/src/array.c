@@ -238,7 +238,7 @@ static int get_buffer(PyObject *self, Py_buffer *b, int flags)
 /* ---- the type ---- */
 
 static PyMethodDef methods[] = {
-    {"__dlpack__", METHOD(kilnpy_dlpack), METH_VARARGS | METH_KEYWORDS, "A DLPack capsule."},
+    {"__dlpack__", METHOD(kilnpy_dlpack), METH_FASTCALL | METH_KEYWORDS, "A DLPack capsule."},
     {"__dlpack_device__", kilnpy_dlpack_device, METH_NOARGS, "DLPack's device of the memory."},
     {NULL, NULL, 0, NULL}};
 

@@ -30,6 +30,18 @@ static void plain_gone(PyObject *capsule)
         tensor->deleter(tensor);
 }
 
+/* A tuple of two ints, as versions and devices are. */
+static int read_pair(PyObject *tuple, const char *name, int *first, int *second)
+{
+    if (!PyTuple_Check(tuple) || PyTuple_Size(tuple) != 2) {
+        PyErr_Format(PyExc_TypeError, "%s is a tuple of two ints, not %R", name, tuple);
+        return -1;
+    }
+    *first = (int)PyLong_AsLong(PyTuple_GetItem(tuple, 0));
+    *second = (int)PyLong_AsLong(PyTuple_GetItem(tuple, 1));
+    return PyErr_Occurred() != NULL ? -1 : 0;
+}
+
 /* What the keywords of __dlpack__() ask for. */
 static int read_request(kiln_array *a, PyObject *stream, PyObject *version, PyObject *device,
                         PyObject *copy, kiln_dlpack_options *o, bool *versioned_out)
@@ -37,11 +49,11 @@ static int read_request(kiln_array *a, PyObject *stream, PyObject *version, PyOb
     const bool cuda = kilnpy_device_of(a) > 0;
     int major = 0, minor = 0, type = 0, number = 0;
 
-    if (version != Py_None && !PyArg_ParseTuple(version, "ii", &major, &minor))
+    if (version != Py_None && read_pair(version, "max_version", &major, &minor) != 0)
         return -1;
     *versioned_out = major >= DLPACK_MAJOR_VERSION;
     if (device != Py_None) {
-        if (!PyArg_ParseTuple(device, "ii", &type, &number))
+        if (read_pair(device, "dl_device", &type, &number) != 0)
             return -1;
         o->host = cuda && type == kDLCPU;
         if (!o->host &&
@@ -61,10 +73,31 @@ static int read_request(kiln_array *a, PyObject *stream, PyObject *version, PyOb
     return PyErr_Occurred() != NULL ? -1 : 0;
 }
 
-PyObject *kilnpy_dlpack(PyObject *self, PyObject *args, PyObject *keywords)
+/* The values behind keywords, None where one is not given. A dictionary of them would take as long as the
+ * export. */
+static int read_keywords(const char *function, const char *const *known, size_t count,
+                         PyObject *const *values, PyObject *names, PyObject **out)
 {
-    static char *names[] = {"stream", "max_version", "dl_device", "copy", NULL};
-    PyObject *stream = Py_None, *version = Py_None, *device = Py_None, *copy = Py_None, *capsule;
+    for (size_t k = 0; k < count; k++)
+        out[k] = Py_None;
+    for (Py_ssize_t n = 0; names != NULL && n < PyTuple_Size(names); n++) {
+        PyObject *const name = PyTuple_GetItem(names, n);
+        size_t k = 0;
+        while (k < count && PyUnicode_CompareWithASCIIString(name, known[k]) != 0)
+            k++;
+        if (k == count) {
+            PyErr_Format(PyExc_TypeError, "%s() has no argument %R", function, name);
+            return -1;
+        }
+        out[k] = values[n];
+    }
+    return 0;
+}
+
+PyObject *kilnpy_dlpack(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *names)
+{
+    static const char *const known[] = {"stream", "max_version", "dl_device", "copy"};
+    PyObject *given[COUNT_OF(known)], *capsule;
     kiln_array *a = ((array_object *)self)->array;
     kiln_dlpack_options o = KILN_DLPACK_OPTIONS_INIT;
     DLManagedTensorVersioned *versioned = NULL;
@@ -73,9 +106,10 @@ PyObject *kilnpy_dlpack(PyObject *self, PyObject *args, PyObject *keywords)
     bool wants_version = false;
     kiln_status status;
 
-    if (!PyArg_ParseTupleAndKeywords(args, keywords, "|$OOOO", names, &stream, &version, &device,
-                                     &copy) ||
-        read_request(a, stream, version, device, copy, &o, &wants_version) != 0)
+    if (count != 0)
+        return PyErr_Format(PyExc_TypeError, "__dlpack__() takes keyword arguments alone");
+    if (read_keywords("__dlpack__", known, COUNT_OF(known), args, names, given) != 0 ||
+        read_request(a, given[0], given[1], given[2], given[3], &o, &wants_version) != 0)
         return NULL;
     Py_BEGIN_ALLOW_THREADS /* It may copy, and wait for that. */
         status = wants_version ? kiln_array_to_dlpack(a, &o, &versioned, &err)
@@ -244,7 +278,7 @@ static PyObject *capsule_of(kind *k, PyObject *object)
     intptr_t stream = 0;
     borrowed seen;
 
-    if (device == NULL || !PyArg_ParseTuple(device, "ii", &type, &number)) {
+    if (device == NULL || read_pair(device, "__dlpack_device__()", &type, &number) != 0) {
         Py_XDECREF(device);
         return NULL;
     }
@@ -326,8 +360,8 @@ static PyObject *share(PyObject *object)
 PyObject *kilnpy_from_dlpack(PyObject *module, PyObject *const *args, Py_ssize_t count,
                              PyObject *names)
 {
-    static const char *const keywords[] = {"device", "copy"};
-    PyObject *given[] = {Py_None, Py_None}, *arrays, *result;
+    static const char *const known[] = {"device", "copy"};
+    PyObject *given[COUNT_OF(known)], *arrays, *result;
 
     (void)module;
     if (count != 1)
@@ -335,13 +369,8 @@ PyObject *kilnpy_from_dlpack(PyObject *module, PyObject *const *args, Py_ssize_t
                             count);
     if (names == NULL)
         return share(args[0]);
-    for (Py_ssize_t k = 0; k < PyTuple_Size(names); k++) {
-        const bool copy = PyUnicode_CompareWithASCIIString(PyTuple_GetItem(names, k), "copy") == 0;
-        if (PyUnicode_CompareWithASCIIString(PyTuple_GetItem(names, k), keywords[copy]) != 0)
-            return PyErr_Format(PyExc_TypeError, "from_dlpack() has no argument %R",
-                                PyTuple_GetItem(names, k));
-        given[copy] = args[1 + k];
-    }
+    if (read_keywords("from_dlpack", known, COUNT_OF(known), args + 1, names, given) != 0)
+        return NULL;
     arrays = PyImport_ImportModule("kiln._array");
     result = arrays != NULL ? PyObject_CallMethod(arrays, "asarray", "OOOO", args[0], Py_None,
                                                   given[0], given[1])

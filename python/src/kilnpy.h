@@ -302,7 +302,7 @@ PyObject *kilnpy_observe(PyObject *self, PyObject *args);
 PyObject *kilnpy_observed(PyObject *self, PyObject *capsule);
 PyObject *kilnpy_cache_counters(PyObject *self, PyObject *args);
 PyObject *kilnpy_label(PyObject *self, PyObject *text);
-PyObject *kilnpy_dlpack(PyObject *self, PyObject *args, PyObject *keywords);
+PyObject *kilnpy_dlpack(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *names);
 
 /* A capsule "dltensor_versioned" of an array, whose users work on the stream that it was made on. */
 PyObject *kilnpy_capsule_of(kiln_array *array);

@@ -315,6 +315,24 @@ class Tensors(unittest.TestCase):
         self.assertEqual(make(), 0)
         Versioned.from_address(out.value).deleter(out.value)
 
+    def test_the_capsules_keywords(self):
+        a = kiln.ones(3, device="cpu")
+        for words in ({}, {"stream": None, "max_version": (1, 3), "dl_device": (1, 0), "copy": False},
+                      {"copy": True}, {"max_version": (0, 8)}):
+            self.assertEqual(kiln.from_dlpack(a.__dlpack__(**words)).tolist(), [1, 1, 1])
+        for words, error, text in (({"version": 1}, TypeError, "no argument 'version'"),
+                                   ({"max_version": [1, 3]}, TypeError, "max_version"),
+                                   ({"max_version": (1, "3")}, TypeError, "int"),
+                                   ({"dl_device": (1,)}, TypeError, "dl_device"),
+                                   ({"dl_device": (2, 0)}, BufferError, "device"),
+                                   ({"stream": "s"}, TypeError, "int")):
+            with self.assertRaisesRegex(error, text):
+                a.__dlpack__(**words)
+        with self.assertRaisesRegex(TypeError, "keyword"):
+            a.__dlpack__(None)
+        with self.assertRaisesRegex(TypeError, "no argument 'dtype'"):
+            kiln.from_dlpack(a, dtype="int8")
+
     def test_of_another_major_version_are_not_looked_at_by_the_table(self):
         asked = []
 

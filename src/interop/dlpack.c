@@ -10,29 +10,30 @@
 
 /* ---- element types ---- */
 
-/* DLPack's code of a dtype, by its kind. */
-static uint8_t code_of(kiln_dtype dtype)
-{
-    switch (kiln_dtype_kind(dtype)) {
-    case 'b':
-        return kDLBool;
-    case 'i':
-        return kDLInt;
-    case 'u':
-        return kDLUInt;
-    case 'c':
-        return kDLComplex;
-    default:
-        return dtype == KILN_BFLOAT16        ? kDLBfloat
-               : dtype == KILN_FLOAT8_E4M3FN ? kDLFloat8_e4m3fn
-               : dtype == KILN_FLOAT8_E5M2   ? kDLFloat8_e5m2
-                                             : kDLFloat;
-    }
-}
+/* DLPack's codes of the dtypes. */
+static const uint8_t codes[KILN_DTYPE_COUNT] = {
+    [KILN_BOOL] = kDLBool,
+    [KILN_INT8] = kDLInt,
+    [KILN_INT16] = kDLInt,
+    [KILN_INT32] = kDLInt,
+    [KILN_INT64] = kDLInt,
+    [KILN_UINT8] = kDLUInt,
+    [KILN_UINT16] = kDLUInt,
+    [KILN_UINT32] = kDLUInt,
+    [KILN_UINT64] = kDLUInt,
+    [KILN_FLOAT16] = kDLFloat,
+    [KILN_FLOAT32] = kDLFloat,
+    [KILN_FLOAT64] = kDLFloat,
+    [KILN_BFLOAT16] = kDLBfloat,
+    [KILN_FLOAT8_E4M3FN] = kDLFloat8_e4m3fn,
+    [KILN_FLOAT8_E5M2] = kDLFloat8_e5m2,
+    [KILN_COMPLEX64] = kDLComplex,
+    [KILN_COMPLEX128] = kDLComplex,
+};
 
 static DLDataType type_of(kiln_dtype dtype)
 {
-    return (DLDataType){code_of(dtype), (uint8_t)(8 * kiln_dtype_size(dtype)), 1};
+    return (DLDataType){codes[dtype], (uint8_t)(8 * kiln_dtype_size(dtype)), 1};
 }
 
 /* "float8_e4m3fn" and the like, for messages. */
@@ -67,7 +68,7 @@ static kiln_status dtype_from(DLDataType type, kiln_dtype *out, kiln_error *err)
                           "the tensor has elements of %u lanes; kiln has no vector types",
                           type.lanes);
     for (*out = KILN_DTYPE_NONE + 1; *out < KILN_DTYPE_COUNT; ++*out)
-        if (code_of(*out) == type.code && 8 * kiln_dtype_size(*out) == type.bits)
+        if (codes[*out] == type.code && 8 * kiln_dtype_size(*out) == type.bits)
             return KILN_OK;
     return kiln__fail(err, KILN_ERR_DTYPE,
                       "the tensor has elements of type %s (code %u) with %u bits; kiln has no such "
