@@ -359,9 +359,9 @@ static void test_cli_warm__operations_that_are_left_out_are_named(void **state)
 {
 #define LINE(text) "{\"kind\":\"expression\",\"text\":\"" text "\",\"types\":[{\"x\":\"float32\"}]}\n"
     (void)state;
-    cli_write("m.jsonl", LINE("cumsum(x)"));
+    cli_write("m.jsonl", LINE("sort(x)"));
     KILN("warm", "m.jsonl", "--cpu", "--cache", "left", "--json");
-    EXPECT_FAILED(1, "m.jsonl:1: the line compiles nothing: no kernels are compiled for cumsum: such "
+    EXPECT_FAILED(1, "m.jsonl:1: the line compiles nothing: no kernels are compiled for sort: such "
                      "operations choose their kernels when they run, so record a run with KILN_RECORD\n");
     expect_numbers(kiln__cpu_target(), 0, 0, 1, 0);
     EXPECT_OUT("\"message\": \"m.jsonl:1: the line compiles nothing: ");
@@ -379,7 +379,36 @@ static void test_cli_warm__operations_that_are_left_out_are_named(void **state)
     KILN("warm", "m.jsonl", "--cpu", "--cache", "left", "--json");
     EXPECT_FAILED(0, "m.jsonl:2: the line compiles nothing: no kernels are compiled for matmul: ");
     expect_numbers(kiln__cpu_target(), 0, 1, 0, 1);
+    cli_write("m.jsonl", LINE("solve(x, x)") LINE("sort(x @ x)"));
+    KILN("warm", "m.jsonl", "--cpu", "--cache", "left", "--json");
+    EXPECT_FAILED(1, "m.jsonl:2: the line compiles nothing: no kernels are compiled for matmul, sort: ");
+    expect_numbers(kiln__cpu_target(), 0, 0, 1, 1); /* a library does the first line */
 #undef LINE
+}
+
+/* A scan is a call of one kernel, which its arrays' layouts tell: with it in the cache nothing is compiled. */
+static void test_cli_warm__scans_of_expressions_are_compiled(void **state)
+{
+    char *before = strdup(getenv("KILN_CACHE_DIR"));
+
+    (void)state;
+    cli_write("m.jsonl",
+              "{\"kind\":\"expression\",\"text\":\"cumsum(x * 2) + 1\",\"types\":[{\"x\":\"float32\"}],\"shapes\":[[6]]}\n"
+              "{\"kind\":\"expression\",\"text\":\"cummax(reshape(x, (2, 3)), axis=0)\","
+              "\"types\":[{\"x\":\"float32\"}],\"shapes\":[[6]]}\n");
+    KILN("warm", "m.jsonl", "--cpu", "--cache", "scans");
+    EXPECT_DONE();
+    setenv("KILN_CACHE_DIR", "scans", 1);
+    setenv("KILN_CXX", "/nowhere/c++", 1);
+    KILN("eval", "--device", "cpu", "cumsum(x * 2) + 1", "x=x.npy");
+    EXPECT_DONE();
+    assert_string_equal(cli.out, "[ 1.  3.  7. 13. 21. 31.]\n");
+    KILN("eval", "--device", "cpu", "cummax(reshape(x, (2, 3)), axis=0)", "x=x.npy");
+    EXPECT_DONE();
+    assert_string_equal(cli.out, "[[0. 1. 2.]\n [3. 4. 5.]]\n");
+    unsetenv("KILN_CXX");
+    setenv("KILN_CACHE_DIR", before, 1);
+    free(before);
 }
 
 static void test_cli_warm__what_is_wrong_with_an_expression_is_shown_in_its_place(void **state)
@@ -717,6 +746,7 @@ int main(void)
         cmocka_unit_test(test_cli_warm__json_names_what_was_skipped),
         cmocka_unit_test(test_cli_warm__an_expression_is_warm_for_eval),
         cmocka_unit_test(test_cli_warm__operations_that_are_left_out_are_named),
+        cmocka_unit_test(test_cli_warm__scans_of_expressions_are_compiled),
         cmocka_unit_test(test_cli_warm__what_is_wrong_with_an_expression_is_shown_in_its_place),
         cmocka_unit_test(test_cli_warm__a_bad_line_stops_it_before_anything_is_compiled),
         cmocka_unit_test(test_cli_warm__standard_input_is_a_manifest),

@@ -165,22 +165,22 @@ static void note_entry(const listing *l, enum warm_end end, const kiln_error *er
 }
 
 /* Tell the operations of an entry whose kernels are not compiled: nobody must believe them warm. An
- * entry that stands for no kernel at all has failed, but for products, which libraries compute. */
+ * entry that stands for no kernel at all has failed, unless libraries do what it says. */
 static kiln_status note_left_out(const listing *l, kiln_error *err)
 {
-    kiln__buf names = KILN__BUF_INIT;
-    kiln_status status = kiln__warm_left_out(l->entry, l->backend, &names, err);
+    kiln__warm_left left = {.names = KILN__BUF_INIT};
+    kiln_status status = kiln__warm_left_out(l->entry, l->backend, &left, err);
 
-    if (status == KILN_OK && names.length > 0) {
-        const bool fails = l->given == 0 && strcmp(names.text, "matmul") != 0;
+    if (status == KILN_OK && left.names.length > 0) {
+        const bool nothing = l->given == 0;
         (void)kiln__fail(err, KILN_ERR_UNSUPPORTED,
                          "%sno kernels are compiled for %.250s: such operations choose their "
                          "kernels when they run, so record a run with KILN_RECORD",
-                         l->given > 0 ? "" : "the line compiles nothing: ", names.text);
-        note_entry(l, fails ? WARM_FAILED : WARM_SKIPPED, err);
+                         nothing ? "the line compiles nothing: " : "", left.names.text);
+        note_entry(l, nothing && left.needed ? WARM_FAILED : WARM_SKIPPED, err);
         kiln_error_clear(err);
     }
-    kiln__buf_clear(&names);
+    kiln__buf_clear(&left.names);
     return status;
 }
 

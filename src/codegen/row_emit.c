@@ -160,8 +160,8 @@ int kiln__row_item(kiln__row_emit *e, const char *list, size_t bytes, int nth)
 kiln__snippet_kind kiln__row_snippet(const kiln__row_emit *e, const char *name, size_t bytes)
 {
     static const char *const texts[KILN__STAGE_TEXTS] = {
-        [KILN__STAGE_PREP] = "prep",     [KILN__STAGE_MAP] = "map",
-        [KILN__STAGE_TYPE] = "type",     [KILN__STAGE_REDUCE] = "reduce",
+        [KILN__STAGE_PREP] = "prep",         [KILN__STAGE_MAP] = "map",
+        [KILN__STAGE_TYPE] = "type",         [KILN__STAGE_REDUCE] = "reduce",
         [KILN__STAGE_IDENTITY] = "identity", [KILN__STAGE_POST] = "post"};
     if (e->def->rows == NULL || bytes < 3 || name[1] != '.' || (name[0] != 's' && name[0] != 'r'))
         return KILN__SNIPPET_COUNT;
@@ -176,6 +176,17 @@ static kiln__batch stage_batch(const kiln__row_emit *e)
 {
     return e->stage < e->def->rows->stage_count ? kiln__batch_of_stage(e->def, e->v, e->stage)
                                                 : KILN__BATCH_NONE;
+}
+
+/* Accumulators of a thread. The greatest elements of a row are kept in one, into which few elements go once some
+ * have been seen; each further one would begin anew. */
+static int64_t stage_lanes(const kiln__row_emit *e)
+{
+    const bool stage = e->def->rows != NULL && e->stage < e->def->rows->stage_count;
+    const char *reduce =
+        stage ? e->def->snippet[kiln__stage_snippet(e->stage, KILN__STAGE_REDUCE)] : "";
+
+    return strstr(reduce, "kiln_top_merge(") != NULL ? 1 : e->v->row.lanes;
 }
 
 int kiln__row_test(const kiln__row_emit *e, const char *name, size_t bytes, size_t p)
@@ -327,6 +338,7 @@ bool kiln__row_put(const kiln__row_emit *e, const char *name, size_t bytes, size
         int64_t number;
     } table[] = {
         {"s.n", NULL, (int64_t)e->stage},
+        {"s.lanes", NULL, stage_lanes(e)},
         {"s.result", rows->result[stage], 0},
         {"s.batch",
          stage_batch(e) == KILN__BATCH_LOGSUM ? "kiln_batch_logsum" : "kiln_batch_counted", 0},

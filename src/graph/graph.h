@@ -195,6 +195,12 @@ kiln_node kiln__opaque_node(const kiln__opaque_given *given, size_t result, cons
 enum { KILN__OPAQUE_DATA_MAX = 64 };
 size_t kiln__opaque_text(const char *text, size_t bytes, int64_t data[KILN__OPAQUE_DATA_MAX]);
 
+/* The one kernel of such a step, where dtypes and layouts tell which that is: its definition, and the
+ * step as a call of it, which names no axes where it is a KILN__STEP_CUSTOM. *out NULL: a run chooses
+ * kernels. */
+kiln_status kiln__opaque_kernel(const kiln__step *step, kiln__step *call, kiln__definition **out,
+                                kiln_error *err);
+
 /* Do a step of such an operation on `stream`. `values`: for each parameter the array that it is a view
  * of. */
 kiln_status kiln__opaque_run(const kiln__step *step, kiln_array *const *values, kiln_stream *stream,

@@ -22,6 +22,9 @@ typedef struct operation {
     kiln_status (*run)(const struct operation *op, const kiln_array *const *operands, size_t count,
                        const int64_t *data, kiln_stream *stream, kiln_array **outs,
                        kiln_error *err);
+    /* The kernel of a step as kiln__opaque_kernel() gives it, of operands of these dtypes; NULL: a run chooses. */
+    kiln_status (*define)(const struct operation *op, const int64_t *data, kiln__step *call,
+                          kiln__definition **out, kiln_error *err);
     int function; /* kiln__linalg_function, kiln__tensor_function, kiln__chooser, kiln__sorting_function, kiln_scan_op */
 } operation;
 
@@ -294,6 +297,16 @@ static kiln_status run_scan(const operation *op, const kiln_array *const *operan
     return kiln__scan_into((kiln_scan_op)op->function, operands[0], data[0], stream, outs, err);
 }
 
+static kiln_status define_scan(const operation *op, const int64_t *data, kiln__step *call,
+                               kiln__definition **out, kiln_error *err)
+{
+    const bool all = data[0] == KILN__SCAN_ALL;
+
+    call->kind = all ? KILN__STEP_CUSTOM : KILN__STEP_CUSTOM_REDUCE;
+    call->axes = (kiln_axes){.count = 1, .axis = {all ? 0 : (int)data[0]}};
+    return kiln__named_scan((kiln_scan_op)op->function, call->params[0].dtype, out, err);
+}
+
 /* ---- sorting --------------------------------------------------------------------------------------- */
 
 static kiln_status infer_sorting(const operation *op, const kiln_array *const *operands,
@@ -336,15 +349,18 @@ static kiln_status infer(const kiln__opaque *o, const kiln__opaque_value *values
       .infer = infer},                                                                             \
      infer_tensor,                                                                                 \
      run_tensor,                                                                                   \
+     NULL,                                                                                         \
      KILN__TENSOR_##function},
 #define LINALG(function, arity, made)                                                              \
     {{.name = #function,                                                                           \
       .operand_count = arity,                                                                      \
       .result_count = made,                                                                        \
       .why = "a factorisation, by a library or by kernels of kiln's own",                          \
+      .library = true,                                                                             \
       .infer = infer},                                                                             \
      infer_linalg,                                                                                 \
      run_linalg,                                                                                   \
+     NULL,                                                                                         \
      KILN__LINALG_##function},
 #define CHOOSE(function, arity, what)                                                              \
     {{.name = function,                                                                            \
@@ -354,6 +370,7 @@ static kiln_status infer(const kiln__opaque *o, const kiln__opaque_value *values
       .infer = infer},                                                                             \
      infer_chosen,                                                                                 \
      run_chosen,                                                                                   \
+     NULL,                                                                                         \
      KILN__CHOOSE_##what},
 #define SORTING(function, arity, made, given, first)                                               \
     {{.name = #function,                                                                           \
@@ -368,6 +385,7 @@ static kiln_status infer(const kiln__opaque *o, const kiln__opaque_value *values
       .numbers = given},                                                                           \
      infer_sorting,                                                                                \
      run_sorting,                                                                                  \
+     NULL,                                                                                         \
      KILN__SORTING_##function},
 #define SCAN(NAME, value, text, doc)                                                               \
     {{.name = text,                                                                                \
@@ -381,6 +399,7 @@ static kiln_status infer(const kiln__opaque *o, const kiln__opaque_value *values
       .numbers = ""},                                                                              \
      infer_scan,                                                                                   \
      run_scan,                                                                                     \
+     define_scan,                                                                                  \
      value},
 #define SCATTER(function)                                                                          \
     {{.name = function,                                                                            \
@@ -390,6 +409,7 @@ static kiln_status infer(const kiln__opaque *o, const kiln__opaque_value *values
       .infer = infer},                                                                             \
      infer_scatter,                                                                                \
      run_scatter,                                                                                  \
+     NULL,                                                                                         \
      0},
 #define SLIDE(function, correlates)                                                                \
     {{.name = function,                                                                            \
@@ -400,6 +420,7 @@ static kiln_status infer(const kiln__opaque *o, const kiln__opaque_value *values
       .infer = infer},                                                                             \
      infer_slide,                                                                                  \
      run_slide,                                                                                    \
+     NULL,                                                                                         \
      correlates},
 static const operation operations[] = {
     {{.name = "shuffle",
@@ -409,6 +430,7 @@ static const operation operations[] = {
       .infer = infer},
      infer_shuffle,
      run_shuffle,
+     NULL,
      0},
     {{.name = "_diag",
       .operand_count = 1,
@@ -418,6 +440,7 @@ static const operation operations[] = {
       .infer = infer},
      infer_diagonal,
      run_diagonal,
+     NULL,
      0},
     {{.name = "lexsort",
       .result_count = 1,
@@ -426,6 +449,7 @@ static const operation operations[] = {
       .infer = infer},
      infer_lexsort,
      run_lexsort,
+     NULL,
      0},
     {{.name = "_histogram",
       .result_count = 1,
@@ -434,6 +458,7 @@ static const operation operations[] = {
       .infer = infer},
      infer_histogram,
      run_histogram,
+     NULL,
      0},
     KILN_SCAN_MAP(SCAN) SLIDE("_convolve", 0) SLIDE("_correlate", 1) SCATTER("scatter")
         KILN__SORTING_FUNCTIONS(SORTING) CHOOSE("compress", 2, MASKED)
@@ -442,10 +467,12 @@ static const operation operations[] = {
                                       .operand_count = 2,
                                       .result_count = 1,
                                       .why = "a matrix product, by a library where there is one",
+                                      .library = true,
                                       .infer = infer,
                                       .copy_bytes = sizeof(operation)},
                                      infer_matmul,
                                      run_matmul,
+                                     NULL,
                                      0},
     KILN__TENSOR_FUNCTIONS(TENSOR) KILN__LINALG_FUNCTIONS(LINALG)};
 
@@ -486,6 +513,18 @@ static kiln_status infer(const kiln__opaque *o, const kiln__opaque_value *values
         memcpy(results[k].shape, made[k].shape, sizeof results[k].shape);
     }
     return KILN_OK;
+}
+
+/* ---- ahead of a run ------------------------------------------------------------------------------ */
+
+kiln_status kiln__opaque_kernel(const kiln__step *step, kiln__step *call, kiln__definition **out,
+                                kiln_error *err)
+{
+    const operation *op = step->kernel;
+
+    *out = NULL;
+    *call = *step;
+    return op->define != NULL ? op->define(op, step->data, call, out, err) : KILN_OK;
 }
 
 /* ---- a step -------------------------------------------------------------------------------------- */

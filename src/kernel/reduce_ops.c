@@ -73,8 +73,8 @@ static kiln_status define(kiln_context *ctx, const wanted *w, kiln__kernel **out
                                                KILN__SNIPPET_POST, KILN__SNIPPET_IDENTITY,
                                                KILN__SNIPPET_REDUCE_TYPE};
     const kiln__reduce_row *r = find_row(w->op, w->dtype, w->form.masked);
-    const kiln_dtype result = w->form.out != KILN_DTYPE_NONE ? w->form.out
-                                                             : kiln__reduce_result(r, w->dtype);
+    const kiln_dtype result =
+        w->form.out != KILN_DTYPE_NONE ? w->form.out : kiln__reduce_result(r, w->dtype);
     const bool two = takes_two(w->op);
     kiln__buf text[KILN_COUNT_OF(kinds)] = {KILN__BUF_INIT};
     char name[32], output[32];
@@ -83,13 +83,14 @@ static kiln_status define(kiln_context *ctx, const wanted *w, kiln__kernel **out
 
     snprintf(name, sizeof name, "kiln_%s", op_name(w->op));
     snprintf(output, sizeof output, "%s %s", kiln_dtype_name(result), two ? "z" : "y");
-    kiln__definition_request request = {.name = name,
-                                        .in = two            ? "T x, T y"
-                                              : w->form.ddof ? "T x, float64 ddof"
-                                                             : "T x",
-                                        .out = output,
-                                        .batching = kiln__reduce_batching(r),
-                                        .family = &kiln__family_reduction};
+    kiln__definition_request request = {
+        .name = name,
+        .in = two            ? "T x, T y"
+              : w->form.ddof ? "T x, float64 ddof"
+                             : "T x",
+        .out = output,
+        .batching = kiln__reduce_batching(r),
+        .family = w->op > KILN__REDUCE_SCAN ? &kiln__family_scan : &kiln__family_reduction};
     for (size_t k = 0; k < KILN_COUNT_OF(kinds); k++) {
         kiln__reduce_text_of(r, w->dtype, &w->form, kinds[k], &text[k]);
         failed = failed || text[k].failed;
@@ -100,10 +101,7 @@ static kiln_status define(kiln_context *ctx, const wanted *w, kiln__kernel **out
     else if (ctx == NULL)
         status = kiln__definition_create(&request, def_out, err);
     else
-        status = kiln__kernel_new(
-            ctx, false,
-            w->op > KILN__REDUCE_SCAN ? &kiln__scan_calls : &kiln__reduction_calls, &request, out,
-            err);
+        status = kiln__kernel_new(ctx, false, kiln__calls_of(request.family), &request, out, err);
     for (size_t k = 0; k < KILN_COUNT_OF(kinds); k++)
         kiln__buf_clear(&text[k]);
     return status;
@@ -201,12 +199,13 @@ static kiln_status check(const char *function, int op, const kiln_array *array,
         status = kiln__array_check(*out, array->ctx, "`*out`", err);
     if (status != KILN_OK)
         return status;
-    *w = (wanted){op, array->dtype,
+    *w = (wanted){op,
+                  array->dtype,
                   {.masked = o->where != NULL, .ddof = o->ddof != 0, .out = KILN_DTYPE_NONE}};
     const kiln__reduce_row *row = find_row(op, array->dtype, w->form.masked);
     if (row == NULL)
-        return kiln__fail(err, KILN_ERR_DTYPE, "%s does not take %s",
-                          op_name(op), kiln_dtype_name(array->dtype));
+        return kiln__fail(err, KILN_ERR_DTYPE, "%s does not take %s", op_name(op),
+                          kiln_dtype_name(array->dtype));
     const kiln_dtype result = kiln__reduce_result(row, array->dtype);
     if (*out != NULL && !kiln__reduce_fits(row, array->dtype, (*out)->dtype))
         return kiln__fail(err, KILN_ERR_DTYPE, "%s of %s is %s, which does not go into %s: `*out`",
@@ -310,6 +309,18 @@ kiln_status kiln_array_scan(kiln_scan_op op, const kiln_array *array, const kiln
 
 /* ---- named scans in graphs ------------------------------------------------------------------- */
 
+kiln_status kiln__named_scan(kiln_scan_op op, kiln_dtype dtype, kiln__definition **out,
+                             kiln_error *err)
+{
+    const wanted w = {KILN__REDUCE_SCAN + (int)op, dtype, {.out = KILN_DTYPE_NONE}};
+
+    *out = NULL;
+    if (find_row(w.op, dtype, false) == NULL)
+        return kiln__fail(err, KILN_ERR_DTYPE, "%s does not take %s", kiln_scan_op_name(op),
+                          kiln_dtype_name(dtype));
+    return define(NULL, &w, NULL, out, err);
+}
+
 kiln_status kiln__scan_infer(kiln_scan_op op, const kiln_array *x, int64_t axis,
                              kiln_dtype *dtype_out, int *rank_out, int64_t *shape_out,
                              kiln_error *err)
@@ -317,8 +328,8 @@ kiln_status kiln__scan_infer(kiln_scan_op op, const kiln_array *x, int64_t axis,
     const kiln__reduce_row *row = find_row(KILN__REDUCE_SCAN + (int)op, x->dtype, false);
 
     if (row == NULL)
-        return kiln__fail(err, KILN_ERR_DTYPE, "%s does not take %s",
-                          kiln_scan_op_name(op), kiln_dtype_name(x->dtype));
+        return kiln__fail(err, KILN_ERR_DTYPE, "%s does not take %s", kiln_scan_op_name(op),
+                          kiln_dtype_name(x->dtype));
     if (axis != KILN__SCAN_ALL && (axis < -x->rank || axis >= x->rank))
         return kiln__fail(err, KILN_ERR_AXIS, "%s: axis %lld is not one of an array of %d axes",
                           kiln_scan_op_name(op), (long long)axis, x->rank);

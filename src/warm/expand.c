@@ -481,13 +481,13 @@ kiln_status kiln__warm_expand(const kiln__manifest_entry *entry, kiln_backend ba
 }
 
 kiln_status kiln__warm_left_out(const kiln__manifest_entry *entry, kiln_backend backend,
-                                kiln__buf *names, kiln_error *err)
+                                kiln__warm_left *left, kiln_error *err)
 {
     kiln_error own = KILN_ERROR_INIT;
     kiln_status status = KILN_OK;
 
     if (entry->text[KILN__MANIFEST_TEXT].text != NULL)
-        status = kiln__expand_expression(entry, backend, NULL, NULL, names, &own);
+        status = kiln__expand_expression(entry, backend, NULL, NULL, left, &own);
     if (status != KILN_OK) {
         kiln__warm_place(entry, &own);
         kiln__error_copy(err, &own);

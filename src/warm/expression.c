@@ -37,7 +37,8 @@ typedef struct expansion {
     kiln_graph *graph;
     kiln__graph_arg *args; /* of a call: inputs, then outputs, which are allocated */
     kiln__outlet to;       /* of all rows: the line of a kernel tells it apart */
-    kiln__buf *left_out;   /* not NULL: take the names of opaque steps, and plan no kernel */
+    kiln__warm_left *
+        left_out; /* not NULL: take the names of steps whose kernels a run chooses, and plan no kernel */
 } expansion;
 
 /* ---- messages ---------------------------------------------------------------------------------- */
@@ -160,19 +161,19 @@ static kiln_status give(expansion *x, const kiln__definition *def, const kiln__v
     return status;
 }
 
-/* One kernel of a program on devices of every size. */
-static kiln_status give_step(expansion *x, const kiln__step *step, bool clusters)
+/* One kernel of a program on devices of every size. `call` is the step, or an opaque one as a call of its kernel. */
+static kiln_status give_kernel(expansion *x, const kiln__step *call, kiln__definition *def,
+                               bool clusters)
 {
-    kiln__definition *def = NULL;
     kiln__plan_device device;
     kiln__planned planned, last = {.size = 0};
-    kiln_status status = kiln__definition_create(&step->request, &def, x->err);
+    kiln_status status = KILN_OK;
 
     for (size_t nth = 0; status == KILN_OK && kiln__warm_device(x->backend, nth, &device); nth++) {
         if (device.clusters != clusters)
             continue;
-        status = kiln__step_plan(step, def, &device, NULL, &planned, x->err);
-        if (status != KILN_OK || planned.size == 0 || step->kind == KILN__STEP_LOOP) {
+        status = kiln__step_plan(call, def, &device, NULL, &planned, x->err);
+        if (status != KILN_OK || planned.size == 0 || call->kind == KILN__STEP_LOOP) {
             if (status == KILN_OK && planned.size > 0)
                 status = give(x, def, &planned.variant);
             break;
@@ -181,31 +182,43 @@ static kiln_status give_step(expansion *x, const kiln__step *step, bool clusters
             status = give(x, def, &planned.variant);
         last = planned;
     }
-    kiln__definition_destroy(def);
     return status;
 }
 
-/* Put the name of an opaque step on the list, once. */
+/* Put the name of a step whose kernels a run chooses on the list, once. */
 static kiln_status name_step(expansion *x, const kiln__step *step)
 {
     const kiln__opaque *operation = step->kernel;
+    kiln__buf *names = &x->left_out->names;
     bool is_new = false;
 
     if (kiln__map_enter(&x->to.done, operation->name, strlen(operation->name), &is_new) == NULL)
         return kiln__fail_memory(x->err, strlen(operation->name));
     if (is_new)
-        kiln__buf_printf(x->left_out, "%s%s", x->left_out->length > 0 ? ", " : "", operation->name);
-    return x->left_out->failed ? kiln__fail_memory(x->err, x->left_out->capacity) : KILN_OK;
+        kiln__buf_printf(names, "%s%s", names->length > 0 ? ", " : "", operation->name);
+    x->left_out->needed = x->left_out->needed || !operation->library;
+    return names->failed ? kiln__fail_memory(x->err, names->capacity) : KILN_OK;
 }
 
 /* The kernels of one step, or the name of one that plans for itself when it runs. */
 static kiln_status take_step(expansion *x, const kiln__step *step, bool clusters)
 {
-    const bool opaque = step->kind == KILN__STEP_OPAQUE;
+    kiln__definition *def = NULL;
+    kiln__step call = *step;
+    kiln_status status = KILN_OK;
 
-    if (opaque != (x->left_out != NULL))
+    if (x->left_out != NULL && step->kind != KILN__STEP_OPAQUE)
         return KILN_OK;
-    return opaque ? name_step(x, step) : give_step(x, step, clusters);
+    status = step->kind == KILN__STEP_OPAQUE
+                 ? kiln__opaque_kernel(step, &call, &def, x->err)
+                 : kiln__definition_create(&step->request, &def, x->err);
+
+    if (status == KILN_OK && def != NULL && x->left_out == NULL)
+        status = give_kernel(x, &call, def, clusters);
+    else if (status == KILN_OK && def == NULL && x->left_out != NULL)
+        status = name_step(x, step);
+    kiln__definition_destroy(def);
+    return status;
 }
 
 /* The kernels of one call. Where it cannot be, `*fits` is false and `why` tells, and nothing was
@@ -357,7 +370,7 @@ done:
 }
 
 kiln_status kiln__expand_expression(const kiln__manifest_entry *entry, kiln_backend backend,
-                                    kiln__warm_fn fn, void *user, kiln__buf *left_out,
+                                    kiln__warm_fn fn, void *user, kiln__warm_left *left_out,
                                     kiln_error *err)
 {
     expansion x = {.e = entry,

@@ -22,7 +22,7 @@ kiln_status kiln__hand_out(kiln__outlet *to, const void *identity, size_t bytes,
 /* kiln__warm_expand() of an expression, or, where `left_out` is not NULL, kiln__warm_left_out(), which
  * calls no `fn`. `err` is not NULL; its message has file, line and column. */
 kiln_status kiln__expand_expression(const kiln__manifest_entry *entry, kiln_backend backend,
-                                    kiln__warm_fn fn, void *user, kiln__buf *left_out,
+                                    kiln__warm_fn fn, void *user, kiln__warm_left *left_out,
                                     kiln_error *err);
 
 #endif

@@ -35,13 +35,19 @@ typedef kiln_status (*kiln__warm_fn)(void *user, const kiln__definition *def,
 kiln_status kiln__warm_expand(const kiln__manifest_entry *entry, kiln_backend backend,
                               kiln__warm_fn fn, void *user, kiln_error *err);
 
+/* Operations whose kernels kiln__warm_expand() leaves out. */
+typedef struct kiln__warm_left {
+    kiln__buf names; /* each once, with commas between */
+    bool needed;     /* some of them needs kernels in any case: no library does it */
+} kiln__warm_left;
+
 /*
- * Append the names of the operations whose kernels kiln__warm_expand() leaves out, each once, with
- * commas between: sorts, scans, products and others in an expression, which plan for themselves when
- * they run. Nothing is appended for an entry without any. Fails as kiln__warm_expand() does.
+ * Append the operations of an entry whose kernels kiln__warm_expand() leaves out: sorts, products and others in an
+ * expression, which choose them when they run. Nothing is appended for an entry without any. Fails as
+ * kiln__warm_expand() does.
  */
 kiln_status kiln__warm_left_out(const kiln__manifest_entry *entry, kiln_backend backend,
-                                kiln__buf *names, kiln_error *err);
+                                kiln__warm_left *left, kiln_error *err);
 
 /* Whether a kernel can be made for a target at all; `why` (64 bytes) tells of one that cannot:
  * CUDA's words on a processor, clusters of blocks before sm_90. */

@@ -1,6 +1,6 @@
 //# What the kernels of row programs are made of: a thread's accesses to its row, and what it does
 //# with them.
-//% own F L M S U V a all acc_ along_ at_ at_0 b begin beside cluster_begin cluster_rank edge edge_ empty_ first
+//% own F M S U V a all acc_ along_ at_ at_0 b begin beside cluster_begin cluster_rank edge edge_ empty_ first
 //% own fold_ from head j k l lane part_of late_ length live load m map_ merge_ number number_of only_ op out_ outside pad_ part_
 //% own quot_ rank reg_ rest rest_j row_ size_ slot slots step store tail tile_ told type_ u v val_ value_
 
@@ -8,7 +8,7 @@
 //# The row that this thread works on, where the row begins in every operand, and which accesses are
 //# the thread's own: first, first + step, ... below the row's length. Surplus threads repeat the
 //# last row and store nothing.
-    [[maybe_unused]] constexpr int U = ${unroll}, V = ${vec}, L = ${lanes}, S = ${side_by_side};
+    [[maybe_unused]] constexpr int U = ${unroll}, V = ${vec}, S = ${side_by_side};
     // Accesses that every thread has.
     [[maybe_unused]] constexpr int F = ${full_accesses};
 //% if turned
@@ -131,7 +131,7 @@
 //% if s.batched
     part_${s.n} acc_${s.n}[1];
 //% else
-    part_${s.n} acc_${s.n}[L];
+    part_${s.n} acc_${s.n}[${s.lanes}];
 //% end
     #pragma unroll
     for (int l = 0; l < (int)(sizeof acc_${s.n} / sizeof *acc_${s.n}); l++)
@@ -221,9 +221,9 @@
                 #pragma unroll
                 for (int v = 0; v < V; v++)
 //% if position
-                    fold_${s.n}(acc_${s.n}[(u * V + v) % L], map_${s.n}(number_of(from + u * step, v)
+                    fold_${s.n}(acc_${s.n}[(u * V + v) % ${s.lanes}], map_${s.n}(number_of(from + u * step, v)
 //% else
-                    fold_${s.n}(acc_${s.n}[(u * V + v) % L], map_${s.n}(0
+                    fold_${s.n}(acc_${s.n}[(u * V + v) % ${s.lanes}], map_${s.n}(0
 //% end
 //% insert :element
                     ));

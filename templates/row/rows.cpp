@@ -4,7 +4,7 @@
 //# Where elements of different rows are neighbours in memory, tiles of rows are first copied into
 //# buffers. The inner loops run along the row's last axis with `lanes` accumulators side by side,
 //# as in reduce/rows.cpp. The values of rows that are short enough are kept in a buffer.
-//% own L R T a acc_ args at_ at_0 b base_ blocks_ buf_ columns count e empty_ first_unit fold_
+//% own R T a acc_ args at_ at_0 b base_ blocks_ buf_ columns count e empty_ first_unit fold_
 //% own from j k l last_unit left m map_ merge_ most n next op out_ pairwise part_ r rest rest_j
 //% own row_ rows run slot step_ stop tile tile_ tiles type_ unit val_ value_
 //% plain kiln__in
@@ -12,7 +12,6 @@
 extern "C" __attribute__((visibility("default"))) void ${entry}(const args *kiln__in, long long first_unit, long long last_unit)
 {
     const args a = *kiln__in;
-    constexpr int L = ${lanes};
     [[maybe_unused]] constexpr int T = 64;
 //% insert row/kernel.cpp:environment
 //% if held
@@ -49,10 +48,10 @@ extern "C" __attribute__((visibility("default"))) void ${entry}(const args *kiln
 //# One row, whose operands begin at base_*: all stages, then the outputs.
 //% for s in stages
 //% insert row/kernel.cpp:stage
-        part_${s.n} acc_${s.n}[L];
-        for (int l = 0; l < L; l++)
+        part_${s.n} acc_${s.n}[${s.lanes}];
+        for (int l = 0; l < ${s.lanes}; l++)
             acc_${s.n}[l] = empty_${s.n}();
-        pairwise<part_${s.n}, L, (L > 1 ? 16 * L : 0)> blocks_${s.n};
+        pairwise<part_${s.n}, ${s.lanes}, (${s.lanes} > 1 ? 16 * ${s.lanes} : 0)> blocks_${s.n};
         for (long long j = 0; j < a.length;) {
 //% insert :locate
 //% for p in row_sees
@@ -83,17 +82,17 @@ extern "C" __attribute__((visibility("default"))) void ${entry}(const args *kiln
 //% end
                     );
                 int m = 0;
-                for (; m + L <= count; m += L)
-                    for (int l = 0; l < L; l++)
+                for (; m + ${s.lanes} <= count; m += ${s.lanes})
+                    for (int l = 0; l < ${s.lanes}; l++)
                         fold_${s.n}(acc_${s.n}[l], tile[m + l]);
                 for (; m < count; m++)
                     fold_${s.n}(acc_${s.n}[0], tile[m]);
                 k += count;
 //% else
                 const long long stop = run - k < blocks_${s.n}.room ? run : k + blocks_${s.n}.room;
-                for (; k + L <= stop; k += L) {
+                for (; k + ${s.lanes} <= stop; k += ${s.lanes}) {
                     KILN_INDEPENDENT
-                    for (int l = 0; l < L; l++)
+                    for (int l = 0; l < ${s.lanes}; l++)
 //% if position
                         fold_${s.n}(acc_${s.n}[l], map_${s.n}((ptrdiff_t)(j + k + l)
 //% else

@@ -75,7 +75,7 @@ softmax__held(const __grid_constant__ kiln__args kiln__a)
 {
     const ptrdiff_t n = (ptrdiff_t)kiln__a.count;
     (void)n;
-    [[maybe_unused]] constexpr int kiln__U = 8, kiln__V = 4, kiln__L = 4, kiln__S = 8;
+    [[maybe_unused]] constexpr int kiln__U = 8, kiln__V = 4, kiln__S = 8;
     // Accesses that every thread has.
     [[maybe_unused]] constexpr int kiln__F = 7;
     [[maybe_unused]] const int kiln__beside = threadIdx.x / 32, kiln__lane = threadIdx.x % 32;
@@ -142,7 +142,7 @@ fmax(a, b)
         kiln__acc = kiln__reduce_0(kiln__acc, kiln__v);
     };
     auto kiln__value_0 = [&](const kiln__part_0 &kiln__p) -> kiln__type_0 { return kiln__p; };
-    kiln__part_0 kiln__acc_0[kiln__L];
+    kiln__part_0 kiln__acc_0[4];
     #pragma unroll
     for (int kiln__l = 0; kiln__l < (int)(sizeof kiln__acc_0 / sizeof *kiln__acc_0); kiln__l++)
         kiln__acc_0[kiln__l] = kiln__empty_0();
@@ -154,7 +154,7 @@ fmax(a, b)
             if (kiln__u < kiln__F || (kiln__u < kiln__U && kiln__j < kiln__length)) {
                 #pragma unroll
                 for (int kiln__v = 0; kiln__v < kiln__V; kiln__v++)
-                    kiln__fold_0(kiln__acc_0[(kiln__u * kiln__V + kiln__v) % kiln__L], kiln__map_0(0
+                    kiln__fold_0(kiln__acc_0[(kiln__u * kiln__V + kiln__v) % 4], kiln__map_0(0
                         , kiln__reg_x[kiln__u][kiln__v]
                         , kiln__val_e[kiln__u][kiln__v]
                     ));
@@ -202,7 +202,7 @@ a + b
         kiln__acc = kiln__reduce_1(kiln__acc, kiln__v);
     };
     auto kiln__value_1 = [&](const kiln__part_1 &kiln__p) -> kiln__type_1 { return kiln__p; };
-    kiln__part_1 kiln__acc_1[kiln__L];
+    kiln__part_1 kiln__acc_1[4];
     #pragma unroll
     for (int kiln__l = 0; kiln__l < (int)(sizeof kiln__acc_1 / sizeof *kiln__acc_1); kiln__l++)
         kiln__acc_1[kiln__l] = kiln__empty_1();
@@ -214,7 +214,7 @@ a + b
             if (kiln__u < kiln__F || (kiln__u < kiln__U && kiln__j < kiln__length)) {
                 #pragma unroll
                 for (int kiln__v = 0; kiln__v < kiln__V; kiln__v++)
-                    kiln__fold_1(kiln__acc_1[(kiln__u * kiln__V + kiln__v) % kiln__L], kiln__map_1(0
+                    kiln__fold_1(kiln__acc_1[(kiln__u * kiln__V + kiln__v) % 4], kiln__map_1(0
                         , kiln__reg_x[kiln__u][kiln__v]
                         , kiln__val_e[kiln__u][kiln__v]
                     ));

@@ -87,7 +87,6 @@ template <class P, int L> struct kiln__pairwise<P, L, 0> {
 extern "C" __attribute__((visibility("default"))) void softmax__held(const kiln__args *kiln__in, long long kiln__first_unit, long long kiln__last_unit)
 {
     const kiln__args kiln__a = *kiln__in;
-    constexpr int kiln__L = 16;
     [[maybe_unused]] constexpr int kiln__T = 64;
     const ptrdiff_t n = (ptrdiff_t)kiln__a.count;
     (void)n;
@@ -153,10 +152,10 @@ fmax(a, b)
         kiln__acc = kiln__reduce_0(kiln__acc, kiln__v);
     };
     auto kiln__value_0 = [&](const kiln__part_0 &kiln__p) -> kiln__type_0 { return kiln__p; };
-        kiln__part_0 kiln__acc_0[kiln__L];
-        for (int kiln__l = 0; kiln__l < kiln__L; kiln__l++)
+        kiln__part_0 kiln__acc_0[16];
+        for (int kiln__l = 0; kiln__l < 16; kiln__l++)
             kiln__acc_0[kiln__l] = kiln__empty_0();
-        kiln__pairwise<kiln__part_0, kiln__L, (kiln__L > 1 ? 16 * kiln__L : 0)> kiln__blocks_0;
+        kiln__pairwise<kiln__part_0, 16, (16 > 1 ? 16 * 16 : 0)> kiln__blocks_0;
         for (long long kiln__j = 0; kiln__j < kiln__a.length;) {
             long long kiln__rest_j = kiln__j;
             [[maybe_unused]] const long long kiln__at_1 = kiln__rest_j;
@@ -169,9 +168,9 @@ fmax(a, b)
             do {
                 const long long kiln__from = kiln__k;
                 const long long kiln__stop = kiln__run - kiln__k < kiln__blocks_0.room ? kiln__run : kiln__k + kiln__blocks_0.room;
-                for (; kiln__k + kiln__L <= kiln__stop; kiln__k += kiln__L) {
+                for (; kiln__k + 16 <= kiln__stop; kiln__k += 16) {
                     KILN_INDEPENDENT
-                    for (int kiln__l = 0; kiln__l < kiln__L; kiln__l++)
+                    for (int kiln__l = 0; kiln__l < 16; kiln__l++)
                         kiln__fold_0(kiln__acc_0[kiln__l], kiln__map_0(0
                             , *(const T *)(kiln__row_x + (kiln__k + kiln__l) * kiln__step_x)
                             , kiln__val_e[kiln__j + kiln__k + kiln__l]
@@ -225,10 +224,10 @@ a + b
         kiln__acc = kiln__reduce_1(kiln__acc, kiln__v);
     };
     auto kiln__value_1 = [&](const kiln__part_1 &kiln__p) -> kiln__type_1 { return kiln__p; };
-        kiln__part_1 kiln__acc_1[kiln__L];
-        for (int kiln__l = 0; kiln__l < kiln__L; kiln__l++)
+        kiln__part_1 kiln__acc_1[16];
+        for (int kiln__l = 0; kiln__l < 16; kiln__l++)
             kiln__acc_1[kiln__l] = kiln__empty_1();
-        kiln__pairwise<kiln__part_1, kiln__L, (kiln__L > 1 ? 16 * kiln__L : 0)> kiln__blocks_1;
+        kiln__pairwise<kiln__part_1, 16, (16 > 1 ? 16 * 16 : 0)> kiln__blocks_1;
         for (long long kiln__j = 0; kiln__j < kiln__a.length;) {
             long long kiln__rest_j = kiln__j;
             [[maybe_unused]] const long long kiln__at_1 = kiln__rest_j;
@@ -251,8 +250,8 @@ a + b
                         , kiln__val_e[kiln__j + kiln__k + kiln__l]
                     );
                 int kiln__m = 0;
-                for (; kiln__m + kiln__L <= kiln__count; kiln__m += kiln__L)
-                    for (int kiln__l = 0; kiln__l < kiln__L; kiln__l++)
+                for (; kiln__m + 16 <= kiln__count; kiln__m += 16)
+                    for (int kiln__l = 0; kiln__l < 16; kiln__l++)
                         kiln__fold_1(kiln__acc_1[kiln__l], kiln__tile[kiln__m + kiln__l]);
                 for (; kiln__m < kiln__count; kiln__m++)
                     kiln__fold_1(kiln__acc_1[0], kiln__tile[kiln__m]);
