@@ -111,6 +111,14 @@ PyObject *kilnpy_dlpack(PyObject *self, PyObject *const *args, Py_ssize_t count,
     if (read_keywords("__dlpack__", known, COUNT_OF(known), args, names, given) != 0 ||
         read_request(a, given[0], given[1], given[2], given[3], &o, &wants_version) != 0)
         return NULL;
+    /* A struct before DLPack 1.0 cannot say that an array must not be written to. */
+    if (!wants_version && kiln_array_is_read_only(a) && !o.copy && !o.host) {
+        if (given[3] == Py_False)
+            return PyErr_Format(PyExc_BufferError,
+                                "the array is read-only, which DLPack before 1.0 "
+                                "cannot say: it is exported as a copy alone");
+        o.copy = true;
+    }
     Py_BEGIN_ALLOW_THREADS /* It may copy, and wait for that. */
         status = wants_version ? kiln_array_to_dlpack(a, &o, &versioned, &err)
                                : kiln_array_to_dlpack_unversioned(a, &o, &plain, &err);

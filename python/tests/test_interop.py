@@ -1,9 +1,11 @@
 """Arrays of other libraries on the cpu device: those that are not installed are skipped. Also what
 happens at a fork and at the interpreter's end."""
 import ctypes
+import functools
 import os
 import subprocess
 import sys
+import threading
 import unittest
 
 import numpy as np
@@ -146,6 +148,16 @@ class Jax(unittest.TestCase):
         self.assertIsInstance(z, jax.Array)
         np.testing.assert_array_equal(np.asarray(z), 3 * np.asarray(x))
         self.assertEqual(axpy(x.astype("bfloat16"), x.astype("bfloat16"), 2).dtype, "bfloat16")
+
+    def test_round_trip(self):
+        for dtype in ("bool", "int8", "uint16", "int32", "float16", "bfloat16", "float32", "complex64"):
+            x = jnp.arange(6).astype(dtype).reshape(2, 3)
+            a = kiln.from_dlpack(x)
+            self.assertEqual((a._address, str(a.dtype), a.shape), (x.unsafe_buffer_pointer(), dtype, (2, 3)))
+            y = jnp.from_dlpack(a)
+            self.assertEqual((y.dtype, y.tolist()), (x.dtype, x.tolist()))
+            del a, x
+            self.assertEqual(y.tolist(), np.arange(6).astype(bool if dtype == "bool" else float).reshape(2, 3).tolist())
 
     def test_is_never_written_to(self):
         x = jnp.arange(3.0)
@@ -315,11 +327,45 @@ class Tensors(unittest.TestCase):
         self.assertEqual(make(), 0)
         Versioned.from_address(out.value).deleter(out.value)
 
+    def test_are_deleted_by_other_threads(self):
+        """Deleters, kiln's own and those that kiln calls, in threads that Python did not make them in."""
+        def in_threads(*functions):
+            threads = [threading.Thread(target=f) for f in functions]
+            for t in threads:
+                t.start()
+            for t in threads:
+                t.join()
+
+        kept = [self.by_table()]
+        views = [kept[0][k:] for k in range(3)]
+        given = []
+        for view in views:
+            out = ctypes.c_void_p()
+            self.give(view, ctypes.addressof(out))
+            given.append(out.value)
+        del view
+        in_threads(views.clear, kept.clear)
+        self.assertEqual(self.deleted, 0)
+        self.assertEqual(kiln.from_dlpack(self.x).tolist(), [0, 1, 2, 3])
+        # A call by ctypes has let the GIL go, as a thread of C has none.
+        in_threads(*(functools.partial(Versioned.from_address(g).deleter, g) for g in given))
+        self.assertEqual(self.deleted, 1)
+        array = [self.by_table()]
+        in_threads(array.clear)
+        self.assertEqual(self.deleted, 2)
+
     def test_the_capsules_keywords(self):
         a = kiln.ones(3, device="cpu")
         for words in ({}, {"stream": None, "max_version": (1, 3), "dl_device": (1, 0), "copy": False},
                       {"copy": True}, {"max_version": (0, 8)}):
             self.assertEqual(kiln.from_dlpack(a.__dlpack__(**words)).tolist(), [1, 1, 1])
+        fixed = kiln.asarray(b"abc")  # read-only, which a consumer that asks for no version is not told
+        copy = kiln.from_dlpack(fixed.__dlpack__())
+        copy[0] = 0
+        self.assertEqual((copy.tolist(), fixed.tolist()), ([0, 98, 99], [97, 98, 99]))
+        self.assertEqual(kiln.from_dlpack(fixed.__dlpack__(max_version=(1, 0)))._address, fixed._address)
+        with self.assertRaisesRegex(BufferError, "read-only"):
+            fixed.__dlpack__(copy=False)
         for words, error, text in (({"version": 1}, TypeError, "no argument 'version'"),
                                    ({"max_version": [1, 3]}, TypeError, "max_version"),
                                    ({"max_version": (1, "3")}, TypeError, "int"),
