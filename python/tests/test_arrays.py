@@ -270,8 +270,8 @@ class Exchange(unittest.TestCase):
         a = kiln.asarray(x)
         with self.assertRaisesRegex(kiln.ArgumentError, "read-only"):
             a[0] = 1
-        with self.assertRaises((BufferError, kiln.Error)):
-            a.__dlpack__()
+        with self.assertRaises(BufferError):
+            a.__dlpack__(copy=False)  # without a version, which could say that it is read-only
         self.assertFalse(np.asarray(a).flags.writeable)
 
     def test_what_cannot_be_shared_is_refused(self):
