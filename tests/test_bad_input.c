@@ -82,7 +82,7 @@ static const struct {
     {"shuffle(n, y)", KILN_ERR_DTYPE, "the key is a whole number"},
     /* parts that are not equal, windows that are too wide, rows that do not fit, choices */
     {"a, b, c, d = split(n, 4); a + b + c + d", KILN_ERR_SHAPE,
-     "6 elements along axis 0 are no 4 equal parts"},
+     "6 elements along axis 0 cannot be split into 4 equal parts"},
     {"a, b = array_split(n, 2, axis=1); a + b", KILN_ERR_AXIS, "axis 1"},
     {"sliding_window_view(few, 5)", KILN_ERR_SHAPE,
      "a window of 5 elements along axis 0, which has 4"},
@@ -97,8 +97,8 @@ static const struct {
     {"sum(n[m])", KILN_ERR_SHAPE, "mask of shape (4,) does not fit an array of shape (6,)"},
     {"sum(compress(m, x))", KILN_ERR_SHAPE, "mask of shape (4,)"},
     /* negative repetitions, paddings of the wrong rank */
-    {"repeat(i, -1)", KILN_ERR_ARGUMENT, "-1 repetitions"},
-    {"tile(i, -2)", KILN_ERR_ARGUMENT, "-2 repetitions"},
+    {"repeat(i, -1)", KILN_ERR_ARGUMENT, "the number of repetitions is -1"},
+    {"tile(i, -2)", KILN_ERR_ARGUMENT, "the number of repetitions is -2"},
     {"pad(n, (1, 1, 1, 1))", KILN_ERR_SHAPE, "rank is 1"},
     {"pad(n, -1)", KILN_ERR_ARGUMENT, "-1 is negative"},
     {"concatenate([n, x])", KILN_ERR_SHAPE, "operand 2 has shape (2, 3)"},

@@ -91,7 +91,7 @@ static void test_block__parts_cover_an_axis(void **state)
     FAILS(t, KILN_ERR_SHAPE,
           kiln_array_rearrange(KILN_REARRANGE_SECTION, args, 1, (int64_t[]){1, 0, 2, 1}, 4, &y,
                                &t->err),
-          "7 elements along axis 1 are no 2 equal parts");
+          "7 elements along axis 1 cannot be split into 2 equal parts");
     FAILS(t, KILN_ERR_ARGUMENT,
           kiln_array_rearrange(KILN_REARRANGE_SECTION, args, 1, (int64_t[]){1, 2, 2, 0}, 4, &y,
                                &t->err),

@@ -81,7 +81,7 @@ class Expressions(unittest.TestCase):
             self.same(f"split(x + 1, (1, 4, 4), axis={axis})", np.split(x + 1, (1, 4, 4), axis=axis), x=x)
         self.same("a, b = split(x, 2); a @ b.T", x[:3] @ x[3:].T, x=x)
         self.same("array_split(x[:0], 2)", np.array_split(x[:0], 2), x=x)
-        self.refused(ValueError, "9 elements along axis 1 are no 2 equal parts", "split(x, 2, axis=1)", x=x)
+        self.refused(ValueError, "9 elements along axis 1 cannot be split into 2 equal parts", "split(x, 2, axis=1)", x=x)
         self.refused(kiln.AxisError, "axis 2", "split(x, 2, axis=2)", x=x)
         self.refused(ValueError, "1 to 64 parts", "split(x, 0)", x=x)
 
@@ -131,7 +131,7 @@ class Expressions(unittest.TestCase):
                       np.quantile(x, 0.3, axis=1, method=method).astype("float32"), x=x)
             self.same(f"percentile(x, 70, method={method})",
                       np.percentile(x, 70, method=method).astype("float32"), x=x)
-        self.refused(ValueError, "no method of NumPy's quantile", "quantile(x, 0.3, method='middle')", x=x)
+        self.refused(ValueError, "quantile has no method of this name", "quantile(x, 0.3, method='middle')", x=x)
         self.refused(ValueError, "takes no method", "sort(x, method='lower')", x=x)
         self.refused(ValueError, "takes no mode", "quantile(x, 0.3, mode='lower')", x=x)
 

@@ -246,7 +246,7 @@ static kiln_status section(const int64_t *n, size_t count, kiln__arranged *g, ki
     const int64_t each = g->shape[axis] / n[2], more = g->shape[axis] % n[2];
     if (n[3] != 0 && more != 0)
         return kiln__fail(err, KILN_ERR_SHAPE,
-                          "split: %" PRId64 " elements along axis %d are no %" PRId64
+                          "split: %" PRId64 " elements along axis %d cannot be split into %" PRId64
                           " equal parts; array_split gives unequal ones",
                           g->shape[axis], axis, n[2]);
     g->shape[axis] = each + (n[1] < more);

@@ -43,16 +43,18 @@ static uint32_t index_low(kiln__build *b, uint32_t node, uint32_t from)
 }
 
 /* A known number is checked now. */
-static void check_number(kiln__build *b, uint32_t node, uint32_t low, int64_t extent, int64_t mode)
+static void check_number(kiln__build *b, uint32_t node, uint32_t low, const kiln__low *table,
+                         int axis, int64_t mode)
 {
     const kiln__low *n = &b->lows[low];
 
     if (n->kind != KILN__LOW_CONST || mode != KILN_INDEX_CHECK)
         return;
-    const int64_t i = n->number.value.i;
+    const int64_t i = n->number.value.i, extent = table->shape[axis];
     if (i < -extent || i >= extent)
-        kiln__build_fail(b, node, KILN_ERR_AXIS, "index %lld is out of range for %lld elements",
-                         (long long)i, (long long)extent);
+        kiln__build_fail(b, node, KILN_ERR_AXIS,
+                         "index %lld is out of range for axis %d, which has %lld elements",
+                         (long long)i, axis, (long long)extent);
 }
 
 static void read_indices(kiln__build *b, uint32_t node, const kiln__low *table, indexed *g)
@@ -74,7 +76,7 @@ static void read_indices(kiln__build *b, uint32_t node, const kiln__low *table, 
         g->axis[at] = axis;
         g->low[at] = low;
         g->count++;
-        check_number(b, node, low, table->shape[axis], data[KILN__GATHER_MODE]);
+        check_number(b, node, low, table, axis, data[KILN__GATHER_MODE]);
         const kiln__low *i = &b->lows[low];
         if (!kiln__shape_broadcast(&g->rank, g->shape, i->rank, i->shape))
             kiln__build_fail(b, node, KILN_ERR_SHAPE,

@@ -399,8 +399,9 @@ static uint32_t leave_out(kiln__build *b, uint32_t node, const kiln__node *n)
     for (uint32_t k = 1; k < n->data_count; k++) {
         const int64_t i = data[k] < 0 ? data[k] + extent : data[k];
         if (i < 0 || i >= extent)
-            kiln__build_fail(b, node, KILN_ERR_AXIS, "index %lld is out of range for %lld elements",
-                             (long long)data[k], (long long)extent);
+            kiln__build_fail(b, node, KILN_ERR_AXIS,
+                             "index %lld is out of range for axis %d, which has %lld elements",
+                             (long long)data[k], axis, (long long)extent);
         size_t at = count++; /* sorted, as few as there are */
         for (; at > 0 && gone[at - 1] > i; at--)
             gone[at] = gone[at - 1];
@@ -471,8 +472,9 @@ static uint32_t put_in(kiln__build *b, uint32_t node, const kiln__node *n)
     for (size_t k = 0; k < count; k++) {
         const int64_t i = data[1 + k] < 0 ? data[1 + k] + o.shape[axis] : data[1 + k];
         if (i < 0 || i > o.shape[axis])
-            kiln__build_fail(b, node, KILN_ERR_AXIS, "index %lld is out of range for %lld elements",
-                             (long long)data[1 + k], (long long)o.shape[axis]);
+            kiln__build_fail(b, node, KILN_ERR_AXIS,
+                             "index %lld is out of range for axis %d, which has %lld elements",
+                             (long long)data[1 + k], axis, (long long)o.shape[axis]);
         size_t at = k; /* sorted; those of one place in the order given */
         for (; at > 0 && gaps[at - 1].at > i; at--)
             gaps[at] = gaps[at - 1];
@@ -517,7 +519,8 @@ static uint32_t spread(kiln__build *b, uint32_t node, uint32_t low, const int64_
 
     for (int a = 0; a < o.rank; a++) {
         if (times[a] < 0)
-            kiln__build_fail(b, node, KILN_ERR_ARGUMENT, "%lld repetitions", (long long)times[a]);
+            kiln__build_fail(b, node, KILN_ERR_ARGUMENT, "the number of repetitions is %lld",
+                             (long long)times[a]);
         if (kiln__mul_overflow(o.shape[a], times[a], &shape[a]))
             kiln__build_fail(b, node, KILN_ERR_OVERFLOW, "the result has too many elements");
         if (rank + 2 > KILN_RANK_MAX)
@@ -622,7 +625,8 @@ static uint32_t repeat(kiln__build *b, uint32_t node, const kiln__node *n, bool 
     for (uint32_t k = 0; k < count; k++) {
         kiln__axis_map map[KILN_RANK_MAX];
         if (data[k] < 0)
-            kiln__build_fail(b, node, KILN_ERR_ARGUMENT, "%lld repetitions", (long long)data[k]);
+            kiln__build_fail(b, node, KILN_ERR_ARGUMENT, "the number of repetitions is %lld",
+                             (long long)data[k]);
         for (int a = 0; a < o.rank; a++)
             map[a] = (kiln__axis_map){a, 0, 1};
         map[axis] = (kiln__axis_map){-1, k, 0};

@@ -49,8 +49,9 @@ static void take(kiln__build *b, uint32_t node, const kiln__low *o, view_shape *
     const int at = kiln__lower_axis(b, node, data[0], o->rank);
     const int64_t index = data[1] < 0 ? data[1] + o->shape[at] : data[1];
     if (index < 0 || index >= o->shape[at])
-        kiln__build_fail(b, node, KILN_ERR_AXIS, "index %lld is out of range for %lld elements",
-                         (long long)data[1], (long long)o->shape[at]);
+        kiln__build_fail(b, node, KILN_ERR_AXIS,
+                         "index %lld is out of range for axis %d, which has %lld elements",
+                         (long long)data[1], at, (long long)o->shape[at]);
     for (int a = 0; a < o->rank; a++)
         s->map[a].from = a < at ? a : a - 1;
     s->map[at] = (kiln__axis_map){-1, index, 0};

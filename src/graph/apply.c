@@ -158,7 +158,7 @@ kiln_status kiln__apply(kiln__parser *p, kiln_op op, const kiln__parsed *operand
         plain ? kiln__fold(op, found->arity, nodes, &result) : KILN__FOLD_NOT;
     if (folded == KILN__FOLD_BEYOND)
         return kiln__parse_fail(p, at, width, KILN_ERR_RANGE,
-                                "the result of %s is no integer of 64 bits", found->name);
+                                "the result of %s does not fit an integer of 64 bits", found->name);
     if (folded == KILN__FOLD_NOT) {
         nodes[0] = kiln__graph_number(p->graph, nodes[0]);
         result = record(op, found->arity, nodes, at);

@@ -188,7 +188,7 @@ static kiln_status triangle(kiln__parser *p, kiln__parsed_call *c, reading *r, k
 
     (void)p;
     kiln__set_node(
-        out, kiln_node_op3(KILN_OP_WHERE, inside, x, kiln_node_of_int(0), KILN__PLACE(c->at)));
+        out, kiln_node_op3(KILN_OP_WHERE, inside, x, kiln_node_of_bool(false), KILN__PLACE(c->at)));
     return KILN_OK;
 }
 

@@ -353,8 +353,8 @@ static kiln_status read_method(const kiln__parser *p, const kiln__parsed_call *c
     return c->mode_bytes == 0
                ? KILN_OK
                : kiln__parse_fail(p, c->mode, c->mode_bytes, KILN_ERR_NAME,
-                                  "this is no method of NumPy's quantile, as linear, "
-                                  "lower, higher, midpoint, nearest and hazen are");
+                                  "NumPy's quantile has no method of this name; it has "
+                                  "linear, lower, higher, midpoint, nearest, hazen and others");
 }
 
 /* An axis and numbers: the axis by name or behind the others. */

@@ -152,7 +152,7 @@ static kiln_status lex_number(kiln__parser *p)
     if (integer ? read_integer(digits, &t->number) : read_float(digits, &t->number))
         return KILN_OK;
     return kiln__parse_fail(p, t->at, t->width, KILN_ERR_SYNTAX,
-                            integer ? "this is no integer of 64 bits" : "this is no number");
+                            integer ? "this is no integer that fits 64 bits" : "this is no number");
 }
 
 /* A text as einsum's, up to the next quote of its kind. */
@@ -204,5 +204,7 @@ kiln_status kiln__next_token(kiln__parser *p)
         memcpy(t->mark, marks[k], bytes);
         return KILN_OK;
     }
-    return kiln__parse_fail(p, at, 1, KILN_ERR_SYNTAX, "this belongs to no expression");
+    return kiln__parse_fail(p, at, 1, KILN_ERR_SYNTAX,
+                            *s == '!' ? "write ~ or logical_not(...) for `!`"
+                                      : "this character has no meaning in an expression");
 }

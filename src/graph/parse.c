@@ -13,6 +13,7 @@
  * Rule: what Python accepts but what means something else for arrays (and, or, not, chained
  *       comparisons) is refused, and the message says what to write instead.
  */
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -123,8 +124,8 @@ static kiln_status parse_keyword(kiln__parser *p, kiln__parsed_call *c, size_t a
     if (into == NULL)
         return kiln__parse_fail(p, at, bytes, KILN_ERR_NAME, "there is no argument `%.*s` here%s",
                                 bytes < 60 ? (int)bytes : 60, name,
-                                o == NULL       ? ": axis, keepdims and dtype are"
-                                : o->takes_axis ? ": axis is"
+                                o == NULL       ? "; axis, keepdims and dtype may be given by name"
+                                : o->takes_axis ? "; axis may be given by name"
                                                 : "");
     if (into->width != 0)
         return kiln__parse_fail(p, at, bytes, KILN_ERR_NAME, "this argument is given twice");
@@ -273,6 +274,23 @@ static kiln_status parse_subscripts(kiln__parser *p, kiln__subscript *list, size
     return kiln__expect(p, "]");
 }
 
+/* One of several values: topk(x, 5)[1]. */
+static kiln_status pick(const kiln__parser *p, const kiln__subscript *list, size_t count,
+                        kiln__parsed *v)
+{
+    const int64_t all = (int64_t)v->count, i = list[0].number[0];
+
+    if (count != 1 || list[0].kind != KILN_SUBSCRIPT_INDEX)
+        return kiln__parse_fail(p, v->at, v->width, KILN_ERR_ARGUMENT,
+                                "these are several values, of which a whole number chooses one");
+    if (i < -all || i >= all)
+        return kiln__parse_fail(p, v->at, v->width, KILN_ERR_RANGE,
+                                "there are %zu values here, and none has the number %" PRId64,
+                                v->count, i);
+    kiln__set_node(v, v->items[i < 0 ? i + all : i]);
+    return KILN_OK;
+}
+
 static kiln_status parse_subscript(kiln__parser *p, kiln__parsed *v)
 {
     kiln__subscript list[KILN__SUBSCRIPTS_MAX];
@@ -280,6 +298,10 @@ static kiln_status parse_subscript(kiln__parser *p, kiln__parsed *v)
     const size_t at = v->at;
     size_t count;
 
+    if (v->kind == KILN__PARSED_TUPLE) {
+        KILN_CHECK(parse_subscripts(p, list, &count, &mask));
+        return pick(p, list, mask.width != 0 ? 0 : count, v);
+    }
     KILN_CHECK(kiln__need_node(p, v));
     if (kiln__is_of_numbers(p, &v->node))
         return kiln__parse_fail(p, v->at, v->width, KILN_ERR_ARGUMENT,

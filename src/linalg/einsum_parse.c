@@ -146,8 +146,8 @@ static kiln_status read_operands(parser *p, const kiln_array *const *arrays, siz
         const bool more = *p->at == ',';
         if (more != (t + 1 < count))
             return kiln__fail(p->err, KILN_ERR_ARGUMENT_COUNT,
-                              "einsum: %zu operands for %s terms than that", count,
-                              more ? "more" : "fewer");
+                              "einsum: the text has %s terms than the call has operands, %zu",
+                              more ? "more" : "fewer", count);
         p->at += more;
     }
     return KILN_OK;

@@ -132,13 +132,13 @@ kiln_status kiln__draw_check(kiln_draw draw, const kiln__number *a, const kiln__
         break;
     case SPREAD:
         if (a != NULL && b != NULL && !isfinite(y - x))
-            return kiln__fail(err, KILN_ERR_RANGE, "%s: from %g to %g is no finite range", name, x,
-                              y);
+            return kiln__fail(err, KILN_ERR_RANGE, "%s: the range from %g to %g is not finite",
+                              name, x, y);
         break;
     case ORDERED:
         if (a != NULL && b != NULL && !is_below(a, b))
-            return kiln__fail(err, KILN_ERR_RANGE, "%s: no number is from %.0f to below %.0f", name,
-                              x, y);
+            return kiln__fail(err, KILN_ERR_RANGE, "%s: no integer is at least %.0f and below %.0f",
+                              name, x, y);
         break;
     case POSITIVE:
     case SCALED:
@@ -149,17 +149,20 @@ kiln_status kiln__draw_check(kiln_draw draw, const kiln__number *a, const kiln__
         break;
     case CHANCE:
         if (!(x >= 0.0 && x <= 1.0))
-            return kiln__fail(err, KILN_ERR_RANGE, "%s: %g is no probability", name, x);
+            return kiln__fail(err, KILN_ERR_RANGE, "%s: the probability %g is not between 0 and 1",
+                              name, x);
         break;
     case MEAN:
         if (!(x >= 0.0 && x <= 9.2e18))
-            return kiln__fail(err, KILN_ERR_RANGE, "%s: %g is no mean of int64 numbers", name, x);
+            return kiln__fail(err, KILN_ERR_RANGE,
+                              "%s: the mean %g is not between 0 and the largest int64", name, x);
         break;
     case TRIALS:
         if (x < 0.0)
-            return kiln__fail(err, KILN_ERR_RANGE, "%s: %.0f trials", name, x);
+            return kiln__fail(err, KILN_ERR_RANGE, "%s: the number of trials is %.0f", name, x);
         if (!(y >= 0.0 && y <= 1.0))
-            return kiln__fail(err, KILN_ERR_RANGE, "%s: %g is no probability", name, y);
+            return kiln__fail(err, KILN_ERR_RANGE, "%s: the probability %g is not between 0 and 1",
+                              name, y);
         break;
     }
     return KILN_OK;

@@ -473,7 +473,11 @@ def top(d):
     if n == 0:
         raise Rejected
     count = 1 + d.below(n) + (n if d.mistakes and d.once_in(2) else 0)
-    d.add("topk({0}, %d, axis=%d)" % (count, k), x, moves=True, jumps=True, results=2)
+    text = "topk({0}, %d, axis=%d)" % (count, k)
+    if d.once_in(3):
+        d.add(text + d.among("[0]", "[1]", "[-1]"), x, moves=True, jumps=True)
+    else:
+        d.add(text, x, moves=True, jumps=True, results=2)
 
 
 def placed(d):
@@ -527,7 +531,7 @@ def histogram(d):
     edges = d.input(value=np.sort(d.rng.integers(-9, 10, 6)).astype("float64"))
     if d.once_in(2):
         y = d.input(shape=(x.size,), dtype=str(x.dtype))
-        d.add("histogram2d(ravel({0}), {1}, {2}, {2})[0]", x, y, edges, moves=True, jumps=True)
+        d.add("histogram2d(ravel({0}), {1}, {2}, {2})", x, y, edges, moves=True, jumps=True, results=3)
         return
     d.add("histogram({0}, {1})", x, edges, moves=True, jumps=True, results=2)
 
@@ -611,8 +615,8 @@ def einsum(d):
     for x in used:
         size *= extents[x]
     text = ",".join(terms) + ("" if d.once_in(4) else "->" + result)
-    if len({p.kind for p in operands}) > 1:
-        raise Rejected
+    if len({p.kind for p in operands}) > 1 or not all(np.isfinite(p.value).all() for p in operands):
+        raise Rejected  # what infinities give depends on the order of products
     d.add('einsum("%s", %s)' % (text, ", ".join("{%d}" % k for k in range(len(terms)))), *operands,
           terms=4 * size**2)
 
