@@ -34,6 +34,7 @@ typedef struct place {
 static place places[DEVICES_MAX];
 static unsigned generation;
 static int default_device = -1;
+static bool default_was_set; /* by the program, which means its children too */
 static bool ending;
 
 bool kilnpy_is_ending(void)
@@ -52,7 +53,8 @@ PyObject *kilnpy_after_fork(PyObject *self, PyObject *unused)
     (void)self;
     (void)unused;
     memset(places, 0, sizeof places);
-    default_device = -1;
+    if (!default_was_set)
+        default_device = -1;
     generation++;
     Py_RETURN_NONE;
 }
@@ -140,6 +142,7 @@ PyObject *kilnpy_set_default_device(PyObject *self, PyObject *name)
     if (device < 0 || kilnpy_context(device) == NULL)
         return NULL;
     default_device = device;
+    default_was_set = true;
     Py_RETURN_NONE;
 }
 
