@@ -389,8 +389,32 @@ static void check_deferred(test_env *t, kiln_dtype dtype, int64_t n)
         kiln_array_release(all[k]);
 }
 
+/* One singular matrix of many, which a block in the middle of the report's kernel finds. */
+static void check_one_of_many(test_env *t)
+{
+    enum { COUNT_OF_ALL = 5000, SINGULAR = 3210 };
+    kiln_linalg_options options = KILN_LINALG_OPTIONS_INIT;
+    double complex *data = calloc(4 * COUNT_OF_ALL, sizeof *data);
+    kiln_array *y = NULL;
+
+    for (int k = 0; k < COUNT_OF_ALL; k++)
+        data[4 * k] = data[4 * k + 3] = k != SINGULAR;
+    kiln_array *a = array_of(t, KILN_FLOAT32, 3, (const int64_t[]){COUNT_OF_ALL, 2, 2}, data);
+    options.deferred = t->cuda;
+    if (t->cuda)
+        OK(t, kiln_linalg_inv(a, &options, &y, &t->err));
+    FAILS(t, KILN_ERR_SINGULAR,
+          t->cuda ? kiln_context_synchronize(t->ctx, &t->err)
+                  : kiln_linalg_inv(a, &options, &y, &t->err),
+          "matrix [3210] of the stack");
+    free(data);
+    kiln_array_release(a);
+    kiln_array_release(y);
+}
+
 static void test_solver__tells_of_failures_at_the_next_wait(void **state)
 {
+    check_one_of_many(*state);
     check_deferred(*state, KILN_FLOAT32, 4);
     check_deferred(*state, KILN_FLOAT64, 34);
     check_deferred(*state, KILN_COMPLEX128, 5);

@@ -339,11 +339,13 @@ typedef struct report_arguments {
 /* A kernel looks at what each matrix came to, and the next wait tells. */
 static kiln_status report_later(kiln__solver_gpu *g, kiln_error *err)
 {
-    enum { THREADS = 1024 };
+    enum { THREADS = 1024, BLOCKS_MAX = 512 };
     static const kiln__own_request request = {.file = "linalg/report.cu",
                                               .entry = "kiln_linalg_report"};
-    const kiln__launch_config config = {.grid_x = 1, .block = THREADS};
     const kiln__solver *s = g->s;
+    const int64_t blocks = kiln__blocks(s->layout.count, THREADS);
+    const kiln__launch_config config = {.grid_x = blocks < BLOCKS_MAX ? blocks : BLOCKS_MAX,
+                                        .block = THREADS};
     kiln__device *device = kiln__context_device(s->ctx);
     report_arguments call = {.info = g->info->data, .count = s->layout.count};
     void *entry = NULL;

@@ -1,7 +1,7 @@
 //% plain WARPS __threadfence_system atomicCAS blockDim call count first firsts flip info k
 //% plain kiln_linalg_report lane other report report_call words
-// What the matrices of a stack came to: the first that failed is told to whoever waits for the device next, in the
-// words that src/device/report.c reads. Grid: one block.
+// What the matrices of a stack came to: one that failed, the first of its block's, is told to whoever waits for the device
+// next, in the words that src/device/report.c reads. Grid: any number of blocks, which share the matrices.
 struct report_call {
     const int *info;
     long long count;
@@ -16,7 +16,8 @@ extern "C" __global__ void __launch_bounds__(1024) kiln_linalg_report(const repo
     const int lane = threadIdx.x % 32;
     long long first = call.count;
 
-    for (long long k = threadIdx.x; k < first; k += blockDim.x)
+    for (long long k = (long long)blockIdx.x * blockDim.x + threadIdx.x; k < first;
+         k += (long long)gridDim.x * blockDim.x)
         if (call.info[k] != 0)
             first = k;
     for (int flip = 16; flip > 0; flip /= 2) {
