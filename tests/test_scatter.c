@@ -492,6 +492,14 @@ static void test_scatter__bad_nodes_are_refused(void **state)
     check_refused(t, "put(x, j)", KILN_ERR_ARGUMENT_COUNT, "takes 3 arguments");
     check_refused(t, "put_along_axis(x, j, 1)", KILN_ERR_ARGUMENT_COUNT, "needs an axis");
     check_refused(t, "x.at[j].set(1, mode=foo)", KILN_ERR_NAME, "no mode");
+    check_refused(t, "x.at[0, 1:].add(1)", KILN_ERR_AXIS,
+                  "expression, column 13: scatter: 2 subscripts of an array with 1 axis");
+    check_refused(t, "(x[0] * 1).at[0].add(1)", KILN_ERR_AXIS,
+                  "expression, column 18: scatter: 1 subscript of an array with 0 axes");
+    check_refused(t, "put_along_axis(x, int32(j), 1, 3)", KILN_ERR_AXIS,
+                  "expression, column 1: scatter: axis 3 is out of range for rank 1");
+    check_refused(t, "put_along_axis(x, int32(j[:, None]), 1, 0)", KILN_ERR_SHAPE,
+                  "expression, column 1: scatter: the indices have 2 axes, the array 1");
 }
 
 /* ---- what is refused ---- */
@@ -563,7 +571,7 @@ static void test_scatter__mistakes_are_refused(void **state)
           kiln_array_scatter(x, &at, 1, kiln_arg_array(NULL), KILN_SCATTER_SET, NULL, &t->err),
           "the array of values is NULL");
     FAILS(t, KILN_ERR_AXIS, kiln_array_put_along_axis(x, x, one, 2, NULL, &t->err), "axis 2");
-    FAILS(t, KILN_ERR_SHAPE, kiln_array_put_along_axis(x, i, one, 1, NULL, &t->err), "1 axes");
+    FAILS(t, KILN_ERR_SHAPE, kiln_array_put_along_axis(x, i, one, 1, NULL, &t->err), "have 1 axis, the array");
     kiln_array_release(x);
     kiln_array_release(i);
     kiln_array_release(j);

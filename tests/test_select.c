@@ -306,6 +306,8 @@ static void test_select__is_a_step_of_expressions(void **state)
     check_expression(t, "median(x)", 0, (const double[]){5}, 1);
     check_expression(t, "percentile(x, 50, axis=0)", 0, (const double[]){6, 4.5, 4.5}, 3);
     check_expression(t, "quantile(x, 0.25, axis=1)", 0, (const double[]){1.5, 7.5}, 2);
+    check_expression(t, "quantile(x, [0.5, 0.25], axis=1)", 0, (const double[]){2, 8, 1.5, 7.5}, 4);
+    check_expression(t, "percentile(x, (0, 25, 100), 1)", 0, (const double[]){1, 7, 1.5, 7.5, 3, 9}, 6);
     check_expression(t, "searchsorted(sort(x[0]), x[1] - 6)", 0, (const double[]){2, 1, 0}, 3);
 }
 

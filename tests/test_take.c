@@ -187,6 +187,36 @@ static void test_take__indices_out_of_range_are_told(void **state)
     kiln_array_release(none);
 }
 
+/* Computed indices are called by what they are for, and inputs by their names. */
+static void test_take__a_report_names_computed_indices(void **state)
+{
+    static const char *const names[] = {"x", "i"};
+    static const struct {
+        const char *text, *said;
+    } cases[] = {
+        {"x[i * 3]", "index 9 in the indices of take is out of range for axis 0 of input `x`"},
+        {"arange(5)[[0, 9]] + i[:2]",
+         "index 9 in the indices of take is out of range for axis 0 of arange"},
+        {"x[:2][i]", "in input `i` is out of range for axis 0 of input `x`"}};
+    test_env *t = *state;
+    const int64_t four = 4;
+
+    for (size_t k = 0; k < COUNT(cases); k++) {
+        kiln_array *x = test_ramp(t, 1, &four), *i = test_ramp(t, 1, &four), *y = NULL;
+        kiln_graph *g = NULL;
+        OK(t, kiln_graph_parse(t->ctx, cases[k].text, names, 2, NULL, &g, NULL, &t->err));
+        OK(t, kiln_call(g, &t->err, x, i, &y));
+        const kiln_status got = kiln_context_synchronize(t->ctx, &t->err);
+        assert_int_equal(got, KILN_ERR_INDEX);
+        /* Which of several indices is told is not defined. */
+        if (strstr(t->err.message, cases[k].said + (k == 0 ? 8 : 0)) == NULL)
+            fail_msg("%s: %s", cases[k].text, t->err.message);
+        kiln_error_clear(&t->err);
+        kiln_array_release(x), kiln_array_release(i), kiln_array_release(y);
+        kiln_graph_destroy(g);
+    }
+}
+
 static void refuse(test_env *t, const char *in, kiln_status status, const char *why)
 {
     kiln_elementwise *op = NULL;
@@ -218,7 +248,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         TEST(test_take__modes),          TEST(test_take__several_indices),
         TEST(test_take__any_layout),     TEST(test_take__indices_out_of_range_are_told),
-        TEST(test_take__bad_signatures),
+        TEST(test_take__bad_signatures), TEST(test_take__a_report_names_computed_indices),
     };
     return test_env_main(argc, argv, "test_take", tests, COUNT(tests));
 }

@@ -178,15 +178,28 @@ static kiln__batch stage_batch(const kiln__row_emit *e)
                                                 : KILN__BATCH_NONE;
 }
 
+/* Whether a stage keeps the greatest elements of a row. */
+static bool keeps_top(const kiln__row_emit *e, size_t stage)
+{
+    const bool is_stage = e->def->rows != NULL && stage < e->def->rows->stage_count;
+    const kiln__snippet_kind reduce = kiln__stage_snippet(stage, KILN__STAGE_REDUCE);
+
+    return is_stage && strstr(e->def->snippet[reduce], "kiln_top_merge(") != NULL;
+}
+
+static bool any_top(const kiln__row_emit *e)
+{
+    bool any = false;
+    for (size_t s = 0; s < KILN__STAGE_MAX; s++)
+        any = any || keeps_top(e, s);
+    return any;
+}
+
 /* Accumulators of a thread. The greatest elements of a row are kept in one, into which few elements go once some
  * have been seen; each further one would begin anew. */
 static int64_t stage_lanes(const kiln__row_emit *e)
 {
-    const bool stage = e->def->rows != NULL && e->stage < e->def->rows->stage_count;
-    const char *reduce =
-        stage ? e->def->snippet[kiln__stage_snippet(e->stage, KILN__STAGE_REDUCE)] : "";
-
-    return strstr(reduce, "kiln_top_merge(") != NULL ? 1 : e->v->row.lanes;
+    return keeps_top(e, e->stage) ? 1 : e->v->row.lanes;
 }
 
 int kiln__row_test(const kiln__row_emit *e, const char *name, size_t bytes, size_t p)
@@ -213,6 +226,7 @@ int kiln__row_test(const kiln__row_emit *e, const char *name, size_t bytes, size
         {"clustered", e->v->row.cluster > 1},
         {"one_thread", e->v->row.group == 1},
         {"in_warp", e->v->row.tile == 0 && e->v->row.group <= 32},
+        {"tops", any_top(e)},
         {"row_elements", any_param(e, kiln__row_stores)},
         {"row_outputs", any_param(e, kiln__row_results)},
     };

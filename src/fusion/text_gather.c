@@ -52,16 +52,24 @@ static bool are_of_one(const kiln__build *b, uint32_t x, uint32_t y)
            (one->kind == KILN__LOW_LEAF && other->kind == KILN__LOW_LEAF && one->arg == other->arg);
 }
 
-/* What the indices of operand 1 + k are called. */
+/* What the indices of operand 1 + k are called: an input by its name, computed ones by what they are for. */
 static const char *indices_name(const kiln__build *b, const kiln__low *n, uint32_t k, char text[96])
 {
     const kiln__node *node = &b->ir->nodes[n->origin];
     const uint32_t *edges = b->ir->edges + node->operands;
 
-    for (uint32_t e = 1; e < node->operand_count; e++)
+    uint32_t given = edges[1];
+    char name[96];
+
+    for (uint32_t e = node->operand_count; e-- > 1;)
         if (are_of_one(b, b->lowering.lowered[edges[e]], n->operand[1 + k]))
-            return array_name(b->ir, edges[e], text);
-    return array_name(b->ir, edges[1], text);
+            given = edges[e];
+    while (b->ir->nodes[given].kind == KILN__NODE_VIEW)
+        given = b->ir->edges[b->ir->nodes[given].operands];
+    if (b->ir->nodes[given].kind == KILN__NODE_INPUT)
+        return kiln__ir_what(b->ir, given, text);
+    snprintf(text, 96, "the indices of %.70s", kiln__ir_what(b->ir, n->origin, name));
+    return text;
 }
 
 static void put_place(kiln__writer *w, const kiln__low *n, uint32_t k, const char *table,

@@ -481,6 +481,27 @@ static kiln_status call_opaque(kiln__parser *p, const kiln__parsed_call *c, cons
     return KILN_OK;
 }
 
+/* quantile(x, [0.25, 0.5]): one for each, along a new first axis. */
+static kiln_status call_quantiles(kiln__parser *p, const kiln__parsed_call *c,
+                                  const kiln__opaque *o, kiln__parsed *out)
+{
+    const kiln__parsed *q = &c->arg[1];
+    const int64_t first = 0;
+    kiln_node parts[KILN__TUPLE_MAX];
+    kiln__parsed_call one = *c;
+
+    if (q->count == 0)
+        return kiln__parse_fail(p, q->at, q->width, KILN_ERR_ARGUMENT, "there is no quantile here");
+    for (size_t k = 0; k < q->count; k++) {
+        kiln__set_node(&one.arg[1], q->items[k]);
+        KILN_CHECK(call_opaque(p, &one, o, out));
+        parts[k] = out->node;
+    }
+    kiln__set_node(out, kiln_node_rearrange(KILN_REARRANGE_STACK, parts, q->count, &first, 1,
+                                            KILN__PLACE(c->at)));
+    return KILN_OK;
+}
+
 bool kiln__is_list(const kiln__parser *p, const kiln__parsed *v)
 {
     return v->kind == KILN__PARSED_TUPLE && p->text[v->at] == '[';
@@ -614,6 +635,9 @@ kiln_status kiln__apply_call(kiln__parser *p, kiln__parsed_call *c, kiln__parsed
     KILN_CHECK(kiln__apply_choosing(p, c, out, &known));
     if (known)
         return KILN_OK;
+    if (opaque != NULL && opaque->numbers != NULL && opaque->numbers[0] == 'd' && c->count > 1 &&
+        c->arg[1].kind == KILN__PARSED_TUPLE)
+        return call_quantiles(p, c, opaque, out);
     if (opaque != NULL)
         return call_opaque(p, c, opaque, out);
     if (reduction != 0)

@@ -118,8 +118,8 @@ static kiln_status infer_scatter(const operation *op, const kiln_array *const *o
                                  size_t count, const int64_t *data, kiln__linalg_value *results,
                                  kiln_error *err)
 {
-    (void)op, (void)data;
-    return kiln__scatter_infer(operands, count, &results->dtype, &results->rank, results->shape,
+    (void)op;
+    return kiln__scatter_infer(operands, count, data, &results->dtype, &results->rank, results->shape,
                                err);
 }
 

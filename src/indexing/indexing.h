@@ -77,8 +77,9 @@ enum {
 size_t kiln__scatter_numbers(const kiln__scatter_request *r, const kiln_scatter_options *opts,
                              int64_t *data);
 /* The result for operands x, values and index arrays, of which dtypes and shapes are read. ERR_DTYPE. */
-kiln_status kiln__scatter_infer(const kiln_array *const *operands, size_t count, kiln_dtype *dtype,
-                                int *rank, int64_t *shape, kiln_error *err);
+kiln_status kiln__scatter_infer(const kiln_array *const *operands, size_t count,
+                                const int64_t *data, kiln_dtype *dtype, int *rank, int64_t *shape,
+                                kiln_error *err);
 kiln_status kiln__scatter_into(const kiln_array *const *operands, const int64_t *data,
                                kiln_stream *stream, kiln_array *out, kiln_error *err);
 

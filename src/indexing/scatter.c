@@ -306,18 +306,25 @@ static kiln_status scatter_flat(kiln__scattering *s, const kiln__scatter_request
     return add_index(s, r->indices, 0, err);
 }
 
+kiln_status kiln__scatter_check_along(int rank, int indices, int64_t axis, kiln_error *err)
+{
+    if (axis < -rank || axis >= rank)
+        return kiln__fail(err, KILN_ERR_AXIS, "axis %lld is out of range for rank %d",
+                          (long long)axis, rank);
+    if (indices != rank)
+        return kiln__fail(err, KILN_ERR_SHAPE, "the indices have %d ax%s, the array %d", indices,
+                          indices == 1 ? "is" : "es", rank);
+    return KILN_OK;
+}
+
 static kiln_status scatter_along(kiln__scattering *s, const kiln__scatter_request *r,
                                  kiln_error *err)
 {
     const int rank = s->whole->rank, axis = r->axis < 0 ? r->axis + rank : r->axis;
 
-    if (axis < 0 || axis >= rank)
-        return kiln__fail(err, KILN_ERR_AXIS, "%s: axis %d is out of range for rank %d", s->name,
-                          r->axis, rank);
     KILN_CHECK(kiln__array_check(r->indices, s->ctx, "put_along_axis: the indices", err));
-    if (r->indices->rank != rank)
-        return kiln__fail(err, KILN_ERR_SHAPE, "%s: the indices have %d axes, the array %d",
-                          s->name, r->indices->rank, rank);
+    KILN_CHECK(kiln__fail_as(
+        s->name, kiln__scatter_check_along(rank, r->indices->rank, r->axis, err), err));
     for (int a = 0; a < rank; a++)
         KILN_CHECK(a == axis ? add_index(s, r->indices, a, err) : add_own(s, a, err));
     return KILN_OK;

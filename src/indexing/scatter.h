@@ -36,4 +36,7 @@ kiln_status kiln__scatter_dense(kiln_array *x, kiln_stream *stream, kiln_array *
 /* Enqueue the kernels of a call whose arrays are complete. */
 kiln_status kiln__scatter_run(kiln__scattering *s, kiln_error *err);
 
+/* What put_along_axis() wants of axes: ERR_AXIS, ERR_SHAPE. (scatter.c) */
+kiln_status kiln__scatter_check_along(int rank, int indices, int64_t axis, kiln_error *err);
+
 #endif

@@ -36,10 +36,32 @@ size_t kiln__scatter_numbers(const kiln__scatter_request *r, const kiln_scatter_
     return used + words;
 }
 
-kiln_status kiln__scatter_infer(const kiln_array *const *operands, size_t count, kiln_dtype *dtype,
-                                int *rank, int64_t *shape, kiln_error *err)
+/* Whether the array has the axes that subscripts, or the indices of put_along_axis(), are of. */
+static kiln_status check_axes(const kiln_array *x, const kiln_array *indices, const int64_t *data,
+                              kiln_error *err)
+{
+    int64_t used = 0;
+
+    if (data[FORM] == KILN__SCATTER_ALONG)
+        return kiln__scatter_check_along(x->rank, indices->rank, data[AXIS], err);
+    for (int64_t k = 0; k < data[COUNT] && data[FORM] == KILN__SCATTER_AT; k++) {
+        const int64_t kind = data[ITEMS + 4 * k];
+        used += kind == KILN_SUBSCRIPT_INDEX || kind == KILN_SUBSCRIPT_SLICE ||
+                kind == KILN_SUBSCRIPT_ARRAY;
+    }
+    if (used <= x->rank)
+        return KILN_OK;
+    return kiln__fail(err, KILN_ERR_AXIS, "%lld subscript%s of an array with %d ax%s",
+                      (long long)used, used == 1 ? "" : "s", x->rank, x->rank == 1 ? "is" : "es");
+}
+
+kiln_status kiln__scatter_infer(const kiln_array *const *operands, size_t count,
+                                const int64_t *data, kiln_dtype *dtype, int *rank, int64_t *shape,
+                                kiln_error *err)
 {
     const kiln_array *x = operands[0];
+
+    KILN_CHECK(check_axes(x, operands[count - 1], data, err));
 
     for (size_t k = 2; k < count; k++)
         if (strchr("iu", kiln_dtype_kind(operands[k]->dtype)) == NULL)

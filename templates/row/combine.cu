@@ -4,9 +4,9 @@
 //# shared: two halves, which the stages use in turn, so that one barrier a stage is enough: a
 //#         thread that writes a half again has passed the barrier of the stage that used the other
 //#         half, and all threads have read the first half before that barrier
-//% own C G M P R across cluster_arrive cluster_begin cluster_rank cluster_wait exchange in_block in_cluster
-//% own in_warp slot
-//% plain d done far g here k kiln__part_ kiln__slots kiln__told merge near nth p part_ q rank row slots there told w words
+//% own C G M P R T W across cluster_arrive cluster_begin cluster_rank cluster_wait exchange in_block in_cluster
+//% own best head in_warp lane of_lanes other slot taken
+//% plain d done far index kiln__index kiln__top_before kiln__top_none kiln_top m value g here k kiln__part_ kiln__slots kiln__told merge near nth p part_ q rank row slots there told w words
 union alignas(16) slot {
 //% for s in stages
     unsigned char part_${s.n}[sizeof(kiln__part_${s.n})];
@@ -25,6 +25,14 @@ template <int G, class P, class M> KILN_FN P in_warp(P p, const M &merge)
         p = merge(p, exchange(p, d));
     return G > 1 ? exchange<false>(p, (int)(threadIdx.x % 32) & ~(G - 1)) : p;
 }
+//% if tops
+//% insert :of_lanes
+// Where lanes keep their first elements in order, a round for each that is wanted.
+template <int G, class T, int W, class M> KILN_FN kiln_top<T, W> in_warp(kiln_top<T, W> p, const M &)
+{
+    return of_lanes<G>(p);
+}
+//% end
 #define KILN__COMBINE(nth, p, merge) in_warp<${group}>(p, merge)
 //% else
 //% if turned
@@ -69,6 +77,24 @@ template <class P, class M> KILN_FN P in_block(P p, const M &merge, slot *slots)
     }
     return p;
 }
+//% if tops
+//% insert :of_lanes
+// Where threads keep their first elements in order: those of each warp, then those of these.
+template <class T, int W, class M> KILN_FN kiln_top<T, W> in_block(kiln_top<T, W> p, const M &, slot *slots)
+{
+    constexpr int C = ${block} / 32, G = C <= 2 ? 2 : C <= 4 ? 4 : C <= 8 ? 8 : C <= 16 ? 16 : 32;
+    p = of_lanes<32>(p);
+    if (threadIdx.x % 32 == 0)
+        memcpy(slots + threadIdx.x / 32, &p, sizeof p);
+    __syncthreads();
+    const int lane = threadIdx.x % G;
+    memcpy(&p, slots + (lane < C ? lane : 0), sizeof p);
+    #pragma unroll
+    for (int k = 0; k < W; k++)
+        p.index[k] = lane < C ? p.index[k] : kiln__top_none;
+    return of_lanes<G>(p);
+}
+//% end
 //% if clustered
 // The blocks of a cluster write their parts into each other's shared memory, and a barrier in that memory
 // counts the bytes that have come: no thread has to wait for what others have written elsewhere. A block
@@ -133,3 +159,37 @@ template <class P, class M> KILN_FN P in_cluster(P p, const M &merge, slot *slot
 //% end
 //% end
 //% end
+
+//% part of_lanes
+//# The first W among what G neighbouring lanes keep in order, for all of them. A lane offers its first element until it
+//# is taken; at most W are, so that what moves up behind them is never offered.
+template <class T> struct head {
+    T value;
+    kiln__index index;
+};
+template <int G, class T, int W> KILN_FN kiln_top<T, W> of_lanes(kiln_top<T, W> p)
+{
+    kiln_top<T, W> q;
+    #pragma unroll
+    for (int k = 0; k < W; k++) {
+        head<T> best;
+        best.value = p.value[0];
+        best.index = p.index[0];
+        #pragma unroll
+        for (int d = G / 2; d > 0; d /= 2) {
+            const head<T> other = exchange(best, d);
+            if (other.index != kiln__top_none &&
+                (best.index == kiln__top_none || kiln__top_before(other.value, other.index, best.value, best.index)))
+                best = other;
+        }
+        q.value[k] = best.value;
+        q.index[k] = best.index;
+        const bool taken = best.index == p.index[0];
+        #pragma unroll
+        for (int m = 0; m + 1 < W; m++) {
+            p.value[m] = taken ? p.value[m + 1] : p.value[m];
+            p.index[m] = taken ? p.index[m + 1] : p.index[m];
+        }
+    }
+    return q;
+}
