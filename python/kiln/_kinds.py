@@ -38,8 +38,9 @@ def _torch_refuse(tensor):
                           "tensor.resolve_neg()")
 
 
-#: Attributes, methods, and what is called where one of them is true.
-_TORCH_CHECK = (("requires_grad",), ("is_conj", "is_neg"), _torch_refuse)
+#: Attributes, methods, methods that only complex arrays are asked by, and what is called where one of them is
+#: true.
+_TORCH_CHECK = (("requires_grad",), ("is_neg",), ("is_conj",), _torch_refuse)
 
 
 def _torch_stream(device):

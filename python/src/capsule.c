@@ -199,6 +199,18 @@ DLManagedTensorVersioned *kilnpy_capsule_take(PyObject *capsule)
     return &w->tensor;
 }
 
+/* Free a tensor that is not taken. Its deleter may run code of Python, which would lose the exception. */
+static PyObject *drop(DLManagedTensorVersioned *tensor)
+{
+    PyObject *type, *value, *trace;
+
+    PyErr_Fetch(&type, &value, &trace);
+    if (tensor->deleter != NULL)
+        tensor->deleter(tensor);
+    PyErr_Restore(type, value, trace);
+    return NULL;
+}
+
 PyObject *kilnpy_array_over(DLManagedTensorVersioned *tensor, intptr_t stream, bool ordered)
 {
     const int device = tensor->version.major == DLPACK_MAJOR_VERSION
@@ -211,14 +223,8 @@ PyObject *kilnpy_array_over(DLManagedTensorVersioned *tensor, intptr_t stream, b
 
     o.stream = stream;
     o.ordered_release = ordered;
-    if (context == NULL) { /* A deleter may run code of Python, which would lose the exception. */
-        PyObject *type, *value, *trace;
-        PyErr_Fetch(&type, &value, &trace);
-        if (tensor->deleter != NULL)
-            tensor->deleter(tensor);
-        PyErr_Restore(type, value, trace);
-        return NULL;
-    }
+    if (context == NULL)
+        return drop(tensor);
     if (kiln_array_from_dlpack(context, tensor, &o, &made, &err) != KILN_OK)
         return kilnpy_raise(&err);
     return kilnpy_array_new(made);
@@ -312,18 +318,17 @@ static PyObject *by_table(kind *k, PyObject *object)
     intptr_t waits_for = KILN_DLPACK_STREAM_NO_SYNC;
     void *stream = NULL;
 
-    if (kilnpy_check(k, object) != 0 ||
-        k->api->managed_tensor_from_py_object_no_sync(object, &tensor) != 0)
+    if (k->api->managed_tensor_from_py_object_no_sync(object, &tensor) != 0) {
+        (void)kilnpy_check(k, object, NULL);
         return NULL;
+    }
     /* Of another major version only the deleter may be touched. */
-    if (tensor->version.major == DLPACK_MAJOR_VERSION &&
-        tensor->dl_tensor.device.device_type != kDLCPU) {
-        if (k->api->current_work_stream(kDLCUDA, tensor->dl_tensor.device.device_id, &stream) !=
-            0) {
-            if (tensor->deleter != NULL)
-                tensor->deleter(tensor);
-            return NULL;
-        }
+    const bool known = tensor->version.major == DLPACK_MAJOR_VERSION;
+    if (known && kilnpy_check(k, object, &tensor->dl_tensor) != 0)
+        return drop(tensor);
+    if (known && tensor->dl_tensor.device.device_type != kDLCPU) {
+        if (k->api->current_work_stream(kDLCUDA, tensor->dl_tensor.device.device_id, &stream) != 0)
+            return drop(tensor);
         waits_for = stream != NULL ? (intptr_t)stream : KILN_DLPACK_STREAM_LEGACY;
     }
     return kilnpy_array_over(tensor, waits_for, strncmp(k->name, "torch.", 6) == 0);

@@ -180,21 +180,42 @@ static int any_true(PyObject *object, PyObject *names, bool methods)
     return found;
 }
 
-int kilnpy_check(const kind *k, PyObject *object)
+static int refuse(const kind *k, PyObject *object, bool may_be_complex)
 {
     int found;
     PyObject *answer;
 
-    if (k->check == NULL)
-        return 0;
     found = any_true(object, k->flags, false);
     if (found == 0)
         found = any_true(object, k->queries, true);
+    if (found == 0 && may_be_complex)
+        found = any_true(object, k->complex_queries, true);
     if (found <= 0)
         return found;
     answer = PyObject_CallFunctionObjArgs(k->check, object, NULL);
     Py_XDECREF(answer);
     return answer != NULL ? 0 : -1;
+}
+
+int kilnpy_check(const kind *k, PyObject *object, const DLTensor *seen)
+{
+    PyObject *type, *value, *trace;
+    int result;
+
+    if (k->check == NULL)
+        return 0;
+    if (seen != NULL)
+        return refuse(k, object, seen->dtype.code == kDLComplex);
+    PyErr_Fetch(&type, &value, &trace);
+    result = refuse(k, object, true);
+    if (result == 0) {
+        PyErr_Restore(type, value, trace);
+        return 0;
+    }
+    Py_XDECREF(type);
+    Py_XDECREF(value);
+    Py_XDECREF(trace);
+    return result;
 }
 
 int kilnpy_borrow(kind *k, PyObject *object, intptr_t stream, borrowed *out)
@@ -204,9 +225,14 @@ int kilnpy_borrow(kind *k, PyObject *object, intptr_t stream, borrowed *out)
     memset(out, 0, offsetof(borrowed, dims));
     out->keep = keep;
     out->tensor.version = (DLPackVersion){DLPACK_MAJOR_VERSION, DLPACK_MINOR_VERSION};
-    if (kilnpy_check(k, object) != 0)
+    /* What a table describes is asked for what can be true of it. Others make something of the object. */
+    const bool first = k->how != HOW_EXCHANGE;
+    if (first && kilnpy_check(k, object, NULL) != 0)
         return -1;
-    if (borrow(k, object, stream, out) == 0)
+    const bool described = borrow(k, object, stream, out) == 0;
+    if (!first && kilnpy_check(k, object, described ? &out->tensor.dl_tensor : NULL) != 0)
+        return -1;
+    if (described)
         return 0;
     kilnpy_give_back(out);
     return -1;

@@ -116,6 +116,7 @@ typedef struct kind {
     const DLPackExchangeAPI *api; /* HOW_EXCHANGE */
     PyObject *flags;              /* tuple of attributes, which must be false; or NULL */
     PyObject *queries;            /* tuple of methods, which must give false; or NULL */
+    PyObject *complex_queries;    /* the same of arrays of complex numbers */
     PyObject *check;  /* callable(object), which raises where it must not be read; or NULL */
     PyObject *stream; /* callable(device number) -> its current stream, or its address; or NULL */
     PyObject *result; /* callable(Array) -> an object of this kind; NULL: the Array itself.
@@ -147,8 +148,9 @@ typedef struct borrowed {
     int64_t dims[2 * KILN_RANK_MAX];
 } borrowed;
 
-/* Refuse an object whose memory does not hold its values, or must not be read. */
-int kilnpy_check(const kind *k, PyObject *object);
+/* Refuse an object whose memory does not hold its values, or must not be read. `seen` is what its library says
+ * of it, or NULL where that was not asked, or has failed with an exception that such a refusal replaces. */
+int kilnpy_check(const kind *k, PyObject *object, const DLTensor *seen);
 
 /* Describe `object`. `stream` is what __dlpack__() is told; 0: none, for host memory. */
 int kilnpy_borrow(kind *k, PyObject *object, intptr_t stream, borrowed *out);

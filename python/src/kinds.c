@@ -71,11 +71,12 @@ static int fill(kind *k, PyTypeObject *type, PyObject *facts)
     k->api = table_object != Py_None ? api_of(table_object) : NULL;
     if (k->how == HOW_EXCHANGE && k->api == NULL)
         k->how = HOW_CAPSULE;
-    if (PyTuple_Check(PyTuple_GetItem(facts, 2))) { /* (attributes, methods, function) */
+    if (PyTuple_Check(PyTuple_GetItem(facts, 2))) { /* (attributes, methods, methods, function) */
         PyObject *check = PyTuple_GetItem(facts, 2);
         k->flags = optional(check, 0);
         k->queries = optional(check, 1);
-        k->check = optional(check, 2);
+        k->complex_queries = optional(check, 2);
+        k->check = optional(check, 3);
     }
     k->stream = optional(facts, 3);
     k->result = optional(facts, 4);

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import threading
+import types
 import unittest
 
 import numpy as np
@@ -186,16 +187,18 @@ class Table(unittest.TestCase):
                                                        ctypes.c_void_p)
         ours = get(kiln.ndarray.__dlpack_c_exchange_api__, b"dlpack_exchange_api")
         functions = list((ctypes.c_void_p * 5).from_address(ours + 16))
-        self.reads = 0
+        self.reads, self.bits, self.refuse = 0, (2, 32), False
 
         @ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.py_object, ctypes.POINTER(Tensor))
         def describe(obj, out):
+            if self.refuse:
+                return -1
             self.reads += 1
             x = obj.x
             obj.dims = (ctypes.c_int64 * 4)(*x.shape, *(s // 4 for s in x.strides))
             at = ctypes.addressof(obj.dims)
             cast = ctypes.POINTER(ctypes.c_int64)
-            out[0] = Tensor(x.ctypes.data, (1, 0), 2, 2, 32, 1, ctypes.cast(at, cast),
+            out[0] = Tensor(x.ctypes.data, (1, 0), 2, *self.bits, 1, ctypes.cast(at, cast),
                             ctypes.cast(at + 16, cast), 0)
             return 0
 
@@ -216,6 +219,45 @@ class Table(unittest.TestCase):
 
     def test_is_read(self):
         self.check({"__dlpack_c_exchange_api__": self.capsule})
+
+    def test_only_complex_tensors_are_asked_whether_they_are_conjugated(self):
+        asked = []
+
+        class Like:
+            """What kiln asks of a tensor of PyTorch's."""
+            requires_grad = False
+            __dlpack_c_exchange_api__ = self.capsule
+
+            def is_conj(self):
+                asked.append("conj")
+                return self.conj
+
+            def is_neg(self):
+                asked.append("neg")
+                return False
+
+        Like.__module__, Like.__qualname__ = "torch", "Tensor"
+        real = sys.modules.get("torch")
+        sys.modules["torch"] = types.SimpleNamespace(is_grad_enabled=lambda: True)
+        try:
+            x = Like()
+            x.x, x.conj = np.arange(12, dtype=np.float32).reshape(3, 4), False
+            out = np.zeros((3, 4), np.float32)
+            axpy(x, 1, 2, out)
+            self.assertEqual(asked, ["neg"])
+            np.testing.assert_array_equal(out, 2 * x.x + 1)
+            self.bits = 5, 64  # the float32 as complex64
+            x.x = np.arange(12, dtype=np.float32).reshape(3, 4)[:, ::2]
+            x.conj = True
+            with self.assertRaisesRegex(BufferError, "conjugated"):
+                axpy(x, 1, 2, np.zeros((3, 2), np.complex64))
+            self.bits, self.refuse = (2, 32), True  # what the library refuses itself is told in kiln's words
+            with self.assertRaisesRegex(BufferError, "conjugated"):
+                axpy(x, 1, 2, out)
+        finally:
+            del sys.modules["torch"]
+            if real is not None:
+                sys.modules["torch"] = real
 
     def test_is_read_by_its_first_name(self):
         self.check({"__c_dlpack_exchange_api__": ctypes.addressof(self.table)})
