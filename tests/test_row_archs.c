@@ -198,6 +198,45 @@ static void test_row_archs__rows_that_are_only_read_take_fewer_blocks(void **sta
     assert_int_equal(threads[0], 2 * threads[1]);
 }
 
+/* Clusters of 16-bit floats get no more registers than hold their elements, two in a register until
+ * they are computed with. */
+static void test_row_archs__clusters_of_short_floats_are_many(void **state)
+{
+    static const walk_case walk = {"rows of 131072",
+                                   2,
+                                   {4096, 1 << 17},
+                                   {1 << 17, 1},
+                                   {false, true},
+                                   KILN__LAYOUT_HELD,
+                                   0,
+                                   0,
+                                   0};
+    static const struct {
+        row_kind kind;
+        kiln_dtype dtype;
+        const char *bounds;
+    } cases[] = {
+        {ROW_SOFTMAX, KILN_FLOAT32, "(512, 2)"},
+        {ROW_SOFTMAX, KILN_FLOAT16,
+         "(256, 3)"}, /* exponentials of 4 bytes are kept: 64 registers */
+        {ROW_SOFTMAX, KILN_BFLOAT16, "(256, 3)"},
+        {ROW_LAYER_NORM, KILN_FLOAT32, "(512, 2)"},
+        {ROW_LAYER_NORM, KILN_FLOAT16, "(256, 4)"}, /* elements alone: 32 */
+        {ROW_LAYER_NORM, KILN_BFLOAT16, "(256, 4)"},
+    };
+    (void)state;
+    for (size_t k = 0; k < KILN_COUNT_OF(cases); k++) {
+        generated g;
+        generate(cases[k].kind, cases[k].dtype, &walk, KILN_BACKEND_CUDA, true, &g);
+        const char *bounds = strstr(g.text, "\n__launch_bounds__");
+        assert_non_null(bounds);
+        bounds += strlen("\n__launch_bounds__");
+        CHECK(strncmp(bounds, cases[k].bounds, strlen(cases[k].bounds)) == 0, "%s of %s: %.10s",
+              row_definitions[cases[k].kind].name, kiln_dtype_name(cases[k].dtype), bounds);
+        kiln__free(g.text);
+    }
+}
+
 /* A larger block takes what would be a cluster's. */
 static void test_row_archs__old_gpus_make_do_without_clusters(void **state)
 {
@@ -342,6 +381,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_row_archs__rows_are_dealt_out_by_their_length),
         cmocka_unit_test(test_row_archs__rows_that_are_only_read_take_fewer_blocks),
+        cmocka_unit_test(test_row_archs__clusters_of_short_floats_are_many),
         cmocka_unit_test(test_row_archs__old_gpus_make_do_without_clusters),
         cmocka_unit_test(test_row_archs__sources_are_what_the_files_say),
         cmocka_unit_test(test_row_archs__every_class_compiles_for_every_gpu),

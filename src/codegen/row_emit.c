@@ -11,6 +11,7 @@
 enum {
     REGISTERS = 65536,       /* of a multiprocessor */
     REGISTERS_BESIDE = 32,   /* of a thread, that hold no elements */
+    PACKED_BESIDE = 16,      /* the same of clusters whose inputs are 16-bit floats */
     RESIDENT_THREADS = 1024, /* more would have too few registers to compute with */
     STAGE_RESIDENT = 5,      /* blocks that shared memory has room for */
     BATCH_WORDS = 16,        /* registers for inputs that a stage loads itself */
@@ -267,8 +268,9 @@ static int64_t words_of(const kiln__variant *v, int64_t bytes, const char *ctype
 }
 
 /* An input takes registers from the beginning to the last stage that uses it, a value from the first
- * stage that uses it to the last one. */
-int64_t kiln__row_access_words(const kiln__definition *def, const kiln__variant *v)
+ * stage that uses it to the last one. `packed`: narrow floats of inputs lie two in a register, as they
+ * do until they are computed with. */
+static int64_t access_words(const kiln__definition *def, const kiln__variant *v, bool packed)
 {
     const kiln__row_program *rows = def->rows;
     int64_t most = 1;
@@ -287,13 +289,26 @@ int64_t kiln__row_access_words(const kiln__definition *def, const kiln__variant 
                  v->access[p] == KILN__ACCESS_TILE) &&
                 (params >> p & 1) != 0)
                 words += words_of(v, (int64_t)kiln_dtype_size(v->dtype[p]),
-                                  kiln_dtype_ctype(v->dtype[p]));
+                                  packed ? "" : kiln_dtype_ctype(v->dtype[p]));
         for (size_t k = 0; k < rows->value_count; k++)
             if ((before & after) >> k & 1)
                 words += words_of(v, kiln__row_value_bytes(def, v, k), rows->value_type[k]);
         most = words > most ? words : most;
     }
     return most;
+}
+
+int64_t kiln__row_access_words(const kiln__definition *def, const kiln__variant *v)
+{
+    return access_words(def, v, false);
+}
+
+static bool has_narrow_inputs(const kiln__row_emit *e)
+{
+    for (size_t p = 0; p < e->def->input_count; p++)
+        if (kiln__row_holds(e, p) && kiln__is_narrow(e->v->dtype[p]))
+            return true;
+    return false;
 }
 
 static int64_t all_value_bytes(const kiln__row_emit *e)
@@ -326,11 +341,14 @@ static int64_t full_accesses(const kiln__row_emit *e)
     return e->v->row.whole > 1 ? each : each <= 8 ? each - 1 : each - 4;
 }
 
-/* The number of blocks that should be resident on a multiprocessor: while one reduces, others load. */
+/* The number of blocks that should be resident on a multiprocessor: while one reduces, others load. Clusters
+ * of 16-bit floats get no more registers than they need, so that more of them are resident
+ * (bench/results/rows-shapes-h200.txt). */
 static int64_t resident_blocks(const kiln__row_emit *e)
 {
-    const int64_t held = in_registers(e) ? e->v->unroll * kiln__row_access_words(e->def, e->v) : 0;
-    const int64_t threads = REGISTERS / (held + REGISTERS_BESIDE);
+    const bool packed = e->v->row.cluster > 1 && has_narrow_inputs(e);
+    const int64_t held = in_registers(e) ? e->v->unroll * access_words(e->def, e->v, packed) : 0;
+    const int64_t threads = REGISTERS / (held + (packed ? PACKED_BESIDE : REGISTERS_BESIDE));
     const int64_t blocks = (threads < RESIDENT_THREADS ? threads : RESIDENT_THREADS) /
                            (e->v->block > 0 ? e->v->block : 1);
     if (e->v->row.stage != 0)
