@@ -172,6 +172,55 @@ static void test_bins__are_many(void **state)
     free(got);
 }
 
+/* How many numbers lie between edges that are 1 apart, from `first` on. */
+static void count_whole(const float *x, int64_t size, double first, int64_t *expected, int64_t bins)
+{
+    memset(expected, 0, (size_t)bins * sizeof *expected);
+    for (int64_t k = 0; k < size; k++) {
+        const double bin = floor((double)x[k] - first);
+        if (bin >= 0 && bin <= (double)bins && (bin < (double)bins || (double)x[k] == first + (double)bins))
+            expected[bin < (double)bins ? (int64_t)bin : bins - 1]++;
+    }
+}
+
+/* More bins than a block's shared memory has 32-bit counters for on any GPU, one of which holds more than 16 bits
+ * count; the numbers begin at any place of memory, and the edges far from 0. */
+static void test_bins__are_more_than_a_block_has_room_for(void **state)
+{
+    enum { BINS = 60000, SIZE = 65 * BINS, MANY = 300000, BEGIN = 1000000 };
+    test_env *t = *state;
+    double *const edges = malloc((BINS + 1) * sizeof *edges);
+    float *const x = malloc(SIZE * sizeof *x);
+    int64_t *const expected = malloc(BINS * sizeof *expected), *const got = malloc(BINS * sizeof *got);
+
+    for (int k = 0; k <= BINS; k++)
+        edges[k] = BEGIN + k;
+    for (int k = 0; k < SIZE; k++)
+        x[k] = k < MANY ? BEGIN + 7.25f
+                        : (float)(BEGIN - 5 + (double)test_random_below(t, 4 * (BINS + 10)) / 4);
+    x[MANY] = NAN;
+    x[MANY + 1] = INFINITY;
+    x[MANY + 2] = BEGIN + BINS;
+    count_whole(x + 1, SIZE - 1, BEGIN, expected, BINS);
+    kiln_array *all = made(t, KILN_FLOAT32, SIZE, x), *numbers = NULL, *h = NULL;
+    kiln_array *bounds = made(t, KILN_FLOAT64, BINS + 1, edges);
+    OK(t, kiln_array_slice(all, 0, 1, SIZE, 1, &numbers, &t->err));
+    OK(t, kiln_array_histogram(numbers, bounds, &h, &t->err));
+    OK(t, kiln_array_to_host(h, got, BINS * sizeof *got, NULL, &t->err));
+    for (int k = 0; k < BINS; k++)
+        if (got[k] != expected[k])
+            fail_msg("bin %d has %lld elements, not %lld", k, (long long)got[k],
+                     (long long)expected[k]);
+    kiln_array_release(all);
+    kiln_array_release(numbers);
+    kiln_array_release(bounds);
+    kiln_array_release(h);
+    free(edges);
+    free(x);
+    free(expected);
+    free(got);
+}
+
 static void test_bins__are_refused_that_do_not_increase(void **state)
 {
     test_env *t = *state;
@@ -292,6 +341,7 @@ int main(int argc, char **argv)
         TEST(test_bins__hold_numbers_between_edges),
         TEST(test_bins__have_even_edges_from_the_data_or_a_range),
         TEST(test_bins__are_many),
+        TEST(test_bins__are_more_than_a_block_has_room_for),
         TEST(test_bins__are_refused_that_do_not_increase),
         TEST(test_bins__are_found_by_digitize),
         TEST(test_bins__isin_tells_which_elements_are_in_a_set),

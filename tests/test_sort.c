@@ -117,9 +117,10 @@ static void sort_order(kiln_dtype dtype, const char *row, int64_t step, int64_t 
 
 /* ---- elements ------------------------------------------------------------------------------------ */
 
-enum { MIXED, FEW, EQUAL, SORTED, KINDS, NUMBERS };
+enum { MIXED, FEW, EQUAL, SORTED, KINDS, NUMBERS, SECOND };
 
-/* One part of an element: any bits, often special ones, or one of a few values. NUMBERS: neither -0 nor NaN. */
+/* One part of an element: any bits, often special ones, or one of a few values. NUMBERS: neither -0 nor NaN.
+ * SECOND: elements differ in the second byte alone. */
 static uint64_t random_bits(test_env *t, kiln_dtype dtype, int kind, int64_t k)
 {
     static const double special[] = {0.0, -0.0, 1, -1, INFINITY, -INFINITY, NAN, 2.5};
@@ -129,6 +130,8 @@ static uint64_t random_bits(test_env *t, kiln_dtype dtype, int kind, int64_t k)
 
     if (kind == NUMBERS)
         return (bits & UINT64_C(0xbfffffffbfffffff)) | 1;
+    if (kind == SECOND)
+        return (bits & 0xff00) | 0x120034;
     if (kind == EQUAL || kind == SORTED)
         bits = kind == EQUAL ? 1 : (uint64_t)k;
     else if (kind == FEW || bits % 8 == 0) {
@@ -265,6 +268,17 @@ static void test_sort__orders_long_rows_by_passes(void **state)
             check_case(t, KILN_FLOAT64, kind, 1, 300000, 1, kind % 2 == 0);
 }
 
+/* On CUDA devices a digit that all elements of a row share has no pass where there are many of them. */
+static void test_sort__orders_long_rows_that_share_digits(void **state)
+{
+    test_env *t = *state;
+
+    check_case(t, KILN_INT32, SORTED, 1, 270000, 1, true);
+    check_case(t, KILN_INT32, EQUAL, 1, 270000, 1, false);
+    check_case(t, KILN_UINT64, SECOND, 3, 90000, 1, false);
+    check_case(t, KILN_FLOAT32, SECOND, 16, 17000, 1, true);
+}
+
 static void test_sort__orders_along_any_axis(void **state)
 {
     test_env *t = *state;
@@ -333,6 +347,7 @@ int main(int argc, char **argv)
         TEST(test_sort__orders_rows_of_every_length),
         TEST(test_sort__orders_rows_of_numbers),
         TEST(test_sort__orders_long_rows_by_passes),
+        TEST(test_sort__orders_long_rows_that_share_digits),
         TEST(test_sort__orders_along_any_axis),
         TEST(test_sort__flattens_without_an_axis_and_takes_any_strides),
         TEST(test_sort__refuses_what_cannot_be_sorted),

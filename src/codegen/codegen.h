@@ -99,6 +99,7 @@ typedef struct kiln__param {
     bool array_only;   /* a raw input that snippets index, ask for its shape, or write */
     bool row;          /* row programs: an output of one element a row */
     bool late;         /* reductions: an input that only `post` mentions: an element for each result */
+    bool kept_only;    /* filters: an input that only op mentions, where none is mentioned by `where` as well */
     uint8_t taken;     /* of a raw input that snippets see as the element that `by` names: how many axes */
     uint8_t by[KILN__TAKE_MAX]; /* the input that is the index along each */
     uint8_t take_mode; /* what happens to an index that is out of range */
@@ -183,6 +184,7 @@ typedef struct kiln__definition {
     kiln__batching batching; /* reductions */
     bool takes;             /* an input is `taken` */
     bool reports;           /* and tells of indices that are out of range */
+    bool by_place;          /* filters: the results depend on no input's element, but on its place */
     bool masked;            /* reductions: KILN__WHERE is among the inputs */
     bool has_initial;       /* reductions: KILN__INITIAL is */
     char *own;              /* ", s1, s2": variables of loop_prep that every element has a copy of */

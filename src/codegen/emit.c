@@ -93,6 +93,12 @@ static bool is_post_input(const emitter *e, size_t p)
     return is_walking(e, p) && e->def->params[p].late;
 }
 
+/* Filters: inputs that are loaded where something is kept. */
+static bool is_kept_only(const emitter *e, size_t p)
+{
+    return is_mapped(e, p) && e->def->params[p].kept_only;
+}
+
 /* One element that a call reads, or writes. */
 static bool is_one_input(const emitter *e, size_t p)
 {
@@ -299,6 +305,8 @@ static void find_conditions(emitter *e)
         {"in_indexer", d->uses_in_indexer},
         {"out_indexer", d->uses_out_indexer},
         {"masked", d->masked},
+        {"by_place", d->by_place},
+        {"kept_loads", any_param(e, is_kept_only)},
         {"numbers", d->uses_number[KILN__NUMBER_POSITION] || d->uses_number[KILN__NUMBER_OUT]},
         {"batched", e->batch != KILN__BATCH_NONE},
         {"batch_sum", e->batch == KILN__BATCH_SUM},
@@ -339,6 +347,7 @@ static int test(void *state, const char *name, size_t bytes)
         bool holds;
     } rows[] = {
         {"p.direct", is_direct(e, e->p)},
+        {"p.kept_only", is_kept_only(e, e->p)},
         {"p.read_first", e->def->params[e->p].read_first},
         {"p.vector", access_of(e, e->p) == KILN__ACCESS_VECTOR},
         {"p.along", access_of(e, e->p) == KILN__ACCESS_VECTOR ||

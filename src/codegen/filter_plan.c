@@ -10,6 +10,7 @@
  * Rule: how many elements are kept is known to the device alone. Nothing here depends on it.
  */
 #include "codegen/emit.h"
+#include "codegen/lexer.h"
 #include "codegen/walk.h"
 
 enum {
@@ -25,7 +26,9 @@ enum {
     CPU_BYTES = 1 << 16,  /* ... so many bytes of results stay in a cache */
     CPU_CHUNK_MIN = 64,
     CPU_TOGETHER = 4,
-    TICKET_INTS = 4 /* in front of the words of tiles, which have 8 bytes each */
+    TICKET_INTS = 4,  /* in front of the words of groups, */
+    GROUP_TILES = 32, /* each of which has as many tiles */
+    GROUP_INTS = 66   /* and words of 8 bytes for them and itself */
 };
 
 /* Bytes of an element's operands that walk. */
@@ -49,11 +52,12 @@ static int choose_vec(const kiln__walk *keep, const kiln__walk *seq, const kiln_
     return vec;
 }
 
-static void tiles_on_cuda(kiln__plan *plan, const kiln__walk *seq, int units)
+static void tiles_on_cuda(kiln__plan *plan, const kiln__walk *seq, int units, bool by_place)
 {
     kiln__variant *v = &plan->variant;
     const int64_t length = plan->word[KILN__WORD_LENGTH];
-    const int64_t in = bytes_of(seq, v, false), out = bytes_of(seq, v, true);
+    /* Of a result aside: its place in the tile, or itself. */
+    const int64_t in = bytes_of(seq, v, false), out = by_place ? 2 : bytes_of(seq, v, true);
     int64_t unroll = THREAD_ELEMENTS / v->vec;
 
     while (unroll > 1 && (unroll * v->vec * in > THREAD_BYTES ||
@@ -68,8 +72,9 @@ static void tiles_on_cuda(kiln__plan *plan, const kiln__walk *seq, int units)
     v->filter.room = (uint16_t)(out > 0 ? kiln__least(tile, ROOM_BYTES / out) : tile);
     plan->word[KILN__WORD_SPLITS] = kiln__divide_up(length, block * unroll);
     plan->grid = kiln__least(plan->word[KILN__WORD_SPLITS],
-                             (int64_t)units * (two ? RESIDENT_TWO : RESIDENT));
-    plan->ticket_count = TICKET_INTS + 2 * plan->word[KILN__WORD_SPLITS];
+                             (int64_t)units * kiln__tuned("KILN_TUNE_FILTER_RESIDENT", two ? RESIDENT_TWO : RESIDENT));
+    plan->ticket_count =
+        TICKET_INTS + GROUP_INTS * kiln__divide_up(plan->word[KILN__WORD_SPLITS], GROUP_TILES);
 }
 
 static void chunks_on_cpu(kiln__plan *plan, const kiln__walk *seq)
@@ -132,7 +137,7 @@ static void plan_filter(const kiln__plan_request *request, kiln__plan *plan)
     if (q->device.backend == KILN_BACKEND_CPU)
         chunks_on_cpu(plan, &seq);
     else
-        tiles_on_cuda(plan, &seq, q->device.units);
+        tiles_on_cuda(plan, &seq, q->device.units, q->def->by_place);
     plan->leaves_marks = true;
     v->index_bits = (uint8_t)kiln__walk_bits(v, &keep, &seq, plan->ticket_count);
 }
@@ -152,6 +157,41 @@ static kiln_status check(const kiln__definition_request *request, kiln__definiti
                           "kernel \"%s\": the last output of a filter is the number of elements "
                           "kept, \"int64 count\", and not `%s`",
                           def->name, last->name);
+    return KILN_OK;
+}
+
+/* Whether a text mentions an input, itself or as the index of one that is taken. */
+static bool mentions(const kiln__definition *def, const kiln__tokens *text, size_t p)
+{
+    bool found = kiln__tokens_mention(text, def->params[p].name);
+
+    for (size_t q = 0; q < def->input_count; q++)
+        for (int k = 0; k < def->params[q].taken; k++)
+            found = found || (def->params[q].by[k] == p &&
+                              kiln__tokens_mention(text, def->params[q].name));
+    return found;
+}
+
+/* Which inputs are needed where something is kept only, and whether results are made of none. A macro may
+ * stand for anything, so with macros all are needed for all. */
+static kiln_status scan(kiln__definition *def, const struct kiln__scan *scan, kiln_error *err)
+{
+    kiln__macro macro;
+    size_t which = 0, at = 0;
+    bool decide[KILN_PARAM_MAX] = {false}, both = false, computed = false;
+
+    (void)err;
+    if (def->includes || kiln__macro_next(scan, &which, &at, &macro))
+        return KILN_OK;
+    for (size_t p = 0; p < def->input_count; p++) {
+        const bool used = mentions(def, &scan->text[KILN__SNIPPET_OP], p);
+        decide[p] = def->params[p].raw || mentions(def, &scan->text[KILN__SNIPPET_WHERE], p);
+        computed = computed || (used && !def->params[p].raw);
+        both = both || (used && decide[p] && !def->params[p].raw);
+    }
+    for (size_t p = 0; p < def->input_count; p++)
+        def->params[p].kept_only = !decide[p] && !both;
+    def->by_place = !computed && def->param_count > def->input_count + 1;
     return KILN_OK;
 }
 
@@ -187,6 +227,7 @@ const kiln__family kiln__family_filter = {
     .shrinks = true,
     .part_bytes_max = KILN__PART_BYTES_MAX,
     .check = check,
+    .scan = scan,
     .plan = plan_filter,
     .layouts = 1u << KILN__LAYOUT_ROWS,
     .accesses = 1u << KILN__ACCESS_ONE,

@@ -15,9 +15,12 @@
 
 enum { PIECES_MAX = 64, COPIES_MAX = 32 };
 
-/* CUDA: several blocks a multiprocessor with counters for some bins, or one that has all shared memory. */
-enum { THREADS = 256, BLOCKS_A_UNIT = 6, SHARED_BINS = 8192, NEAR_EDGES = 1024 };
-enum { WIDE_THREADS = 512, WIDE_ROWS_MAX = 8, ELEMENTS_A_BIN = 64 };
+/* CUDA: several blocks a multiprocessor with counters for some bins, or one that has all shared memory. Small blocks
+ * are for few elements: of large ones fewer fit, whose counters leave more of the L1 cache to loads. */
+enum { SMALL_THREADS = 256, SMALL_BLOCKS = 6, SMALL_SIZE = 1 << 21, THREADS = 1024, BLOCKS = 2 };
+enum { SHARED_BINS = 8192, NEAR_EDGES = 1024, PAIR_BINS = 1 << 21, WIDE_ROWS_MAX = 8, ELEMENTS_A_BIN = 64 };
+
+#define SCALE_MIN 1e-30 /* that a float holds with all of its bits */
 
 /* As templates/sorting/bins.cu has it; on the cpu device a launch's arguments. */
 typedef struct bins_call {
@@ -28,6 +31,7 @@ typedef struct bins_call {
     double first, scale;
     double least, highest; /* of what is in a bin */
     double slack;          /* CUDA: how far from a whole number a guess must be to be certain */
+    float pair[4];         /* CUDA: the scale and the product of -first with it, each in two parts */
     int32_t copies;        /* cpu: pieces */
     int32_t per;           /* CUDA: bins of a block */
     int64_t *parts;        /* cpu: counts of pieces */
@@ -107,38 +111,40 @@ done:
 
 /* ---- CUDA devices ------------------------------------------------------------------------------------- */
 
-/* Whether the kernel finds bins in float32: of float32, where rounding leaves most guesses certain. */
-static bool is_narrow(const bins_call *c, kiln_dtype dtype)
+/* How the kernel guesses the bin of a number: of float32 in float, where rounding leaves most guesses certain, or
+ * in pairs of floats. */
+typedef enum find { FIND_DOUBLE, FIND_FLOAT, FIND_PAIR } find;
+
+static find find_of(const bins_call *c, kiln_dtype dtype)
 {
-    return c->edges != NULL && dtype == KILN_FLOAT32 && c->bins <= NEAR_EDGES;
+    if (c->edges == NULL || dtype != KILN_FLOAT32 || c->bins > PAIR_BINS)
+        return FIND_DOUBLE;
+    return c->bins <= NEAR_EDGES ? FIND_FLOAT : FIND_PAIR;
 }
 
-/* The least float that is not less than v, and the largest one that is not more. */
-static double float_above(double v)
+/* A guess is as far off as the edges are from even ones, and by rounding. `bins_call.slack` is the former. A
+ * pair of floats has the product of an element and the scale to 47 bits, and adds the rest in one. */
+static void round_for(bins_call *c, find how)
 {
-    const float f = (float)v;
-    return (double)f >= v ? (double)f : (double)nextafterf(f, INFINITY);
-}
+    const double start = -c->first * c->scale, most = fabs(start) + (double)c->bins;
 
-static double float_below(double v)
-{
-    const float f = (float)v;
-    return (double)f <= v ? (double)f : (double)nextafterf(f, -INFINITY);
-}
-
-/* A guess is as far off as the edges are from even ones, and by rounding. `bins_call.slack` is the former. */
-static void round_for(bins_call *c, bool narrow)
-{
-    const double first = narrow ? (double)(float)c->first : c->first;
-
-    c->slack += fabs(first - c->first) * c->scale +
-                8 * (double)(c->bins + 1) * (narrow ? FLT_EPSILON : DBL_EPSILON);
-    c->first = first;
-    c->least = narrow ? float_above(c->least) : c->least;
-    c->highest = narrow ? float_below(c->highest) : c->highest;
-    if (!(c->slack < 0.5) || !(c->scale < FLT_MAX) || c->bins >= INT32_MAX) {
+    if (how == FIND_FLOAT) {
+        const double first = (double)(float)c->first;
+        c->slack += fabs(first - c->first) * c->scale + 8 * (double)(c->bins + 1) * FLT_EPSILON;
+        c->first = first;
+    } else {
+        c->slack += how == FIND_PAIR ? FLT_EPSILON + 0x1p-42 * most
+                                     : 8 * (double)(c->bins + 1) * DBL_EPSILON;
+    }
+    c->pair[0] = (float)c->scale;
+    c->pair[1] = (float)(c->scale - (double)c->pair[0]);
+    c->pair[2] = (float)start;
+    c->pair[3] = (float)(start - (double)c->pair[2]);
+    if (!(c->slack < 0.5) || !(c->scale < FLT_MAX) || c->bins >= INT32_MAX ||
+        (how != FIND_DOUBLE && !(c->scale > SCALE_MIN))) {
         c->slack = 1; /* no guess is certain */
         c->scale = 0;
+        memset(c->pair, 0, sizeof c->pair);
     }
 }
 
@@ -147,16 +153,18 @@ typedef struct layout {
     uint32_t threads, rows;
     size_t room, bytes; /* of all such kernels, and of this call */
     int64_t blocks;     /* at most, of a row */
+    bool wide, halves;  /* one block a multiprocessor; counters have 16 bits */
 } layout;
 
 static layout lay_out(kiln__device *device, bins_call *c)
 {
     const size_t edges = c->edges != NULL && c->bins <= NEAR_EDGES ? (size_t)(c->bins + 1) * 8 : 0;
     const int64_t units = kiln__device_info(device)->unit_count;
-    layout l = {.threads = THREADS,
+    const bool small = c->size < SMALL_SIZE;
+    layout l = {.threads = small ? SMALL_THREADS : THREADS,
                 .rows = 1,
                 .room = SHARED_BINS * 4 + (NEAR_EDGES + 1) * 8,
-                .blocks = units * BLOCKS_A_UNIT};
+                .blocks = units * (small ? SMALL_BLOCKS : BLOCKS)};
     kiln__raw_limits limits;
 
     c->copies = c->bins <= SHARED_BINS ? 1 : 0;
@@ -165,27 +173,30 @@ static layout lay_out(kiln__device *device, bins_call *c)
         c->copies *= 2;
     if (c->copies == 0 && c->size / ELEMENTS_A_BIN >= c->bins &&
         kiln__raw_limits_get(device, &limits, NULL) == KILN_OK) {
-        const int64_t most = (int64_t)limits.shared_bytes / 4;
+        const bool halves = c->bins > (int64_t)limits.shared_bytes / 4;
+        const int64_t most = (int64_t)limits.shared_bytes / (halves ? 2 : 4);
         const int64_t rows = most > 0 ? kiln__blocks(c->bins, most) : WIDE_ROWS_MAX + 1;
         if (rows <= WIDE_ROWS_MAX) {
-            l = (layout){.threads = WIDE_THREADS,
+            l = (layout){.threads = THREADS,
+                         .wide = true,
                          .rows = (uint32_t)rows,
                          .room = limits.shared_bytes / 16 * 16,
-                         .blocks = units};
+                         .blocks = units,
+                         .halves = halves};
             c->copies = 1;
             c->per = (int32_t)kiln__blocks(c->bins, rows);
         }
     }
-    l.bytes = l.threads == WIDE_THREADS ? l.room : edges + (size_t)c->per * (size_t)c->copies * 4;
+    l.bytes = l.wide ? l.room : edges + (size_t)c->per * (size_t)c->copies * 4;
     return l;
 }
 
 static kiln_status count_cuda(kiln_context *ctx, kiln_dtype dtype, bins_call *c,
                               kiln_stream *stream, kiln_error *err)
 {
-    char texts[5][48];
-    const char *const macros[] = {texts[0], texts[1], texts[2], texts[3], texts[4]};
-    const kiln__own_request request = {"sorting/bins.cu", "kiln_sort_bins", macros, 5};
+    char texts[6][48];
+    const char *const macros[] = {texts[0], texts[1], texts[2], texts[3], texts[4], texts[5]};
+    const kiln__own_request request = {"sorting/bins.cu", "kiln_sort_bins", macros, 6};
     kiln__device *device = kiln__context_device(ctx);
     const layout l = lay_out(device, c);
     const int64_t wanted = kiln__blocks(c->size, (int64_t)l.threads * 8);
@@ -193,15 +204,16 @@ static kiln_status count_cuda(kiln_context *ctx, kiln_dtype dtype, bins_call *c,
                                         .grid_y = l.rows,
                                         .block = l.threads,
                                         .shared_bytes = (uint32_t)l.bytes};
-    const bool narrow = is_narrow(c, dtype);
+    const find how = find_of(c, dtype);
     void *entry = NULL;
 
-    round_for(c, narrow);
+    round_for(c, how);
     snprintf(texts[0], sizeof texts[0], "-DKILN__T=%s", kiln_dtype_ctype(dtype));
     snprintf(texts[1], sizeof texts[1], "-DKILN__EDGES=%d", c->edges != NULL);
     snprintf(texts[2], sizeof texts[2], "-DKILN__THREADS=%u", (unsigned)l.threads);
-    snprintf(texts[3], sizeof texts[3], "-DKILN__NARROW=%d", narrow);
+    snprintf(texts[3], sizeof texts[3], "-DKILN__FIND=%d", (int)how);
     snprintf(texts[4], sizeof texts[4], "-DKILN__ROOM=%zu", l.room);
+    snprintf(texts[5], sizeof texts[5], "-DKILN__HALVES=%d", l.halves);
     KILN_CHECK(kiln__own_kernel(ctx, &request, &entry, err));
     KILN_CHECK(
         kiln__memset(device, c->counts, 0, (size_t)c->bins * sizeof *c->counts, stream, err));
@@ -311,7 +323,7 @@ static kiln_status read_edges(const char *what, const kiln_array *edges, bool fa
 {
     kiln_array *wide = NULL;
     double *e = NULL;
-    bool rises = true, falls = true;
+    bool rises = true, falls = falls_too;
     kiln_status status = KILN_OK;
 
     *out = NULL;
@@ -323,12 +335,13 @@ static kiln_status read_edges(const char *what, const kiln_array *edges, bool fa
     KILN_TRY(kiln__make_room(&e, (size_t)edges->size * sizeof *e, err));
     KILN_TRY(kiln_array_cast(edges, KILN_FLOAT64, &wide, err));
     KILN_TRY(kiln_array_to_host(wide, e, (size_t)edges->size * sizeof *e, NULL, err));
-    int64_t at = -1;
-    for (int64_t k = 0; k + 1 < edges->size; k++) {
-        at = rises && !(e[k] <= e[k + 1]) ? k : at;
-        rises = rises && e[k] <= e[k + 1];
-        falls = falls && e[k] >= e[k + 1];
-    }
+    for (int64_t k = 0; k + 1 < edges->size; k++)
+        rises &= e[k] <= e[k + 1];
+    int64_t at = 0;
+    for (int64_t k = 0; k + 1 < edges->size && falls; k++)
+        falls = e[k] >= e[k + 1];
+    while (!rises && e[at] <= e[at + 1])
+        at++;
     if (!rises && !(falls_too && falls)) {
         status = kiln__fail(err, KILN_ERR_ARGUMENT,
                             "%s: bins do not increase: edge %lld is %g, and edge %lld is %g", what,
@@ -362,6 +375,25 @@ static kiln_status check_real(const char *what, const kiln_array *array, kiln_er
                : kiln__fail(err, KILN_ERR_DTYPE, "%s: complex numbers fall into no bins", what);
 }
 
+/* How far edges are from even ones, in widths of a bin. In lanes, for there may be very many of them. */
+static double unevenness(const double *e, int64_t bins, double scale)
+{
+    enum { LANES = 8 };
+    double most[LANES] = {scale > 0 ? 0 : 1};
+    int64_t k = 0;
+
+    for (; k + LANES <= bins + 1; k += LANES)
+        for (int n = 0; n < LANES; n++) {
+            const double off = fabs((e[k + n] - e[0]) * scale - (double)(k + n));
+            most[n] = off > most[n] ? off : most[n];
+        }
+    for (; k <= bins; k++)
+        most[0] = fmax(most[0], fabs((e[k] - e[0]) * scale - (double)k));
+    for (int n = 1; n < LANES; n++)
+        most[0] = most[n] > most[0] ? most[n] : most[0];
+    return most[0];
+}
+
 kiln_status kiln_array_histogram(const kiln_array *array, const kiln_array *edges, kiln_array **out,
                                  kiln_error *err)
 {
@@ -384,10 +416,7 @@ kiln_status kiln_array_histogram(const kiln_array *array, const kiln_array *edge
                    .least = e[0],
                    .highest = e[bins],
                    .scale = width > 0 && isfinite(width) ? (double)bins / width : 0};
-    for (int64_t k = 0; k <= bins; k++) {
-        const double off = fabs((e[k] - c.first) * c.scale - (double)k);
-        c.slack = off <= c.slack ? c.slack : off; /* NaN: no guess is certain */
-    }
+    c.slack = unevenness(e, bins, c.scale);
     KILN_TRY(count(array, &c, stream, out, err));
 
 done:

@@ -18,6 +18,7 @@ enum {
     COUNT_PARTS = 512, /* blocks that count a row, at most */
     SHORT_THREADS = 128,
     SHORT_ROW = 256,
+    PLANNED = 1 << 18,       /* elements of a sort whose passes are planned, which takes some microseconds */
     STATIC_BYTES = 48 << 10, /* of shared memory that a block has without asking */
     POSITIONS_32 = 1 << 30   /* longest row, in units of 4 elements, whose positions have 32 bits */
 };
@@ -195,28 +196,28 @@ static kiln_status sort_in_blocks(const kiln__sort *s, const block *b, kiln_erro
 
 typedef struct count_call {
     const void *keys;
-    void *counts;
+    char *counts, *passes, *done;
     int64_t length;
-    uint32_t parts;
-    int32_t from, digits;
+    uint32_t parts, rows;
+    int32_t digits;
 } count_call;
 
 typedef struct sweep_call {
     const void *keys;
-    void *keys_out;
-    const void *order;
-    void *order_out;
+    void *sorted, *keys_room[2], *order_room[2], *order;
     char *words;
-    const char *counts;
+    const char *counts, *passes;
     char *tickets;
     int64_t length;
     uint32_t tiles;
     int32_t digit, count_step;
     uint32_t mark;
     int32_t wide;
+    uint32_t pass;
 } sweep_call;
 
-/* Everything of one call. The words of look-back, the counts of digits and the tickets lie in one array. */
+/* Everything of one call. The words of look-back, the counts of digits, the passes that are planned, the number of
+ * blocks that have counted, and the passes' tickets lie in one array. */
 typedef struct sweeps {
     const kiln__sort *s;
     int digits, threads, items;
@@ -252,16 +253,18 @@ static kiln_status make_rooms(sweeps *w, kiln_error *err)
     w->words_bytes = s->rows * w->tiles * 256 * 8;
     w->counts_bytes = s->rows * w->digits * 256 * 8;
     KILN_CHECK(kiln__sort_room(s->ctx, s->stream, KILN_UINT8,
-                               w->words_bytes + w->counts_bytes + 4 * w->digits, &w->work, err));
+                               w->words_bytes + w->counts_bytes + 8 * w->digits + 4,
+                               &w->work, err));
     KILN_CHECK(kiln__memset(kiln__context_device(s->ctx), w->work->data, 0, (size_t)w->work->size,
                             s->stream, err));
     /* Passes write in turn here and there; the last one writes results. */
     for (int k = 0; k < 2 && k < w->digits - 1; k++) {
         if (k == 0 || s->sorted == NULL)
-            KILN_CHECK(kiln__sort_room(s->ctx, s->stream, s->dtype, elements, &w->keys[k], err));
+            KILN_CHECK(
+                kiln__sort_room(s->ctx, s->stream, s->dtype, elements, &w->keys[1 - k], err));
         if (s->order != NULL)
             KILN_CHECK(kiln__sort_room(s->ctx, s->stream, w->far ? KILN_INT64 : KILN_INT32,
-                                       elements, &w->order[k], err));
+                                       elements, &w->order[1 - k], err));
     }
     return KILN_OK;
 }
@@ -270,35 +273,41 @@ static kiln_status run_sweeps(sweeps *w, kiln_error *err)
 {
     const kiln__sort *s = w->s;
     char *const words = w->work->data, *const counts = words + w->words_bytes;
+    char *const planned = counts + w->counts_bytes, *const done = planned + 4 * w->digits;
+    char *const passes = s->rows * s->length >= PLANNED ? planned : NULL;
     const int64_t parts = kiln__blocks(s->length, COUNT_THREADS * 16);
     const count_call count = {.keys = s->keys,
                               .counts = counts,
+                              .passes = passes,
+                              .done = done,
                               .length = s->length,
                               .parts = (uint32_t)(parts < COUNT_PARTS ? parts : COUNT_PARTS),
+                              .rows = (uint32_t)s->rows,
                               .digits = w->digits};
     sweep_call call = {.keys = s->keys,
+                       .sorted = s->sorted,
+                       .order = s->order,
                        .words = words,
+                       .passes = passes,
+                       .wide = s->wide,
                        .length = s->length,
                        .tiles = (uint32_t)w->tiles,
                        .count_step = w->digits * 256};
 
     KILN_CHECK(
         launch(s, w->count, s->rows * count.parts, COUNT_THREADS, &count, sizeof count, err));
+    /* An odd number of passes is left behind what is in room 1. */
+    for (int odd = 0; odd < 2; odd++) {
+        call.keys_room[odd] = w->keys[odd] != NULL ? w->keys[odd]->data : s->sorted;
+        call.order_room[odd] = w->order[odd] != NULL ? w->order[odd]->data : NULL;
+    }
     for (int digit = 0; digit < w->digits; digit++) {
-        const int left = w->digits - 1 - digit, odd = left % 2;
-        kiln_array *const keys = odd ? w->keys[0] : w->keys[1];
         call.digit = digit;
+        call.pass = 512 + (digit == 0 ? 256 : 0) + (uint32_t)(w->digits - 1 - digit);
         call.counts = counts + digit * 256 * 8;
-        call.tickets = counts + w->counts_bytes + 4 * digit;
+        call.tickets = done + 4 + 4 * digit;
         call.mark = 2 * (uint32_t)digit + 1;
-        call.keys_out = left == 0 || keys == NULL ? s->sorted : keys->data;
-        call.order_out = s->order;
-        call.wide = left == 0 && s->wide;
-        if (s->order != NULL && left > 0)
-            call.order_out = w->order[odd ? 0 : 1]->data;
         KILN_CHECK(launch(s, w->sweep, s->rows * w->tiles, w->threads, &call, sizeof call, err));
-        call.keys = call.keys_out;
-        call.order = call.order_out;
     }
     return KILN_OK;
 }

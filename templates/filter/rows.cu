@@ -13,25 +13,44 @@
 //#     tile n - 1:   count, publish | aside |                look back, write |
 //#     tile n:                               load ................ | count, publish | aside | ...
 //#
+//# Inputs that only the results are computed from (`p.kept_only`, which a mask beside them decides on) are loaded
+//# where something is kept, as soon as that is known. The mask of the next tile is asked for behind them, and
+//# the tile before is written while they are on their way:
+//#
+//#     tile n:   mask ... | load | count, publish |                      | aside |
+//#                               | mask of tile n + 1 ................................
+//#     tile n - 1:                                | look back, write |
+//#
+//# Results that depend on places alone (`by_place`) are computed when they are written; aside are their places in
+//# the tile, of two bytes.
+//#
 //# Where there is shared memory for one room only, the tile before is written before the results of this one are
 //# put aside. Where a tile keeps more than there is room for, all but the last of its results are written at
 //# once, in rounds.
 //#
-//# A tile's word is 0 at first, then the number kept of the tile (mark 1), then the number kept of it and
-//# all tiles before (mark 2). A block waits for tiles with smaller numbers only; blocks that are running
-//# have taken those and publish before they wait, so that the smallest missing number is always on
-//# its way. See D. Merrill, M. Garland, "Single-pass Parallel Prefix Scan with Decoupled Look-back",
-//# NVIDIA NVR-2016-002. Sums of whole numbers do not depend on the order, so nothing else here does.
-//% own a after all args ask at B base base_ before bytes_ coming count d e F fetch find first
-//% own first_that from G held held_ held_from held_sum held_turn in_ k keep kept known lane left
-//% own look look_back M many mark mine missing more n needed next number of_thread op out_ P put
-//% own q r reg_ rows settle skew stage start sum tell tickets tile tiles to told total turn U u V
-//% own v W w warp warps whole words write_held
+//# Look-back is over groups of 32 tiles. A tile's word is 0 at first, then the number kept of it, and 1 more. A group's
+//# word has the tiles that have told their numbers, which reach 32, in bits 0 to 5; the number kept of them from bit 8
+//# on; and bit 7 when the number kept before the group has been added, by the block of its first tile. So a
+//# warp reads the words of its own group's tiles and those of some groups, which are few words for all blocks that
+//# run at once: the same words for all of them would come from the same part of the L2 cache. A block
+//# waits for tiles with smaller numbers only; blocks that are running have taken those and publish
+//# before they wait, so that the smallest missing number is always on its way. Compare D. Merrill, M. Garland,
+//# "Single-pass Parallel Prefix Scan with Decoupled Look-back", NVIDIA NVR-2016-002. Sums of whole
+//# numbers do not depend on the order, so nothing else here does.
+//% own a after all along_ args ask at at_ B base base_ before bytes_ coming count d e F fetch find
+//% own first fits from G group held held_ held_from held_places held_sum held_turn in_ j k keep
+//% own kept known lane left load look look_back M many mine more needed next number of_thread op
+//% own out_ P places put q r reg_ rounds rows settle skew SPAN stage start sum tell tickets tile tiles
+//% own told total turn U u V v value_ W w waits warp warps WHOLE whole word words write_held
 //% plain __popc
 //% insert scan/common.cu:tickets
-KILN_FN void tell(unsigned long long *to, const long long number, const unsigned int mark)
+constexpr int SPAN = 33;                     // words of a group: its tiles', then its own (codegen/filter_plan.c)
+constexpr unsigned long long WHOLE = 128 + 32; // all tiles of a group have come, and what is before it
+KILN_FN void tell(unsigned long long *told, const long long tile, const int sum)
 {
-    asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" ::"l"(to), "l"((unsigned long long)number << 2 | mark) : "memory");
+    unsigned long long *const words = told + tile / 32 * SPAN;
+    asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" ::"l"(words + tile % 32), "l"((unsigned long long)sum + 1) : "memory");
+    atomicAdd(words + 32, (unsigned long long)sum << 8 | 1);
 }
 KILN_FN unsigned long long look(const unsigned long long *from)
 {
@@ -39,39 +58,40 @@ KILN_FN unsigned long long look(const unsigned long long *from)
     asm volatile("ld.relaxed.gpu.global.u64 %0, [%1];" : "=l"(w) : "l"(from) : "memory");
     return w;
 }
-// The number kept of all tiles before kiln__tile: a warp looks at 32 * 4 tiles at once, the nearest first.
+// The number kept of all tiles before kiln__tile: those of its group, and groups, 32 at once, the nearest first.
 KILN_FN long long look_back(const unsigned long long *told, const long long tile, const int lane)
 {
-    long long before = 0;
-    for (long long at = tile - 1;; at -= 32 * 4) {
-        unsigned long long w[4];
-        #pragma unroll
-        for (int k = 0; k < 4; k++) {
-            const long long n = at - 32 * k - lane;
-            w[k] = n < 0 ? 2 : look(told + n); // nothing is before the first
+    const long long group = tile / 32;
+    const unsigned long long *const mine = told + group * SPAN + lane;
+    const unsigned long long *word = told + (group - 1 - lane) * SPAN + 32;
+    unsigned long long number = lane < (int)(tile % 32) ? look(mine) : 1;
+    unsigned long long w = group - 1 - lane < 0 ? WHOLE : look(word); // nothing is before the first
+    // This number is used at once, so that compilers do not let it wait for loads of the next tile as well.
+    while (number == 0)
+        number = look(mine);
+    long long before = (long long)number - 1;
+    for (long long at = group - 1 - lane;;) {
+        unsigned int whole, needed; // lanes whose groups have all before them; those up to the first of them
+        for (;;) {
+            whole = __ballot_sync(0xffffffffu, (w & 255) == WHOLE);
+            needed = whole != 0 ? (whole & (0u - whole)) * 2u - 1u : 0xffffffffu;
+            const bool waits = (w & 63) != 32;
+            if ((__ballot_sync(0xffffffffu, waits) & needed) == 0)
+                break;
+            if (waits)
+                w = look(word);
         }
-        #pragma unroll
-        for (int k = 0; k < 4; k++) {
-            const long long n = at - 32 * k - lane;
-            unsigned int whole, needed; // lanes with mark 2; those up to the first of them
-            for (;;) {
-                whole = __ballot_sync(0xffffffffu, (w[k] & 3) == 2);
-                needed = whole != 0 ? (whole & (0u - whole)) * 2u - 1u : 0xffffffffu;
-                const unsigned int missing = __ballot_sync(0xffffffffu, (w[k] & 3) == 0);
-                if ((missing & needed) == 0)
-                    break;
-                if ((w[k] & 3) == 0)
-                    w[k] = look(told + n);
-            }
-            int sum = (needed >> lane & 1) != 0 && (w[k] & 3) == 1 ? (int)(w[k] >> 2) : 0;
-            #pragma unroll
-            for (int d = 16; d > 0; d /= 2)
-                sum += __shfl_xor_sync(0xffffffffu, sum, d);
-            before += sum;
-            if (whole != 0)
-                return before + (long long)(__shfl_sync(0xffffffffu, w[k], __ffs(whole) - 1) >> 2);
-        }
+        before += (needed >> lane & 1) != 0 ? (long long)(w >> 8) : 0;
+        if (whole != 0)
+            break;
+        at -= 32;
+        word -= 32 * SPAN;
+        w = at < 0 ? WHOLE : look(word);
     }
+    #pragma unroll
+    for (int d = 16; d > 0; d /= 2)
+        before += __shfl_xor_sync(0xffffffffu, before, d);
+    return before;
 }
 extern "C" __global__ void __launch_bounds__(${block}, ${block} == 128 ? 5 : 3)
 ${entry}(const __grid_constant__ args a)
@@ -82,6 +102,7 @@ ${entry}(const __grid_constant__ args a)
     static_assert(V <= 16, "an access is one of 16 elements at most");
     // Rooms: two where blocks of 128 threads have them (codegen/filter_plan.c).
     constexpr int B = G == 128 ? 2 : 1;
+    constexpr bool rounds = M < G * U * V; // a tile may keep more than there is room for
 //% insert filter/kernel.cpp:environment
 //% insert scan/common.cu:locate
 //% insert scan/rows.cu:place
@@ -90,8 +111,12 @@ ${entry}(const __grid_constant__ args a)
     __shared__ int tickets[2];
     __shared__ int warps[2][G / 32];
     __shared__ long long base; // kept before the tile that is written
+//% if by_place
+    __shared__ unsigned short places[B * M];
+//% else
 //% for p in outputs
     __shared__ alignas(16) unsigned char bytes_${p.name}[B * M * sizeof(${p.type})];
+//% end
 //% end
     const ${index} tiles = (${index})a.splits;
     unsigned long long *const told = (unsigned long long *)(a.tickets + 4);
@@ -119,31 +144,43 @@ ${entry}(const __grid_constant__ args a)
         __syncthreads();
 //% insert :sums
         if (more && threadIdx.x == 0)
-            tell(told + tile, sum, tile == 0 ? 2 : 1);
+            tell(told, tile, sum);
+        const ${index} next = more ? tickets[turn] : tiles;
+//% if kept_loads
+        if (next < tiles)
+            fetch(r, next * (G * U));
+        if (held >= 0) {
+            write_held();
+            // Its room, or its base, is needed by this tile at once.
+            if (B == 1 || (rounds && sum > M))
+                __syncthreads();
+        }
+//% else
         // The tile before is written first where this one needs its room, or more rounds than one.
-        const bool first_that = B == 1 || sum > M || !more;
-        if (held >= 0 && first_that) {
+        if (held >= 0 && (B == 1 || (rounds && sum > M) || !more)) {
             write_held();
             __syncthreads();
             held = -1;
         }
+//% end
         if (!more)
             break;
 //% insert :stage
         int from = 0;
         for (;; from += M) {
             stage(from);
-            if (sum - from <= M)
+            if (!rounds || sum - from <= M)
                 break;
             settle(tile, sum, from > 0);
-            put(turn, from, M);
+            put(tile, turn, from, M);
             __syncthreads();
         }
-        const ${index} next = tickets[turn];
+//% if !kept_loads
         if (next < tiles)
             fetch(r, next * (G * U));
         if (held >= 0)
             write_held();
+//% end
         held = tile;
         held_sum = sum;
         held_from = from;
@@ -168,8 +205,8 @@ ${entry}(const __grid_constant__ args a)
             const long long number = look_back(told, tile, lane);
             if (lane == 0) {
                 base = number;
-                if (tile > 0)
-                    tell(told + tile, number + sum, 2);
+                if (tile % 32 == 0)
+                    atomicAdd(told + tile / 32 * SPAN + 32, (unsigned long long)number << 8 | 128);
 //% for p in counts
                 if (tile == tiles - 1)
                     *a.ptr_${p.name} = number + sum;
@@ -178,12 +215,17 @@ ${entry}(const __grid_constant__ args a)
         }
         __syncthreads();
     };
-//# put(turn, from, many) writes results that are aside, of which the first is number `from` of its tile. Warps begin
-//# where lines of 128 bytes do, so that none is written by two of them.
-    auto put = [&](const int turn, const int from, const int many) {
+//# put(tile, turn, from, many) writes results that are aside, of which the first is number `from` of its tile. Warps
+//# begin where lines of 128 bytes do, so that none is written by two of them.
+    auto put = [&]([[maybe_unused]] const ${index} tile, const int turn, const int from, const int many) {
+//% if by_place
+        const unsigned short *const held_places = places + (B == 2 ? turn * M : 0);
+//% end
 //% for p in outputs
         ${p.type} *const out_${p.name} = (${p.type} *)(base_${p.name} + (base + from) * (a.stride_${p.name}_${last} / V));
+//% if !by_place
         const ${p.type} *const held_${p.name} = (const ${p.type} *)bytes_${p.name} + (B == 2 ? turn * M : 0);
+//% end
 //% end
         const int skew =
 //% for p in outputs
@@ -195,18 +237,35 @@ ${entry}(const __grid_constant__ args a)
         for (int k = (int)threadIdx.x - skew; k < many; k += G) {
             if (k < 0)
                 continue;
+//% if by_place
+//% for p in outputs
+            ${p.type} value_${p.name};
+//% end
+            op((ptrdiff_t)tile * (G * U * V) + held_places[k]
+//% for p in inputs
+                , reg_${p.name}[0][0] // which it does not read
+//% end
+//% for p in outputs
+                , value_${p.name}
+//% end
+            );
+//% else
+//% for p in outputs
+            const ${p.type} value_${p.name} = held_${p.name}[k];
+//% end
+//% end
 //% for p in outputs
 //% if p.vector
-            out_${p.name}[k] = held_${p.name}[k];
+            out_${p.name}[k] = value_${p.name};
 //% else
-            *(${p.type} *)((char *)out_${p.name} + k * (a.stride_${p.name}_${last} / V)) = held_${p.name}[k];
+            *(${p.type} *)((char *)out_${p.name} + k * (a.stride_${p.name}_${last} / V)) = value_${p.name};
 //% end
 //% end
         }
     };
     auto write_held = [&]() {
         settle(held, held_sum, held_from > 0);
-        put(held_turn, held_from, held_sum - held_from);
+        put(held, held_turn, held_from, held_sum - held_from);
     };
 
 //% part count
@@ -233,6 +292,7 @@ ${entry}(const __grid_constant__ args a)
                 ))
                     kept[u] |= 1u << v;
             }
+//% insert :late
             after[u / P] += (unsigned int)__popc(kept[u]) << u % P * F;
         }
         int first[U], total = 0;
@@ -255,11 +315,41 @@ ${entry}(const __grid_constant__ args a)
         if (lane == 0)
             warps[turn][warp] = total;
 
+//% part late
+//# Inputs that only the results are computed from, where the thread keeps some of an access.
+//% if kept_loads
+            if (kept[u] != 0) {
+                const ${index} j = start + u * W;
+                if (whole || fits(j)) {
+//% for p in inputs
+//% if p.kept_only
+                    load(reg_${p.name}[u], r.row_${p.name} + along_${p.name}(j));
+//% end
+//% end
+                } else {
+                    #pragma unroll
+                    for (int v = 0; v < V; v++) {
+                        if ((kept[u] >> v & 1) == 0)
+                            continue;
+//% for p in inputs
+//% if p.kept_only
+                        reg_${p.name}[u][${p.lane}] = *at_${p.name}(r, j * V + v);
+//% end
+//% end
+                    }
+                }
+            }
+//% end
+
 //% part stage
 //# The results of elements from number `from` kept of the tile on, as many as there is room for.
         auto stage = [&](const int from) {
+//% if by_place
+            unsigned short *const held_places = places + (B == 2 ? turn * M : 0);
+//% else
 //% for p in outputs
             ${p.type} *const held_${p.name} = (${p.type} *)bytes_${p.name} + (B == 2 ? turn * M : 0);
+//% end
 //% end
             #pragma unroll
             for (int u = 0; u < U; u++) {
@@ -271,7 +361,10 @@ ${entry}(const __grid_constant__ args a)
                 for (int v = 0; v < V; v++) {
                     if ((kept[u] >> v & 1) == 0)
                         continue;
-                    if (M == G * U * V || (at >= 0 && at < M)) { // all of a tile, or this round
+                    if (!rounds || (at >= 0 && at < M)) { // all of a tile, or this round
+//% if by_place
+                        held_places[at] = (unsigned short)((of_thread(0) + u * W) * V + v);
+//% else
 //% for p in outputs
                         ${p.type} out_${p.name};
 //% end
@@ -285,6 +378,7 @@ ${entry}(const __grid_constant__ args a)
                         );
 //% for p in outputs
                         held_${p.name}[at] = out_${p.name};
+//% end
 //% end
                     }
                     at++;

@@ -110,7 +110,7 @@ ${entry}(const __grid_constant__ args a)
 
 //% part load
 //# Phase 1 of a tile of rows: fetch(r, begin) loads the thread's elements of the tile that begins
-//# with access number `begin`. All loads are issued before the first is used.
+//# with access number `begin`. All loads are issued before the first is used. Filters load some inputs later.
 //% for p in inputs
     ${p.type} reg_${p.name}[U][${p.lanes}];
 //% end
@@ -120,7 +120,9 @@ ${entry}(const __grid_constant__ args a)
             #pragma unroll
             for (int u = 0; u < U; u++) {
 //% for p in inputs
+//% if !p.kept_only
                 load(reg_${p.name}[u], r.row_${p.name} + along_${p.name}(start + u * W));
+//% end
 //% end
             }
             return;
@@ -131,15 +133,19 @@ ${entry}(const __grid_constant__ args a)
             const ${index} j = start + u * W;
             if (fits(j)) {
 //% for p in inputs
+//% if !p.kept_only
                 load(reg_${p.name}[u], r.row_${p.name} + along_${p.name}(j));
+//% end
 //% end
             } else {
 //% for p in inputs
+//% if !p.kept_only
                 #pragma unroll
                 for (int v = 0; v < ${p.lanes}; v++) {
                     const ${index} e = j * V + v;
                     reg_${p.name}[u][${p.lane}] = *at_${p.name}(r, e < count ? e : count - 1);
                 }
+//% end
 //% end
             }
         }

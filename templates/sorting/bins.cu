@@ -1,25 +1,30 @@
-//% plain left place_of AHEAD EDGES EDGE_ROOM KILN__DYNAMIC_SHARED KILN__EDGES KILN__NARROW KILN__ROOM KILN__T KILN__THREADS
-//% plain KILN__UNROLL T THREADS _Pragma __device__ __forceinline__ at base bin bin_between bin_of bins bins_call
-//% plain bytes c close copies copy counts counts_of edges first frac guess high highest ifndef k kiln_sort_bins least
-//% plain low middle n name number per room scale size slack step sum uint4 v words x y
+//% plain AHEAD EACH EDGES EDGE_ROOM HALF HALVES KILN__DYNAMIC_SHARED KILN__EDGES KILN__FIND KILN__HALVES KILN__ROOM above beside inside lead place y
+//% plain KILN__T KILN__THREADS KILN__UNROLL T THREADS FIND FIND_FLOAT FIND_PAIR _Pragma __device__ __forceinline__
+//% plain __fadd_rn __float_as_int __fmaf_rn __fmul_rn __fsub_rn
+//% plain access base begin bin bin_between bin_of bins bins_call body bytes c close copies copy count counts counts_of
+//% plain edges error first frac guess_of head high highest ifndef j k kiln_sort_bins least left low middle
+//% plain n name near number old open pair part per product rest room scale shift size slack span sum uint4 v w whole
+//% plain words x
 // How many elements fall into each bin: integers that are numbers of bins themselves, or numbers between edges.
 //
-// Grid: some blocks a multiprocessor, which take elements in turn. A block counts in shared memory, where bins have
-// as many counters as there is room for, one for every so many lanes. Where there is no room for all bins, blocks of
-// row y count `per` bins from number y * per on, so that all elements are read once for each row; where these would
-// be too many rows, blocks count in global memory.
+// Grid: some blocks a multiprocessor, which take elements in turn, accesses of 16 bytes each. A block counts in shared
+// memory, where bins have as many counters as there is room for, one for every so many lanes; many bins have one of 16
+// bits each (KILN__HALVES). Where there is no room for all bins, blocks of row y count `per` bins from number
+// y * per on, so that all elements are read once for each row; where these would be too many rows, blocks
+// count in global memory.
 //
 // KILN__T: the elements; KILN__EDGES: whether there are edges. A bin holds its lower edge; the last one the upper
-// one as well. What is in no bin is not counted. KILN__NARROW: `number` is float, else double. KILN__ROOM: the most
-// bytes of shared memory that a launch gives: edges, if they are few, and counters.
+// one as well. What is in no bin is not counted. KILN__FIND: how the bin is guessed, in double, in float, or in pairs of
+// floats, which know the bins of float elements as exactly as double and take less time. KILN__ROOM: the
+// most bytes of shared memory that a launch gives: edges, if they are few, and counters.
 typedef KILN__T T;
-constexpr bool EDGES = KILN__EDGES;
-constexpr int THREADS = KILN__THREADS, EDGE_ROOM = 1024, AHEAD = THREADS > 256 ? 16 : 8;
-#if KILN__NARROW
-typedef float number;
-#else
-typedef double number;
-#endif
+constexpr bool EDGES = KILN__EDGES, HALVES = KILN__HALVES;
+constexpr int THREADS = KILN__THREADS, EDGE_ROOM = 1024, FIND = KILN__FIND, FIND_FLOAT = 1, FIND_PAIR = 2;
+constexpr int EACH = 16 / sizeof(T); // elements of an access
+// Accesses of a thread that are loaded before the first is used: more where one block has a multiprocessor.
+constexpr int AHEAD = (KILN__ROOM > 65536 || EACH > 8 ? 16 : 8) / EACH;
+constexpr unsigned HALF = 0x8000;
+static_assert(THREADS * AHEAD * EACH < HALF, "a counter of 16 bits is looked at before it is full");
 #define KILN__UNROLL _Pragma("unroll")
 #ifndef KILN__DYNAMIC_SHARED
 #define KILN__DYNAMIC_SHARED(name, bytes) extern __shared__ uint4 name[]
@@ -31,20 +36,23 @@ struct bins_call {
     unsigned long long *counts;
     long long size, bins;
     double first, scale;
-    double least, highest; // of what is in a bin; of narrow numbers they are floats
+    double least, highest; // of what is in a bin
     double slack;          // how far from a whole number a guess must be to be certain
+    float pair[4];         // the scale and the product of -first with it, each in two parts
     int copies;            // of a block's counters, a power of two; 0: it has none
     int per;               // bins of a block
 };
 
-// Between edges, for what the guess leaves open.
-static __device__ __forceinline__ long long bin_between(double v, long long low, const bins_call &c,
-                                                        const double *edges)
+struct alignas(16) access {
+    T v[EACH];
+};
+
+// Between edges, for what the guess leaves open: the bin of a number, or -1.
+static __device__ long long bin_between(double v, const bins_call &c, const double *edges)
 {
-    if (edges[low] <= v && (v < edges[low + 1] || low == c.bins - 1))
-        return low;
-    long long high = c.bins;
-    low = 0;
+    long long low = 0, high = c.bins;
+    if (!(v >= c.least && v <= c.highest))
+        return -1;
     while (high - low > 1) {
         const long long middle = low + (high - low) / 2;
         if (edges[middle] <= v)
@@ -55,29 +63,32 @@ static __device__ __forceinline__ long long bin_between(double v, long long low,
     return low;
 }
 
-// The bin of a number, or -1. Where edges are evenly spaced, its distance from the first one tells, unless it is near
-// an edge or outside of all bins.
-static __device__ __forceinline__ long long bin_of(number v, const bins_call &c, const double *edges)
+// The bin of a number if its distance from the first edge tells, as of evenly spaced edges unless it is near one of
+// them; else -1. Numbers are rounded to whole ones by an addition, after which the last bits are the number: of
+// what is too large for that they are no bin's.
+template <class number> static __device__ __forceinline__ int guess_of(number v, const bins_call &c)
 {
-    const number guess = (v - (number)c.first) * (number)c.scale;
-    const int low = (int)guess;
-    const number frac = guess - (number)low;
-    if (frac > (number)c.slack && frac < (number)1 - (number)c.slack && (unsigned)low < (unsigned)c.bins)
-        return low;
-    if (!(v >= (number)c.least && v <= (number)c.highest))
-        return -1;
-    return bin_between((double)v, low < 0 ? 0 : low < c.bins ? low : c.bins - 1, c, edges);
-}
-
-// Which of the block's bins, of `per` from number `base` on, or a larger number.
-static __device__ __forceinline__ unsigned place_of(T v, const bins_call &c, unsigned base, const double *edges)
-{
-    if constexpr (EDGES)
-        return (unsigned)bin_of((number)v, c, edges) - base;
-    else if constexpr (sizeof(T) <= 4)
-        return (unsigned)v - base;
-    else
-        return (unsigned long long)v < (unsigned long long)c.bins ? (unsigned)v - base : ~0u;
+    float near, frac;
+    if constexpr (FIND == FIND_PAIR) {
+        const float product = __fmul_rn(v, c.pair[0]);
+        const float rest = __fmaf_rn(v, c.pair[1], __fmaf_rn(v, c.pair[0], -product));
+        const float sum = __fadd_rn(product, c.pair[2]), part = __fsub_rn(sum, product);
+        const float error = __fadd_rn(__fsub_rn(product, __fsub_rn(sum, part)), __fsub_rn(c.pair[2], part));
+        near = __fadd_rn(sum, 12582912.0f);
+        frac = __fsub_rn(sum, __fsub_rn(near, 12582912.0f)) + (rest + error + c.pair[3]);
+    } else if constexpr (FIND == FIND_FLOAT) {
+        const float sum = __fmul_rn(__fsub_rn(v, (float)c.first), (float)c.scale);
+        near = __fadd_rn(sum, 12582912.0f);
+        frac = __fsub_rn(sum, __fsub_rn(near, 12582912.0f));
+    } else {
+        const double sum = (v - c.first) * c.scale;
+        const int low = (int)sum;
+        const double above = sum - (double)low;
+        return above > c.slack && above < 1 - c.slack && (unsigned)low < (unsigned)c.bins ? low : -1;
+    }
+    const int low = __float_as_int(near) - 0x4b400000 - (frac < 0 ? 1 : 0);
+    const float size = frac < 0 ? -frac : frac;
+    return size > (float)c.slack && size < 1 - (float)c.slack && (unsigned)low < (unsigned)c.bins ? low : -1;
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS) kiln_sort_bins(const bins_call c)
@@ -88,7 +99,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) kiln_sort_bins(const bins_
     unsigned *const counts_of = (unsigned *)(room + (close ? c.bins + 1 : 0));
     const unsigned copy = threadIdx.x & (c.copies > 0 ? c.copies - 1 : 0);
     const long long base = (long long)blockIdx.y * c.per;
-    const int words = c.per * c.copies;
+    const int words = HALVES ? (c.per + 1) / 2 : c.per * c.copies;
 
     for (int k = threadIdx.x; k < words; k += THREADS)
         counts_of[k] = 0;
@@ -97,29 +108,72 @@ extern "C" __global__ void __launch_bounds__(THREADS) kiln_sort_bins(const bins_
             room[k] = c.edges[k];
     __syncthreads();
     const double *const edges = close ? room : c.edges;
-    const long long step = (long long)gridDim.x * (THREADS * AHEAD);
-    for (long long at = (long long)blockIdx.x * (THREADS * AHEAD) + threadIdx.x; at < c.size; at += step) {
-        const int left = c.size - at < THREADS * AHEAD ? (int)(c.size - at) : THREADS * AHEAD;
-        T v[AHEAD];
-        KILN__UNROLL for (int k = 0; k < AHEAD; k++) if (k * THREADS < left) v[k] = c.x[at + k * THREADS];
-        if (c.copies > 0) {
-            KILN__UNROLL for (int k = 0; k < AHEAD; k++) {
-                const unsigned bin = k * THREADS < left ? place_of(v[k], c, (unsigned)base, edges) : ~0u;
-                if (bin < (unsigned)c.per)
-                    atomicAdd(&counts_of[bin * c.copies + copy], 1u);
+    // A counter of 16 bits gives half of what it can hold to global memory when it has it. All threads meet after
+    // each batch of elements, which are fewer than the other half.
+    auto count = [&](const auto bin) {
+        const bool inside = sizeof(bin) <= 4 || (bin >= base && bin - base < c.per);
+        const unsigned place = inside ? (unsigned)bin - (unsigned)base : ~0u;
+        if (HALVES) {
+            if (place < (unsigned)c.per) {
+                const unsigned shift = place % 2 * 16;
+                const unsigned old = atomicAdd(&counts_of[place / 2], 1u << shift) >> shift & 0xffffu;
+                if (old == HALF - 1) {
+                    atomicAdd(&counts_of[place / 2], 0u - (HALF << shift));
+                    atomicAdd(&c.counts[bin], (unsigned long long)HALF);
+                }
             }
-        } else {
-            KILN__UNROLL for (int k = 0; k < AHEAD; k++) {
-                const long long bin = k * THREADS >= left ? -1 : EDGES ? bin_of((number)v[k], c, edges) : (long long)v[k];
-                if (bin >= 0 && bin < c.bins)
-                    atomicAdd(&c.counts[bin], 1ull);
-            }
+        } else if (c.copies > 0) {
+            if (place < (unsigned)c.per)
+                atomicAdd(&counts_of[place * c.copies + copy], 1u);
+        } else if ((unsigned long long)bin < (unsigned long long)c.bins) {
+            atomicAdd(&c.counts[bin], 1ull);
         }
+    };
+    auto bin_of = [&](const T v) -> long long {
+        if constexpr (EDGES)
+            return bin_between((double)v, c, edges);
+        else
+            return (long long)v < 0 ? -1 : (long long)v;
+    };
+
+    // Elements before the first whole access and behind the last one.
+    const long long lead = (long long)((16 - (size_t)c.x % 16) % 16 / sizeof(T));
+    const long long head = lead < c.size ? lead : c.size, whole = (c.size - head) / EACH;
+    const access *const body = (const access *)(c.x + head);
+    const int beside = (int)(c.size - whole * EACH);
+    if (blockIdx.x == 0 && (int)threadIdx.x < beside)
+        count(bin_of(c.x[(int)threadIdx.x < head ? threadIdx.x : whole * EACH + threadIdx.x]));
+    constexpr int span = THREADS * AHEAD;
+    for (long long begin = (long long)blockIdx.x * span; begin < whole; begin += (long long)gridDim.x * span) {
+        const int left = (whole - begin < span ? (int)(whole - begin) : span) - (int)threadIdx.x;
+        access w[AHEAD];
+        KILN__UNROLL for (int k = 0; k < AHEAD; k++) if (k * THREADS < left) w[k] = body[begin + threadIdx.x + k * THREADS];
+        if constexpr (EDGES) {
+            unsigned open = 0; // elements whose bins are not certain
+            KILN__UNROLL for (int k = 0; k < AHEAD; k++) KILN__UNROLL for (int j = 0; j < EACH; j++) {
+                if (k * THREADS >= left)
+                    continue;
+                const int bin = guess_of(w[k].v[j], c);
+                open |= (bin < 0 ? 1u : 0u) << (k * EACH + j);
+                if (bin >= 0)
+                    count(bin);
+            }
+            if (open != 0)
+                KILN__UNROLL for (int k = 0; k < AHEAD; k++) KILN__UNROLL for (int j = 0; j < EACH; j++)
+                    if ((open >> (k * EACH + j) & 1) != 0)
+                        count(bin_of(w[k].v[j]));
+        } else {
+            KILN__UNROLL for (int k = 0; k < AHEAD; k++) KILN__UNROLL for (int j = 0; j < EACH; j++)
+                if (k * THREADS < left)
+                    count(bin_of(w[k].v[j]));
+        }
+        if (HALVES)
+            __syncthreads();
     }
     __syncthreads();
-    for (int k = threadIdx.x; c.copies > 0 && k < c.per && base + k < c.bins; k += THREADS) {
-        unsigned long long sum = 0;
-        for (int n = 0; n < c.copies; n++)
+    for (int k = threadIdx.x; words > 0 && k < c.per && base + k < c.bins; k += THREADS) {
+        unsigned long long sum = HALVES ? counts_of[k / 2] >> k % 2 * 16 & 0xffffu : 0;
+        for (int n = 0; n < c.copies && !HALVES; n++)
             sum += counts_of[k * c.copies + n];
         if (sum != 0)
             atomicAdd(&c.counts[base + k], sum);

@@ -1,5 +1,5 @@
 //% insert sorting/tile.cu
-//% plain EXCHANGED ITEMS ITEM_BYTES KILN__ORDER KILN__POSITION KILN__SORT_FN KILN__UNROLL ORDER
+//% plain along keys_room left odd order_room pass passes planned way way_of EXCHANGED ITEMS ITEM_BYTES KILN__ORDER KILN__POSITION KILN__SORT_FN KILN__UNROLL ORDER
 //% plain THREADS TILE all at base before begin c clear_room count_step count_tile counts digit
 //% plain digit_of digits exchange first hear k keys keys_out kiln_sort_sweep lane length look_back
 //% plain mark mine move_order moved nullptr order order_out p position rank_tile ranks rest room row sorted
@@ -18,24 +18,48 @@
 // which have started before it; the first one knows where its digits begin from the counts of the whole row.
 //
 // KILN__ORDER: positions, of type KILN__POSITION, are moved along. In the first pass they are made.
+//
+// What count.cu has planned says whether a digit has a pass at all, and where it reads and writes: the first one reads
+// the elements given, the last one writes results, and those between take two rooms in turn.
 typedef KILN__POSITION position;
 constexpr bool ORDER = KILN__ORDER;
 constexpr int ITEM_BYTES = ORDER && sizeof(position) > sizeof(word) ? sizeof(position) : sizeof(word);
 
 struct sweep_call {
     const word *keys;
-    word *keys_out; // null: not wanted any more
-    const position *order; // null: the first pass
-    void *order_out;
+    word *sorted;       // null: not wanted
+    word *keys_room[2]; // after a pass that an even number of passes follows, and an odd one
+    position *order_room[2];
+    void *order;
     unsigned long long *words;
     const unsigned long long *counts;
+    const unsigned *passes;
     unsigned *tickets;
     long long length;
     unsigned tiles;
     int digit, count_step; // which one, and how many counts a row has
     unsigned mark;
-    int wide; // order_out has 64 bits, whatever `position` has
+    int wide; // the result `order` has 64 bits, whatever `position` has
+    unsigned pass; // as count.cu would have planned it, where it has not: `passes` is null
 };
+
+// Where a pass reads and writes.
+struct way {
+    const word *keys;
+    word *keys_out;        // null: not wanted any more
+    const position *order; // null: the first pass
+    void *order_out;
+    bool wide;
+};
+KILN__SORT_FN way way_of(const sweep_call &c, unsigned pass)
+{
+    const unsigned left = pass & 255;
+    const bool first = (pass & 256) != 0, odd = left % 2 != 0;
+    return {first ? c.keys : odd ? c.keys_room[0] : c.keys_room[1],
+            left == 0 ? c.sorted : odd ? c.keys_room[1] : c.keys_room[0],
+            first ? nullptr : odd ? c.order_room[0] : c.order_room[1],
+            left == 0 ? c.order : (void *)(odd ? c.order_room[1] : c.order_room[0]), left == 0 && c.wide != 0};
+}
 
 KILN__SORT_FN void tell(unsigned long long *at, unsigned long long v)
 {
@@ -69,7 +93,7 @@ KILN__SORT_FN unsigned long long look_back(const sweep_call &c, unsigned long lo
 }
 
 // The positions of a tile, moved as its elements have been. `digits`: of the elements in the order of the sorted tile.
-KILN__SORT_FN void move_order(const sweep_call &c, const unsigned (&digits)[ITEMS], const unsigned (&ranks)[ITEMS],
+KILN__SORT_FN void move_order(const way &c, const unsigned (&digits)[ITEMS], const unsigned (&ranks)[ITEMS],
                               const long long *target, position *moved, long long base, long long begin, int valid)
 {
     const int first = threadIdx.x / 32 * (ITEMS * 32) + threadIdx.x % 32;
@@ -98,13 +122,18 @@ extern "C" __global__ void __launch_bounds__(THREADS) kiln_sort_sweep(const swee
     tile_room &room = *(tile_room *)exchange; // until the tile is ranked
     __shared__ unsigned long long sums[8];
     __shared__ long long target[256]; // of a digit: where its elements go, less where they stand in the tile
-    __shared__ unsigned ticket;
+    __shared__ unsigned ticket, planned;
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
 
-    if (threadIdx.x == 0)
+    if (threadIdx.x == 0) {
+        planned = c.passes != nullptr ? c.passes[c.digit] : c.pass;
         ticket = atomicAdd(c.tickets, 1u);
+    }
     clear_room(room);
     __syncthreads();
+    if (planned == 0)
+        return;
+    const way along = way_of(c, planned);
     const unsigned row = ticket / c.tiles, tile = ticket % c.tiles;
     const long long begin = (long long)tile * TILE, rest = c.length - begin;
     const int valid = rest < TILE ? (int)rest : TILE, first = warp * (ITEMS * 32) + lane;
@@ -114,7 +143,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) kiln_sort_sweep(const swee
     unsigned digits[ITEMS], ranks[ITEMS], total, start;
 
     // What is beyond the end of the row counts as the last digit and is not written.
-    KILN__UNROLL for (int k = 0; k < ITEMS; k++) if (first + k * 32 < valid) w[k] = c.keys[base + begin + first + k * 32];
+    KILN__UNROLL for (int k = 0; k < ITEMS; k++) if (first + k * 32 < valid) w[k] = along.keys[base + begin + first + k * 32];
     KILN__UNROLL for (int k = 0; k < ITEMS; k++)
         digits[k] = first + k * 32 < valid ? digit_of(w[k], c.digit) : 255u;
     count_tile(digits, room, total);
@@ -144,10 +173,10 @@ extern "C" __global__ void __launch_bounds__(THREADS) kiln_sort_sweep(const swee
         if (at < valid) {
             const word v = sorted[at];
             digits[k] = digit_of(v, c.digit);
-            if (c.keys_out != nullptr)
-                c.keys_out[target[digits[k]] + at] = v;
+            if (along.keys_out != nullptr)
+                along.keys_out[target[digits[k]] + at] = v;
         }
     }
     if constexpr (ORDER)
-        move_order(c, digits, ranks, target, (position *)exchange, base, begin, valid);
+        move_order(along, digits, ranks, target, (position *)exchange, base, begin, valid);
 }
