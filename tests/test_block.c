@@ -167,12 +167,72 @@ static void test_block__functions_of_lists_in_text(void **state)
     kiln_array_release(x);
 }
 
+/* Operations on a few arrays that are stacked, and on short windows, do not wait for a copy of them. */
+static void test_block__what_is_stacked_need_not_be_stored(void **state)
+{
+    enum { LENGTH = 40 };
+    static const char *const names[] = {"x"};
+    static const struct {
+        const char *text;
+        int width;
+        bool mean, most;
+    } cases[] = {{"mean(sliding_window_view(x, 5), axis=-1)", 5, true, false},
+                 {"sum(sliding_window_view(x, 3), axis=-1, keepdims=True)[:, 0]", 3, false, false},
+                 {"max(sliding_window_view(x + 0, 8) * 2, axis=1) / 2", 8, false, true},
+                 {"sum(stack([x[:-2], x[1:-1], x[2:]], axis=1), axis=1)", 3, false, false}};
+    static const kiln_dtype dtypes[] = {KILN_FLOAT32, KILN_INT16, KILN_FLOAT16};
+    test_env *t = *state;
+    const int64_t length = LENGTH;
+    double given[LENGTH], got[LENGTH];
+
+    for (int k = 0; k < LENGTH; k++)
+        given[k] = (double)(k * 37 % 19 - 7);
+    for (size_t c = 0; c < COUNT(cases) * COUNT(dtypes); c++) {
+        const kiln_dtype dtype = dtypes[c / COUNT(cases)];
+        const int width = cases[c % COUNT(cases)].width;
+        const char *text = cases[c % COUNT(cases)].text;
+        kiln_array *wide = NULL, *x = NULL, *y = NULL, *z = NULL;
+        kiln_graph *g = NULL;
+        size_t kernels = 0;
+        OK(t, kiln_array_from_host(t->ctx, KILN_FLOAT64, 1, &length, given, NULL, &wide, &t->err));
+        OK(t, kiln_array_cast(wide, dtype, &x, &t->err));
+        OK(t, kiln_graph_parse(t->ctx, text, names, 1, NULL, &g, NULL, &t->err));
+        const kiln_arg args[] = {kiln_arg_array(x), kiln_arg_out(&y)};
+        OK(t, kiln_graph_kernel_count(g, args, 2, &kernels, &t->err));
+        CHECK(kernels == 1, "%s of %s is %zu kernels", text, kiln_dtype_name(dtype), kernels);
+        OK(t, kiln_graph_run(g, args, 2, NULL, &t->err));
+        OK(t, kiln_array_cast(y, KILN_FLOAT64, &z, &t->err));
+        assert_int_equal(kiln_array_size(z), LENGTH - width + 1);
+        OK(t,
+           kiln_array_to_host(z, got, (size_t)(LENGTH - width + 1) * sizeof *got, NULL, &t->err));
+        for (int k = 0; k + width <= LENGTH; k++) {
+            double sum = 0, most = given[k];
+            for (int j = 0; j < width; j++) {
+                sum += given[k + j];
+                most = given[k + j] > most ? given[k + j] : most;
+            }
+            const double want = cases[c % COUNT(cases)].most   ? most
+                                : cases[c % COUNT(cases)].mean ? sum / width
+                                                               : sum;
+            const double slack = dtype == KILN_FLOAT16   ? 1e-2
+                                 : dtype == KILN_FLOAT32 ? 1e-5
+                                                         : 1e-12;
+            CHECK(got[k] >= want - slack && got[k] <= want + slack, "%s of %s: %d is %g, not %g",
+                  text, kiln_dtype_name(dtype), k, got[k], want);
+        }
+        kiln_array_release(wide), kiln_array_release(x), kiln_array_release(y),
+            kiln_array_release(z);
+        kiln_graph_destroy(g);
+    }
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_block__rows_are_plain_loops),
         TEST(test_block__parts_cover_an_axis),
         TEST(test_block__functions_of_lists_in_text),
+        TEST(test_block__what_is_stacked_need_not_be_stored),
     };
     return test_env_main(argc, argv, "test_block", tests, COUNT(tests));
 }

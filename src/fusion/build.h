@@ -219,14 +219,15 @@ typedef enum kiln__build_map {
 } kiln__build_map;
 
 /* The lows of a node's elements along an axis, each of one index there; `back`: how many axes stand behind it. */
+enum { KILN__PIECES_MOST = KILN__TOP_MOST };
 typedef struct kiln__pieces {
     int count, back;
-    uint32_t low[KILN__TOP_MOST];
+    uint32_t low[KILN__PIECES_MOST];
 } kiln__pieces;
 
 /* What lowering keeps for each recorded node. */
 typedef struct kiln__lowering {
-    const kiln__pieces **pieces; /* what topk() found, and what follows from that alone; else NULL */
+    const kiln__pieces **pieces; /* what topk() found, what is stacked, and what follows from that; else NULL */
     uint32_t *lowered; /* its low; 0: not yet */
     bool *wanted;      /* some output needs it */
     bool *viewed;      /* some view takes it */

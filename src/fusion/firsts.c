@@ -151,15 +151,47 @@ uint32_t kiln__lower_pieces(kiln__build *b, uint32_t node,
     return apart ? side_by_side(b, node, made) : whole;
 }
 
-/* The operation that combines pieces as a reduction does. */
+/* The operation that combines pieces as a reduction does; a mean divides what a sum has made. */
 static bool fold_of(int reduction, kiln_op *out)
 {
-    *out = reduction == KILN_REDUCE_SUM    ? KILN_OP_ADD
-           : reduction == KILN_REDUCE_PROD ? KILN_OP_MULTIPLY
-           : reduction == KILN_REDUCE_MAX  ? KILN_OP_MAXIMUM
-                                           : KILN_OP_MINIMUM;
-    return reduction == KILN_REDUCE_SUM || reduction == KILN_REDUCE_PROD ||
-           reduction == KILN_REDUCE_MAX || reduction == KILN_REDUCE_MIN;
+    static const struct {
+        int reduction;
+        kiln_op op;
+    } folds[] = {{KILN_REDUCE_SUM, KILN_OP_ADD},
+                 {KILN_REDUCE_MEAN, KILN_OP_ADD},
+                 {KILN_REDUCE_PROD, KILN_OP_MULTIPLY},
+                 {KILN_REDUCE_MAX, KILN_OP_MAXIMUM},
+                 {KILN_REDUCE_MIN, KILN_OP_MINIMUM}};
+
+    for (size_t k = 0; k < KILN_COUNT_OF(folds); k++)
+        if (folds[k].reduction == reduction) {
+            *out = folds[k].op;
+            return true;
+        }
+    return false;
+}
+
+/* Pieces combined, in the dtype of the result. */
+static uint32_t fold(kiln__build *b, uint32_t node, const kiln__pieces *p, kiln_op op,
+                     kiln_dtype dtype)
+{
+    const kiln_dtype wide = kiln__is_narrow(dtype) ? KILN_FLOAT32 : dtype;
+    uint32_t pair[2] = {kiln__low_cast(b, p->low[0], wide, node), 0};
+
+    for (int which = 1; which < p->count; which++) {
+        pair[1] = kiln__low_cast(b, p->low[which], wide, node);
+        pair[0] = kiln__low_op(b, node, op, pair, 2);
+    }
+    if (b->ir->nodes[node].op == KILN_REDUCE_MEAN) {
+        const kiln__low count = {.kind = KILN__LOW_CONST,
+                                 .dtype = wide,
+                                 .size = 1,
+                                 .number = {.kind = 'i', .value.i = p->count},
+                                 .origin = node};
+        pair[1] = kiln__low_add(b, &count);
+        pair[0] = kiln__low_op(b, node, KILN_OP_DIVIDE, pair, 2);
+    }
+    return kiln__low_cast(b, pair[0], dtype, node);
 }
 
 uint32_t kiln__reduce_pieces(kiln__build *b, uint32_t node)
@@ -172,26 +204,21 @@ uint32_t kiln__reduce_pieces(kiln__build *b, uint32_t node)
     int64_t shape[KILN_RANK_MAX];
     kiln_op op;
 
-    if (p == NULL || n->dtype != KILN_DTYPE_NONE || kiln_dtype_kind(dtype) != 'f' ||
+    if (p == NULL || n->dtype != KILN_DTYPE_NONE || strchr("bc", kiln_dtype_kind(dtype)) != NULL ||
         b->lows[p->low[0]].dtype != dtype || n->all_axes || n->data_count != 1 ||
         !fold_of(n->op, &op))
         return 0;
     const int rank = b->lows[p->low[0]].rank, axis = rank - 1 - p->back;
     if (kiln__lower_axis(b, node, b->ir->data[n->data], rank) != axis)
         return 0;
-    const kiln_dtype wide = kiln__is_narrow(dtype) ? KILN_FLOAT32 : dtype;
-    uint32_t pair[2] = {kiln__low_cast(b, p->low[0], wide, node), 0};
-    for (int which = 1; which < p->count; which++) {
-        pair[1] = kiln__low_cast(b, p->low[which], wide, node);
-        pair[0] = kiln__low_op(b, node, op, pair, 2);
-    }
-    const uint32_t sum = kiln__low_cast(b, pair[0], dtype, node);
+    const uint32_t whole =
+        fold(b, node, p, op, kiln__reduce_result(kiln__reduce_row_find(n->op, dtype), dtype));
     if (n->keepdims)
-        return sum;
+        return whole;
     for (int a = 0; a < rank; a++) {
         map[a] = a == axis ? (kiln__axis_map){-1, 0, 0} : (kiln__axis_map){a - (a > axis), 0, 1};
         if (a != axis)
-            shape[a - (a > axis)] = b->lows[sum].shape[a];
+            shape[a - (a > axis)] = b->lows[whole].shape[a];
     }
-    return kiln__low_view(b, sum, rank - 1, shape, map, node);
+    return kiln__low_view(b, whole, rank - 1, shape, map, node);
 }

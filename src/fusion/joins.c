@@ -209,6 +209,18 @@ static uint32_t concatenate(kiln__build *b, uint32_t node, const kiln__node *n)
                                   read_axis(b, node, axis, b->lows[lows[0]].rank), dtype);
 }
 
+/* What is stacked is known in pieces as well, so that operations on it need not wait for the join. */
+static void note_pieces(kiln__build *b, uint32_t node, const uint32_t *lows, size_t count, int back)
+{
+    if (count > KILN__PIECES_MOST)
+        return;
+    kiln__pieces *p = kiln__build_alloc(b, sizeof *p);
+    p->count = (int)count;
+    p->back = back;
+    memcpy(p->low, lows, count * sizeof *lows);
+    b->lowering.pieces[node] = p;
+}
+
 static uint32_t stack(kiln__build *b, uint32_t node, const kiln__node *n)
 {
     kiln_dtype dtype;
@@ -225,6 +237,7 @@ static uint32_t stack(kiln__build *b, uint32_t node, const kiln__node *n)
     }
     for (uint32_t k = 0; k < n->operand_count; k++)
         lows[k] = with_axis(b, node, lows[k], axis);
+    note_pieces(b, node, lows, n->operand_count, rank - axis);
     return kiln__low_side_by_side(b, node, lows, n->operand_count, axis, dtype);
 }
 
