@@ -182,12 +182,16 @@ static void test_reduce_plan__rows_that_threads_hold(void **state)
         {KILN_REDUCE_ARGMIN, 1 << 19, 255, 16, 4, 1, 1, 1, 0},
         {KILN_REDUCE_VAR, 1 << 18, 2047, 32, 16, 1, 1, 1, 0},
         {KILN_REDUCE_NANVAR, 1 << 18, 1023, 32, 8, 1, 1, 1, 0},
-        /* too long, too few, and rows of others than moments that begin at whole accesses */
+        {KILN_REDUCE_ARGMAX, 1 << 20, 128, 8, 4, 1, 2, 0, 0},
+        {KILN_REDUCE_ARGMAX, 1 << 16, 3001, 64, 12, 1, 1, 1, 0},
+        {KILN_REDUCE_VAR, 1 << 16, 4096, 128, 8, 1, 2, 0, 0},
+        {KILN_REDUCE_VAR, 1 << 14, 16001, 256, 16, 1, 1, 1, 0},
+        /* too long, too few, and rows of others than batches that begin at whole accesses */
         {KILN_REDUCE_STD, 1 << 20, 33, 1, 8, 1, 0, 0, 16},
-        {KILN_REDUCE_VAR, 1 << 16, 4096, 256, 4, 1, 0, 0, 0},
+        {KILN_REDUCE_VAR, 1 << 14, 16500, 256, 4, 1, 0, 0, 0},
         {KILN_REDUCE_VAR, 1 << 10, 1024, 256, 1, 1, 0, 0, 0},
         {KILN_REDUCE_SUM, 1 << 20, 128, 32, 1, 8, 0, 0, 0},
-        {KILN_REDUCE_ARGMAX, 1 << 20, 128, 32, 1, 8, 0, 0, 0},
+        {KILN_REDUCE_SUM, 1 << 16, 3001, 256, 2, 1, 0, 1, 0},
     };
     (void)state;
     for (size_t c = 0; c < KILN_COUNT_OF(held); c++) {

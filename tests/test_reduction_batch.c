@@ -197,17 +197,17 @@ static void test_reduction_batch__sums_of_small_integers(void **state)
 
 /* ---- short rows ---- */
 
-enum { SHORT_ROWS = 4333, SHORT_MOST = 257 };
+enum { SHORT_ROWS = 4333, SHORT_MOST = 257, LONG_ROWS = 43, LONG_MOST = 5003 };
 
 /* Sum, variance and place of the greatest of rows 1 to the last: the first begins anywhere. */
-static void check_short_rows(test_env *t, kiln_dtype dtype, int64_t length, double *xs)
+static void check_rows(test_env *t, kiln_dtype dtype, int64_t count, int64_t length, double *xs)
 {
     static double got[3][SHORT_ROWS];
-    const int64_t short_shape[] = {SHORT_ROWS, length};
-    const walk rows = {&last, SHORT_ROWS - 1, (size_t)length, (size_t)length, 1};
+    const int64_t short_shape[] = {count, length};
+    const walk rows = {&last, (size_t)count - 1, (size_t)length, (size_t)length, 1};
     kiln_array *x = graph_array(t, dtype, 2, short_shape, xs), *tail = NULL;
 
-    OK(t, kiln_array_slice(x, 0, 1, SHORT_ROWS, 1, &tail, &t->err));
+    OK(t, kiln_array_slice(x, 0, 1, count, 1, &tail, &t->err));
     for (size_t r = 0; r < 3; r++) {
         kiln_graph *g = graph_begin(t);
         kiln_array *y = NULL;
@@ -246,7 +246,23 @@ static void test_reduction_batch__short_rows_of_any_length(void **state)
 
     assert_non_null(xs);
     for (size_t c = 0; c < COUNT(cases); c++)
-        check_short_rows(*state, cases[c].dtype, cases[c].length, xs);
+        check_rows(*state, cases[c].dtype, SHORT_ROWS, cases[c].length, xs);
+    free(xs);
+}
+
+/* Rows that a warp has no room for are held by a block, where there are enough of them for the device: on
+ * the emulated GPU these are. */
+static void test_reduction_batch__rows_of_several_warps(void **state)
+{
+    static const struct {
+        kiln_dtype dtype;
+        int64_t length;
+    } cases[] = {{KILN_FLOAT32, 3001}, {KILN_FLOAT32, 4096}, {KILN_INT16, 5003}, {KILN_FLOAT64, 2051}};
+    double *xs = malloc(sizeof *xs * LONG_ROWS * LONG_MOST);
+
+    assert_non_null(xs);
+    for (size_t c = 0; c < COUNT(cases); c++)
+        check_rows(*state, cases[c].dtype, LONG_ROWS, cases[c].length, xs);
     free(xs);
 }
 
@@ -258,6 +274,7 @@ int main(int argc, char **argv)
         TEST(test_reduction_batch__positions_of_what_is_computed),
         TEST(test_reduction_batch__sums_of_small_integers),
         TEST(test_reduction_batch__short_rows_of_any_length),
+        TEST(test_reduction_batch__rows_of_several_warps),
     };
     return test_env_main(argc, argv, "test_reduction_batch", tests, COUNT(tests));
 }

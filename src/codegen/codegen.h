@@ -544,6 +544,12 @@ static inline bool kiln__batch_is_of_moments(kiln__batch batch)
 {
     return batch == KILN__BATCH_MOMENTS || batch == KILN__BATCH_COUNTED;
 }
+/* Whether what several threads hold of a row can be one batch of theirs. */
+static inline bool kiln__batch_is_of_rows(kiln__batch batch)
+{
+    return kiln__batch_is_of_moments(batch) || batch == KILN__BATCH_LEAST ||
+           batch == KILN__BATCH_GREATEST;
+}
 
 /* How a stage of a row program takes several elements at a time: as one set of moments, as one sum of
  * exponentials, or not at all. */

@@ -313,7 +313,7 @@ static void find_conditions(emitter *e)
         {"batch_bytes", e->batch == KILN__BATCH_SUM && kiln__batch_of_bytes(d, e->v)},
         {"batch_kept", e->batch_kept},
         {"batch_collective", e->v->family == &kiln__family_reduction && e->v->reduction.hold != 0 &&
-                                 kiln__batch_is_of_moments(e->batch)},
+                                 kiln__batch_is_of_rows(e->batch)},
         {"batch_whole", e->v->family == &kiln__family_reduction && e->v->reduction.stage != 0 &&
                             kiln__batch_is_of_moments(e->batch) && !e->batch_kept},
         {"initial", d->has_initial},

@@ -38,9 +38,11 @@ enum {
     HOLD_WORDS = 64,            /* registers of a thread that hold a row's elements */
     HOLD_COUNTED = 32,          /* elements, of batches that count each of them */
     HOLD_STAGED = 16,           /* elements of a row that one thread holds ... */
-    HOLD_STAGED_NARROW = 36,    /* ... of 1 or 2 bytes, whose moments it looks for */
+    HOLD_STAGED_MANY = 36,      /* ... of 1 or 2 bytes, or of which it looks for a position */
     HOLD_EACH = 4,              /* accesses that a thread of a group should make */
     HOLD_EACH_SHORT = 2,        /* the same of rows of up to 8 */
+    HOLD_EACH_LONG = 12,        /* the same of rows that a warp has no room for */
+    HOLD_BESIDE = 2,            /* elements beside the accesses that such a thread has at most */
     HOLD_PEELED_MIN = 16,       /* accesses of rows that begin anywhere, below which they are staged */
     PEEL_ACCESSES = 256,        /* rows of more are peeled by a whole block */
     SPLIT_BLOCKS_PER_UNIT = 24, /* whole waves, whether 3, 4, 6, 8 or 12 blocks are resident */
@@ -143,11 +145,10 @@ static bool may_hold(const kiln__plan_request *q, const kiln__variant *v)
     if (by_address || def->uses_in_indexer || def->uses_out_indexer || def->uses_in_number ||
         def->snippet[KILN__SNIPPET_IDENTITY][0] == '\0' || !kiln__tuned("KILN_TUNE_HOLD", 1))
         return false;
-    if (batch == KILN__BATCH_LEAST || batch == KILN__BATCH_GREATEST)
+    if (kiln__batch_is_of_rows(batch))
         return true;
-    return !def->uses_number[KILN__NUMBER_POSITION] &&
-           (batch == KILN__BATCH_NONE ? kiln__part_bytes(def, v, 0) <= 8
-                                      : kiln__batch_is_of_moments(batch));
+    return !def->uses_number[KILN__NUMBER_POSITION] && batch == KILN__BATCH_NONE &&
+           kiln__part_bytes(def, v, 0) <= 8;
 }
 
 /* Bytes of the widest elements that a row has. */
@@ -172,61 +173,71 @@ static int64_t access_words(const kiln__walk *red, const kiln__variant *v)
     return words;
 }
 
-/* How many threads of a warp hold a row of so many accesses, and how many accesses each of them has; 0
- * where they have no room, or are too few for the device. */
+/* How many threads hold a row of so many accesses, and how many accesses each of them has; 0 where they
+ * have no room, or are too few for the device. A batch is shared by the threads of a whole block, too. */
 static int64_t hold_group(const kiln__walk *red, const kiln__variant *v, int units, int64_t outputs,
                           int64_t accesses, int64_t *each_out)
 {
+    const kiln__batch batch = (kiln__batch)v->reduction.batch;
     const int64_t aim = kiln__tuned("KILN_TUNE_HOLD_EACH",
                                     accesses <= 8 && !v->reduction.peel ? HOLD_EACH_SHORT : HOLD_EACH);
-    const int64_t most = v->reduction.batch == KILN__BATCH_COUNTED ? HOLD_COUNTED : HOLD_WORDS;
-    /* Elements beside the accesses have a thread each. */
-    const int64_t least = v->reduction.peel ? kiln__power_up(2 * (v->vec - 1)) : 1;
+    const int64_t words = access_words(red, v);
+    const int64_t most = batch == KILN__BATCH_COUNTED ? HOLD_COUNTED : HOLD_WORDS;
+    const int64_t least =
+        v->reduction.peel ? kiln__power_up(kiln__divide_up(
+                                2 * (v->vec - 1), kiln__tuned("KILN_TUNE_HOLD_BESIDE", HOLD_BESIDE)))
+                          : 1;
     const int64_t full = (int64_t)units * BLOCKS_PER_UNIT * BLOCK_THREADS;
-    int64_t group = kiln__power_up(kiln__divide_up(accesses, aim));
+    int64_t room = HOLD_WORDS / words, group = kiln__power_up(kiln__divide_up(accesses, aim));
 
+    if (batch != KILN__BATCH_NONE && most / v->vec < room)
+        room = most / v->vec;
     group = group < least ? least : group > WARP_THREADS ? WARP_THREADS : group;
     while (group < WARP_THREADS && group < accesses && outputs * group < full / 2)
         group *= 2;
-    const int64_t each = round_accesses(kiln__divide_up(accesses, group));
-    *each_out = each;
-    return each * access_words(red, v) > HOLD_WORDS ||
-                   (v->reduction.batch != KILN__BATCH_NONE && each * v->vec > most) ||
-                   (accesses > WARP_THREADS && outputs * WARP_THREADS < full / 2)
+    if (room * group < accesses && kiln__batch_is_of_rows(batch) &&
+        kiln__tuned("KILN_TUNE_HOLD_LONG", 1)) {
+        const int64_t long_aim = room < HOLD_EACH_LONG ? room : HOLD_EACH_LONG;
+        group = kiln__power_up(kiln__divide_up(accesses, long_aim > 0 ? long_aim : 1));
+        group = group > BLOCK_THREADS ? BLOCK_THREADS : group;
+    }
+    *each_out = round_accesses(kiln__divide_up(accesses, group));
+    return *each_out > room || (accesses > WARP_THREADS &&
+                                outputs * (group < WARP_THREADS ? WARP_THREADS : group) < full / 2)
                ? 0
                : group;
 }
 
-/* A part of a warp, or a whole one, that holds each row. Returns whether it is so. */
+/* A part of a warp, a whole one or a block that holds each row. Returns whether it is so. */
 static bool hold_on_cuda(const kiln__plan_request *q, const kiln__walk *red, kiln__plan *plan,
                          int64_t outputs, int64_t length)
 {
     kiln__variant *v = &plan->variant;
     int64_t each = 0, segments = 1;
 
-    /* Rows that begin at whole accesses lose little in the merging of anything but moments. A row without
+    /* Rows that begin at whole accesses lose little in the merging of anything but batches. A row without
      * elements has nothing to hold. */
     if (length == 0 || red->rank != 1 || !may_hold(q, v) ||
-        !(v->reduction.peel || kiln__batch_is_of_moments((kiln__batch)v->reduction.batch) ||
-          (v->reduction.batch != KILN__BATCH_NONE && kiln__tuned("KILN_TUNE_HOLD_PLACES", 0))))
+        !(v->reduction.peel || v->reduction.batch != KILN__BATCH_NONE))
         return false;
     const int64_t group = hold_group(red, v, q->device.units, outputs, length, &each);
     if (group == 0)
         return false;
     const int64_t full = (int64_t)q->device.units * BLOCKS_PER_UNIT * BLOCK_THREADS;
-    while (!v->reduction.peel && segments * each < HOLD_EACH &&
+    while (!v->reduction.peel && group <= WARP_THREADS && segments * each < HOLD_EACH &&
            2 * segments * each * access_words(red, v) <= HOLD_WORDS &&
            outputs * group / (2 * segments) >= full)
         segments *= 2;
     v->reduction.group = (uint16_t)group;
     v->reduction.segments = (uint8_t)segments;
     v->reduction.hold = !v->reduction.peel && length == group * each ? 2 : 1;
+    v->block = (uint16_t)(group > WARP_THREADS ? group : BLOCK_THREADS);
     v->unroll = (uint8_t)each;
     if (v->unroll * v->vec < v->reduction.lanes)
         v->reduction.lanes = 1;
     plan->word[KILN__WORD_CHUNK] = length;
     plan->word[KILN__WORD_SPLITS] = 1;
-    plan->grid = kiln__divide_up(outputs, segments * (BLOCK_THREADS / group));
+    plan->grid = kiln__divide_up(outputs, segments * (v->block / group));
     return true;
 }
 
@@ -350,11 +361,11 @@ static bool stage_on_cuda(const kiln__plan_request *q, const kiln__walk *keep, c
     if (lanes && v->reduction.batch == KILN__BATCH_NONE)
         v->reduction.lanes = v->unroll * v->vec < CUDA_LANES ? v->unroll : CUDA_LANES;
     v->reduction.stage = (uint8_t)access;
-    const bool narrow = element_bytes(red) <= 2 &&
-                        kiln__batch_is_of_moments((kiln__batch)v->reduction.batch);
+    const bool many = element_bytes(red) <= 2 || v->reduction.batch == KILN__BATCH_LEAST ||
+                      v->reduction.batch == KILN__BATCH_GREATEST;
     if (may_hold(q, v) &&
         length * v->vec <= kiln__tuned("KILN_TUNE_HOLD_STAGED",
-                                       narrow ? HOLD_STAGED_NARROW : HOLD_STAGED)) {
+                                       many ? HOLD_STAGED_MANY : HOLD_STAGED)) {
         v->unroll = (uint8_t)round_accesses(length);
         v->reduction.hold = length == v->unroll ? 2 : 1;
     }
@@ -561,8 +572,7 @@ static void choose_peel(const kiln__plan_request *q, const kiln__walk *keep, con
     wide.vec = (uint8_t)vec;
     wide.reduction.peel = 1;
     /* Accesses of eight bytes are as good where a warp has all of a row. */
-    const bool held = v->vec * element_bytes(red) < ACCESS_BYTES / 2 && accesses >= HOLD_PEELED_MIN &&
-                      may_hold(q, v) &&
+    const bool held = v->vec * element_bytes(red) < ACCESS_BYTES / 2 && accesses >= kiln__tuned("KILN_TUNE_HOLD_PEEL", HOLD_PEELED_MIN) && may_hold(q, v) &&
                       hold_group(red, &wide, q->device.units, kiln__walk_size(keep), accesses, &each) > 0;
     /* Rows that a warp or less takes otherwise have no threads for the elements beside. */
     if (!held && (accesses <= WARP_THREADS || accesses <= kiln__tuned("KILN_TUNE_PEEL", PEEL_ACCESSES)))
@@ -674,11 +684,14 @@ static const char *refuse(const kiln__definition *def, const kiln__variant *v)
                           r->split != 0))
         return "rows are not copied in";
     if (r->peel && (v->backend != KILN_BACKEND_CUDA || v->layout != KILN__LAYOUT_ROWS ||
-                    (r->hold ? r->group < 2 * (v->vec - 1) : r->group != v->block) ||
+                    (!r->hold && r->group != v->block) ||
                     r->segments != 1 || r->stage != 0 || v->rank != v->keep_rank + 1))
         return "rows of such threads do not begin anywhere, unlike";
     if (r->hold && (v->backend != KILN_BACKEND_CUDA || v->layout != KILN__LAYOUT_ROWS ||
-                    r->group > WARP_THREADS || r->split != 0 || v->rank != v->keep_rank + 1))
+                    (r->group > WARP_THREADS &&
+                     (r->group != v->block || r->segments != 1 ||
+                      !kiln__batch_is_of_rows((kiln__batch)r->batch))) ||
+                    r->split != 0 || v->rank != v->keep_rank + 1))
         return "rows are not held, unlike";
     if (r->batch != KILN__BATCH_NONE && r->batch != kiln__reduce_batch(def, v, true))
         return "this definition takes no such batch, unlike";

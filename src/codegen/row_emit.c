@@ -14,6 +14,7 @@ enum {
     PACKED_BESIDE = 16,      /* the same of clusters whose inputs are 16-bit floats */
     RESIDENT_THREADS = 1024, /* more would have too few registers to compute with */
     STAGE_RESIDENT = 5,      /* blocks that shared memory has room for */
+    STAGE_RESIDENT_THREADS = 1024, /* and threads that every GPU has room for */
     BATCH_WORDS = 16,        /* registers for inputs that a stage loads itself */
     /* From so many stages and written elements on, what the compiler keeps of one stage for another does
      * not fit into registers (bench/results/row-chains-h200.txt). */
@@ -352,7 +353,8 @@ static int64_t resident_blocks(const kiln__row_emit *e)
     const int64_t blocks = (threads < RESIDENT_THREADS ? threads : RESIDENT_THREADS) /
                            (e->v->block > 0 ? e->v->block : 1);
     if (e->v->row.stage != 0)
-        return STAGE_RESIDENT;
+        return e->v->block * STAGE_RESIDENT <= STAGE_RESIDENT_THREADS ? STAGE_RESIDENT
+                                                                      : STAGE_RESIDENT_THREADS / e->v->block;
     return blocks > 0 ? blocks : 1;
 }
 

@@ -8,7 +8,8 @@
  * for a whole row, the same for every row (a column's weight), or an element of its own. On CUDA
  * the elements of a row are dealt out to threads and stay in their registers:
  *
- *     a thread        short rows of odd lengths, which pass through shared memory (`stage`)
+ *     a thread        short rows of odd lengths, which pass through shared memory (`stage`); of
+ *                     those that it has no room for, up to four threads
  *     up to a warp    `group` lanes a row, several rows a block
  *     a block         rows that a warp's registers cannot hold
  *     a cluster       rows that such a block cannot hold: `split` blocks side by side (from sm_90 on)
@@ -38,6 +39,11 @@ enum {
     PEELED_MIN = 16,     /* accesses of a row of a warp that are aligned though rows are not ... */
     PEELED_BYTES = 2,    /* ... where those that rows allow have no more bytes */
     STAGE_THREADS = 128, /* of blocks that copy their rows */
+    STAGE_THREADS_MANY = 256, /* the same of rows of so few elements: */
+    STAGE_FEW = 8,
+    STAGE_EACH = 36,     /* elements of such a thread, where several share a row ... */
+    STAGE_NARROW = 4,    /* which they do where an access to the row has no more bytes, ... */
+    STAGE_ROW_BYTES = 448, /* and the row has no more: most lanes of a warp would be busy with longer ones */
     STAGE_BLOCKS = 8,    /* of these a multiprocessor, before a thread takes several rows */
     ROW_THREADS = 256,   /* of blocks with one row: several are resident, some load, some compute */
     CLUSTER_MAX = 8,     /* what every GPU with clusters can do */
@@ -272,26 +278,51 @@ static int64_t staged_rows(const kiln__plan_request *q, const kiln__walk *keep,
     return inputs == 1 && outputs == 1 && in == out ? in : in + out;
 }
 
-/* Short rows of odd lengths are copied by accesses that are whole whatever their length is, and one thread
- * holds each. */
+/* How many threads hold a row that is copied: one where it has room for the row. 0: too few. */
+static int64_t staged_group(const kiln__definition *def, const kiln__walk *red, const kiln__variant *v)
+{
+    kiln__variant single = *v;
+    const int64_t length = kiln__walk_size(red);
+    int64_t widest = 1;
+
+    single.vec = 1;
+    for (int k = 0; k < red->count; k++)
+        if (is_element(v, red->param[k]) && v->vec * red->itemsize[k] > widest)
+            widest = v->vec * red->itemsize[k];
+    const int64_t words = kiln__row_access_words(def, &single);
+    if (length * words <= held_words())
+        return 1;
+    const int64_t group =
+        kiln__power_up(kiln__divide_up(length * words, kiln__tuned("KILN_TUNE_ROW_SHARE", STAGE_EACH)));
+    return widest <= STAGE_NARROW &&
+                   length / v->vec * widest <= kiln__tuned("KILN_TUNE_ROW_SHORT", STAGE_ROW_BYTES) &&
+                   group * WARP_THREADS <= STAGE_THREADS
+               ? group
+               : 0;
+}
+
+/* Short rows of odd lengths are copied by accesses that are whole whatever their length is, and a thread, or
+ * a few, hold each. */
 static void choose_stage(const kiln__plan_request *q, const kiln__walk *keep, const kiln__walk *red,
                          kiln__plan *plan)
 {
-    kiln__variant single = plan->variant, *v = &plan->variant;
+    kiln__variant *v = &plan->variant;
     const int64_t rows = kiln__walk_size(keep), units = q->device.units;
+    const int64_t group = staged_group(q->def, red, v);
     int64_t each;
     int access = 0;
     const int64_t bytes = staged_rows(q, keep, red, v, &access);
+    int64_t threads =
+        kiln__tuned("KILN_TUNE_ROW_STAGE",
+                    kiln__walk_size(red) <= STAGE_FEW ? STAGE_THREADS_MANY : STAGE_THREADS);
 
-    single.vec = 1;
-    const int64_t words = kiln__walk_size(red) * kiln__row_access_words(q->def, &single);
-    int64_t threads = kiln__tuned("KILN_TUNE_ROW_STAGE", STAGE_THREADS);
-    if (bytes == 0 || words > held_words())
+    if (bytes == 0 || group == 0)
         return;
-    while (threads > WARP_THREADS && (threads * bytes > KILN__STAGE_BYTES || rows < threads * units))
+    while (threads > WARP_THREADS * group &&
+           (threads / group * bytes > KILN__STAGE_BYTES || rows < threads / group * units))
         threads /= 2;
-    each = KILN__STAGE_BYTES / (threads * bytes);
-    while (each > 1 && rows < each * threads * units * STAGE_BLOCKS)
+    each = KILN__STAGE_BYTES / (threads / group * bytes);
+    while (each > 1 && rows < each * (threads / group) * units * STAGE_BLOCKS)
         each /= 2;
     if (each == 0)
         return;
@@ -300,8 +331,9 @@ static void choose_stage(const kiln__plan_request *q, const kiln__walk *keep, co
             v->access[red->param[k]] = KILN__ACCESS_TILE;
     v->vec = 1;
     v->block = (uint16_t)threads;
+    v->row.group = (uint16_t)group;
     v->row.stage = (uint8_t)access;
-    plan->word[KILN__WORD_CHUNK] = each * threads;
+    plan->word[KILN__WORD_CHUNK] = each * (threads / group);
 }
 
 /* Part of a warp for each row, or a whole one. */
@@ -367,9 +399,8 @@ static void fill_cuda(kiln__plan *plan, const kiln__definition *def, int units, 
 
     v->layout = KILN__LAYOUT_HELD;
     if (v->row.stage != 0) {
-        v->row.group = 1;
-        v->unroll = round_accesses(length);
-        v->row.whole = length == v->unroll ? 2 : 1;
+        v->unroll = (uint8_t)each_of(length, v->row.group);
+        v->row.whole = length == (int64_t)v->unroll * v->row.group ? 2 : 1;
         plan->grid = kiln__divide_up(rows, plan->word[KILN__WORD_CHUNK]);
         return;
     }
@@ -526,7 +557,8 @@ static const char *refuse(const kiln__definition *def, const kiln__variant *v)
                         v->rank != v->keep_rank + 1))
         return "rows of such threads do not begin anywhere, unlike";
     if (v->row.stage != 0 && (v->backend != KILN_BACKEND_CUDA || v->layout != KILN__LAYOUT_HELD ||
-                              v->row.tile != 0 || v->row.group != 1 || v->vec != 1 ||
+                              v->row.tile != 0 || v->vec != 1 || v->row.group == 0 ||
+                              v->block % (v->row.group * WARP_THREADS) != 0 ||
                               v->row.cluster != 1 || v->rank != 2 || v->keep_rank != 1))
         return "rows are not copied in";
     for (size_t p = 0; p < def->param_count; p++)

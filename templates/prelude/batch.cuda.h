@@ -51,36 +51,36 @@ template <int N, class T> KILN_FN T kiln_batch_fold(const T (&lane)[4])
         sum += lane[l];
     return sum;
 }
-// The sum of what G lanes have, a part of a warp whose other lanes do the same.
-template <int G, class T> KILN_FN T kiln_batch_together(T sum)
-{
-    KILN_UNROLL
-    for (int d = G / 2; d > 0; d /= 2)
-        sum += __shfl_xor_sync(0xffffffffu, sum, d);
-    return sum;
-}
-template <int N, int G, class T, class A> KILN_FN T kiln_batch_add(int n, A at)
+// What threads that share a batch make of a value of each, by an operation that all of them then have the
+// result of. A thread that has a batch of its own has the result already.
+struct kiln_batch_alone {
+    template <class T, class F> KILN_METHOD T operator()(T value, F) const { return value; }
+};
+struct kiln_batch_plus {
+    template <class T> KILN_METHOD T operator()(T a, T b) const { return a + b; }
+};
+template <int N, class T, class A, class S> KILN_FN T kiln_batch_add(int n, A at, S together)
 {
     T sum[4] = {T(0), T(0), T(0), T(0)};
     kiln_batch_each<N>(n, [&](int k, int l, bool first) { sum[l] = first ? at(k) : sum[l] + at(k); });
-    return kiln_batch_together<G>(kiln_batch_fold<N>(sum));
+    return together(kiln_batch_fold<N>(sum), kiln_batch_plus());
 }
-// The moments of the values of G lanes, of which count(k) is 1 or 0: their mean first, then their deviations
+// The moments of the values of all threads, of which count(k) is 1 or 0: their mean first, then their deviations
 // from it, whose sum is what the mean was rounded by. The sum of the squares is the result.
-template <int N, int G, class T, class A, class C>
-KILN_FN T kiln_batch_part(int n, A at, C count, T each, T &mean, T &rest)
+template <int N, class T, class A, class C, class S>
+KILN_FN T kiln_batch_part(int n, A at, C count, T each, T &mean, T &rest, S together)
 {
-    const T middle = kiln_batch_add<N, G, T>(n, at) * each;
+    const T middle = kiln_batch_add<N, T>(n, at, together) * each;
     T left[4] = {T(0), T(0), T(0), T(0)}, square[4] = {T(0), T(0), T(0), T(0)};
     kiln_batch_each<N>(n, [&](int k, int l, bool first) {
         const T d = (at(k) - middle) * count(k);
         left[l] = first ? d : left[l] + d;
         square[l] = first ? d * d : square[l] + d * d;
     });
-    const T off = kiln_batch_together<G>(kiln_batch_fold<N>(left));
+    const T off = together(kiln_batch_fold<N>(left), kiln_batch_plus());
     mean = middle;
     rest = middle - middle == T(0) ? off * each : T(0); // what is infinite has none
-    const T squares = kiln_batch_together<G>(kiln_batch_fold<N>(square)) - off * rest;
+    const T squares = together(kiln_batch_fold<N>(square), kiln_batch_plus()) - off * rest;
     return squares < T(0) ? T(0) : squares;
 }
 
@@ -92,73 +92,73 @@ KILN_FN void kiln_batch_moments(kiln_moments<T> &a, A at, P, int n = N)
 {
     kiln_moments<T> m = kiln_moments_none<T>();
     m.count = T(n);
-    m.squares = kiln_batch_part<N, 1, T>(n, [&](int k) { return T(at(k)); }, [](int) { return T(1); },
-                                         T(1) / T(n), m.mean, m.rest);
+    m.squares = kiln_batch_part<N, T>(n, [&](int k) { return T(at(k)); }, [](int) { return T(1); },
+                                      T(1) / T(n), m.mean, m.rest, kiln_batch_alone());
     a = N > 0 ? kiln_moments_merge(a, m) : m;
 }
-// Of `n` values that G lanes have, N each: those for which there(k) does not hold are 0.
-template <int N, int G, class T, class A, class H>
-KILN_FN void kiln_batch_moments_row(kiln_moments<T> &a, A at, H there, int n)
+// Of `n` values that threads have together, N each: those for which there(k) does not hold are 0.
+template <int N, int, class T, class A, class H, class P, class S>
+KILN_FN void kiln_batch_moments_row(kiln_moments<T> &a, A at, H there, P, int n, S together)
 {
     a.count = T(n);
-    a.squares = kiln_batch_part<N, G, T>(N, [&](int k) { return T(at(k)); },
-                                         [&](int k) { return there(k) ? T(1) : T(0); }, T(1) / T(n),
-                                         a.mean, a.rest);
+    a.squares = kiln_batch_part<N, T>(N, [&](int k) { return T(at(k)); },
+                                      [&](int k) { return there(k) ? T(1) : T(0); }, T(1) / T(n),
+                                      a.mean, a.rest, together);
 }
 
 //% section batch_counted needs moments batch_parts
 // batch_counted (CUDA): the same of accumulators that hold a value each, or none.
-template <int N, int G, class T, class A>
-KILN_FN kiln_moments<T> kiln_batch_counted_of(A at, int n)
+template <int N, class T, class A, class S>
+KILN_FN kiln_moments<T> kiln_batch_counted_of(A at, int n, S together)
 {
     const auto count = [&](int k) { return at(k).count; };
     kiln_moments<T> m = kiln_moments_none<T>();
-    m.count = kiln_batch_add<N, G, T>(n, count);
-    m.squares = kiln_batch_part<N, G, T>(n, [&](int k) { return at(k).mean; }, count,
-                                         kiln_moments_share(T(1), m.count > T(0) ? m.count : T(1)),
-                                         m.mean, m.rest);
+    m.count = kiln_batch_add<N, T>(n, count, together);
+    m.squares = kiln_batch_part<N, T>(n, [&](int k) { return at(k).mean; }, count,
+                                      kiln_moments_share(T(1), m.count > T(0) ? m.count : T(1)),
+                                      m.mean, m.rest, together);
     return m;
 }
 template <int N, class T, class A, class P>
 KILN_FN void kiln_batch_counted(kiln_moments<T> &a, A at, P, int n = N)
 {
-    const kiln_moments<T> m = kiln_batch_counted_of<N, 1, T>(at, n);
+    const kiln_moments<T> m = kiln_batch_counted_of<N, T>(at, n, kiln_batch_alone());
     a = N > 0 ? kiln_moments_merge(a, m) : m;
 }
-template <int N, int G, class T, class A, class H>
-KILN_FN void kiln_batch_counted_row(kiln_moments<T> &a, A at, H, int)
+template <int N, int, class T, class A, class H, class P, class S>
+KILN_FN void kiln_batch_counted_row(kiln_moments<T> &a, A at, H, P, int, S together)
 {
-    a = kiln_batch_counted_of<N, G, T>(at, N);
+    a = kiln_batch_counted_of<N, T>(at, N, together);
 }
 
 //% section batch_counted_complex needs batch_counted complex_moments
 //% when @batch_counted&kiln_complex_moments_merge
-template <int N, int G, class T, class A>
-KILN_FN kiln_complex_moments<T> kiln_batch_complex_of(A at, int n)
+template <int N, class T, class A, class S>
+KILN_FN kiln_complex_moments<T> kiln_batch_complex_of(A at, int n, S together)
 {
     const auto count = [&](int k) { return at(k).count; };
     kiln_complex_moments<T> m = kiln_complex_moments_none<T>();
-    m.count = kiln_batch_add<N, G, T>(n, count);
+    m.count = kiln_batch_add<N, T>(n, count, together);
     const T each = kiln_moments_share(T(1), m.count > T(0) ? m.count : T(1));
-    m.squares = kiln_batch_part<N, G, T>(n, [&](int k) { return at(k).mean_re; }, count, each,
-                                         m.mean_re, m.rest_re) +
-                kiln_batch_part<N, G, T>(n, [&](int k) { return at(k).mean_im; }, count, each,
-                                         m.mean_im, m.rest_im);
+    m.squares = kiln_batch_part<N, T>(n, [&](int k) { return at(k).mean_re; }, count, each,
+                                      m.mean_re, m.rest_re, together) +
+                kiln_batch_part<N, T>(n, [&](int k) { return at(k).mean_im; }, count, each,
+                                      m.mean_im, m.rest_im, together);
     return m;
 }
 template <int N, class T, class A, class P>
 KILN_FN void kiln_batch_counted(kiln_complex_moments<T> &a, A at, P, int n = N)
 {
-    const kiln_complex_moments<T> m = kiln_batch_complex_of<N, 1, T>(at, n);
+    const kiln_complex_moments<T> m = kiln_batch_complex_of<N, T>(at, n, kiln_batch_alone());
     a = N > 0 ? kiln_complex_moments_merge(a, m) : m;
 }
-template <int N, int G, class T, class A, class H>
-KILN_FN void kiln_batch_counted_row(kiln_complex_moments<T> &a, A at, H, int)
+template <int N, int, class T, class A, class H, class P, class S>
+KILN_FN void kiln_batch_counted_row(kiln_complex_moments<T> &a, A at, H, P, int, S together)
 {
-    a = kiln_batch_complex_of<N, G, T>(at, N);
+    a = kiln_batch_complex_of<N, T>(at, N, together);
 }
 
-//% section batch_position needs position
+//% section batch_position needs position half_least half_greatest
 // batch_position (CUDA): the best of N values, at(0) to at(N - 1), whose places rise with k: the
 // first of equal ones stays without a look at places. G: the greatest one, else the least.
 template <bool G, int N, class T, class A, class P>
@@ -181,6 +181,60 @@ KILN_FN void kiln_batch_position(kiln_position<T> &a, A at, P place)
         a.index = place(which);
         a.value = best;
     }
+}
+// The greater or the less of two values; a NaN wins.
+template <bool G, class T> KILN_FN T kiln_batch_better(T a, T b)
+{
+    return (G ? !(b <= a) : !(b >= a)) && a == a ? b : a;
+}
+template <bool G> KILN_FN float kiln_batch_better(float a, float b)
+{
+    return G ? kiln_half_greatest(a, b) : kiln_half_least(a, b);
+}
+// The first place of those of N values for which is(k) holds. The places of M values rise with k, those of the
+// others are compared.
+template <int N, int M, class I, class P> KILN_FN kiln__index kiln_batch_first(I is, P place)
+{
+    int which = -1;
+    KILN_UNROLL
+    for (int k = M - 1; k >= 0; k--)
+        which = is(k) ? k : which;
+    kiln__index first = which < 0 ? kiln_position_none : place(which);
+    KILN_UNROLL
+    for (int k = M; k < N; k++)
+        if (is(k) && place(k) < first)
+            first = place(k);
+    return first;
+}
+// The best of values that threads have together, N each, first, and then where it stands. Values for which
+// there(k) does not hold are the worst, which `a` has in the beginning.
+template <bool G, int N, int M, class T, class A, class H, class P, class S>
+KILN_FN void kiln_batch_position_row(kiln_position<T> &a, A at, H there, P place, S together)
+{
+    const T worst = a.value;
+    T best = T(at(0));
+    KILN_UNROLL
+    for (int k = 1; k < N; k++)
+        best = kiln_batch_better<G>(best, T(at(k)));
+    best = together(best, [](T x, T y) { return kiln_batch_better<G>(x, y); });
+    if (G ? best > worst : best < worst)
+        a.index = kiln_batch_first<N, M>([&](int k) { return T(at(k)) == best; }, place);
+    else if (best == best)
+        a.index = kiln_batch_first<N, M>([&](int k) { return T(at(k)) == best && there(k); }, place);
+    else
+        a.index = kiln_batch_first<N, M>([&](int k) { return T(at(k)) != T(at(k)); }, place);
+    a.index = together(a.index, [](kiln__index x, kiln__index y) { return y < x ? y : x; });
+    a.value = best;
+}
+template <int N, int M, class T, class A, class H, class P, class S>
+KILN_FN void kiln_batch_least_row(kiln_position<T> &a, A at, H there, P place, int, S together)
+{
+    kiln_batch_position_row<false, N, M>(a, at, there, place, together);
+}
+template <int N, int M, class T, class A, class H, class P, class S>
+KILN_FN void kiln_batch_greatest_row(kiln_position<T> &a, A at, H there, P place, int, S together)
+{
+    kiln_batch_position_row<true, N, M>(a, at, there, place, together);
 }
 template <int N, class T, class A, class P>
 KILN_FN void kiln_batch_least(kiln_position<T> &a, A at, P place)

@@ -57,6 +57,7 @@ template <int N, class T, class A, class P> KILN_FN void kiln_batch_logsum(kiln_
         most = kiln_logsum_greater(most, at(k).most);
     const T base = kiln_logsum_base(most);
     a.sum = a.sum * kiln_logsum_exp(a.most - base) +
-            kiln_batch_add<N, 1, T>(N, [&](int k) { return kiln_logsum_exp(at(k).most - base); });
+            kiln_batch_add<N, T>(N, [&](int k) { return kiln_logsum_exp(at(k).most - base); },
+                                 kiln_batch_alone());
     a.most = most;
 }

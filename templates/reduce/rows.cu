@@ -6,20 +6,24 @@
 //# grid:   outputs / (segments * block / group) blocks; when split, `splits` blocks an output, of
 //#         which the last to arrive combines the parts in a fixed order
 //# shared: one part for each warp, where a group is the whole block
-//# hold:   a group loads all of its row before it uses the first element; moments are then those of
-//#         two passes over registers, without a division an element
+//# hold:   a group loads all of its row before it uses the first element. What it has is one batch: moments
+//#         are those of two passes over registers, without a division an element, and a position is looked
+//#         for when the row's best value is known. A group of several warps is the whole block
 //# stage:  of rows that lie one behind the other a block copies `chunk` into shared memory, in accesses
 //#         of `stage` bytes whatever their length is, and a thread then takes whole rows from there
-//% own a acc all_ along_ args arrive at at_ at_0 b base_ base_J behind bytes copy_rows d empty end
+//% own a acc all all_ along_ args arrive at at_ at_0 b base_ base_J behind bytes copy_rows d empty end
 //% own edge_ exchange F finish first from G has index item j k L l lane last M mem_ merge mine moves N n of
-//% own output pad_ part past_ past_J place quot_ reg_ rest room round row_ S s size_ some split take
-//% own there tile_ turn U u v values warps whole
+//% own none op output pad_ part past_ past_J place quot_ reg_ rest room round row_ S s size_ some split take
+//% own T there tile_ together turn U u v value values w warps whole
 //% insert reduce/common.cu:shuffle
 //% if stage
 //% insert reduce/common.cu:copy_rows
 //% end
 //% if split
 //% insert reduce/common.cu:ticket
+//% end
+//% if batch_collective
+//% insert :together
 //% end
 //% if stage
 // So many blocks keep memory busy.
@@ -36,6 +40,14 @@ ${entry}(const __grid_constant__ args a)
 //% end
 //% end
 //% insert reduce/kernel.cpp:environment
+//% if batch_collective
+//% if whole_block
+    __shared__ alignas(16) unsigned char bytes[G / 2];
+//% else
+    unsigned char *const bytes = 0;
+//% end
+    const together<G> all = {bytes};
+//% end
 //% if stage
 //% insert :stage
     #pragma unroll 1
@@ -78,11 +90,11 @@ ${entry}(const __grid_constant__ args a)
 //% insert :edge
 //% end
 //% end
-//% if whole_block
-//% insert :block
-//% else
 //% if batch_collective
 //% insert :spread
+//% else
+//% if whole_block
+//% insert :block
 //% else
 //% insert :group
 //% end
@@ -91,6 +103,30 @@ ${entry}(const __grid_constant__ args a)
     }
 //% end
 }
+
+//% part together
+//# What the threads of a group make of a value of each: lanes first, then warps in order.
+template <int G> struct together {
+    unsigned char *bytes;
+    template <class T, class F> KILN_METHOD T operator()(T value, const F op) const
+    {
+        #pragma unroll
+        for (int d = (G < 32 ? G : 32) / 2; d > 0; d /= 2)
+            value = op(value, exchange(value, d));
+        if constexpr (G > 32) {
+            T *const warps = (T *)bytes;
+            __syncthreads(); // all have read what was there
+            if (threadIdx.x % 32 == 0)
+                warps[threadIdx.x / 32] = value;
+            __syncthreads();
+            value = warps[0];
+            #pragma unroll
+            for (int w = 1; w < G / 32; w++)
+                value = op(value, warps[w]);
+        }
+        return value;
+    }
+};
 
 //% part stage
 //# Rows kiln__first to kiln__behind of every staged input, one behind the other as in memory: read by
@@ -147,7 +183,7 @@ ${entry}(const __grid_constant__ args a)
 //% part held_rows
 //# All accesses of every segment, loaded before the first is used. The first F are those that every lane
 //# has, and `has` tells of the others.
-//% own edge outside
+//% own E e edge outside
     (void)turn;
     constexpr int F = ${hold} == 2 ? U : U > 8 ? U - 4 : U - 1;
     auto has = [&](const int u) { return u < F || at + u * G < end; };
@@ -169,12 +205,14 @@ ${entry}(const __grid_constant__ args a)
     }
 //% if peel
 //% for p in inputs
-    ${p.type} edge_${p.name};
-    if (outside)
+    ${p.type} edge_${p.name}[E];
+    #pragma unroll
+    for (int e = 0; e < E; e++)
+        if (outside[e])
 //% if p.along
-        edge_${p.name} = ((const ${p.type} *)row_${p.name}[0])[edge];
+            edge_${p.name}[e] = ((const ${p.type} *)row_${p.name}[0])[edge[e]];
 //% else
-        edge_${p.name} = *(const ${p.type} *)row_${p.name}[0];
+            edge_${p.name}[e] = *(const ${p.type} *)row_${p.name}[0];
 //% end
 //% end
 //% end
@@ -189,14 +227,22 @@ ${entry}(const __grid_constant__ args a)
 //% end
             );
         };
-//% if batch_collective
-//% insert :held_batch
-//% else
-        auto place = [&](const int k) -> index {
+        [[maybe_unused]] auto place = [&](const int k) -> index {
+//% if position
+//% if peel
+            if (k >= U * ${vec})
+                return (index)(base_J[0] + edge[k - U * ${vec}] * (a.step_J_${last} / ${vec}));
+//% end
             const ${index} j = at + (k / ${vec}) * G;
 //% insert reduce/common.cu:locate
             return (index)(base_J[s] + past_J) + k % ${vec} * (index)(a.step_J_${last} / ${vec});
+//% else
+            return (index)k;
+//% end
         };
+//% if batch_collective
+//% insert :held_batch
+//% else
         if constexpr (F > 0)
             ${batch}<F * ${vec}>(acc[s][0], of, place);
         #pragma unroll
@@ -221,33 +267,40 @@ ${entry}(const __grid_constant__ args a)
     }
 
 //% part held_batch
-//# What a group holds of a row is one batch: every lane has the result of all. A value that is not there
+//# What a group holds of a row is one batch: every thread has the result of all. A value that is not there
 //# is that of no element.
-//% own outside
+//% own E e outside
         constexpr int N = U * ${vec}
 //% if peel
-            + 1
+            + E
 //% end
             ;
         auto there = [&](const int k) {
 //% if peel
-            if (k == N - 1)
-                return outside;
+            if (k >= U * ${vec})
+                return outside[k - U * ${vec}];
 //% end
             return has(k / ${vec});
         };
+//% if position
+        const ${batch_type} none = empty()${batch_member};
+//% else
+        const ${batch_type} none = ${batch_type}();
+//% end
         ${batch_type} values[N];
         #pragma unroll
         for (int k = 0; k < U * ${vec}; k++)
-            values[k] = there(k) ? of(k) : ${batch_type}();
+            values[k] = there(k) ? of(k) : none;
 //% if peel
-        values[N - 1] = !outside ? ${batch_type}() : item(0
+        #pragma unroll
+        for (int e = 0; e < E; e++)
+            values[U * ${vec} + e] = !outside[e] ? none : item(0
 //% for p in inputs
-            , edge_${p.name}
+                , edge_${p.name}[e]
 //% end
-        );
+            );
 //% end
-        ${batch}_row<N, G>(acc[s][0], [&](const int k) { return values[k]; }, there, (int)a.count);
+        ${batch}_row<N, U * ${vec}>(acc[s][0], [&](const int k) { return values[k]; }, there, place, (int)a.count, all);
 
 //% part spread
 //# Every lane has the results of all segments: lane k finishes the k-th, where there are so many.
@@ -264,9 +317,10 @@ ${entry}(const __grid_constant__ args a)
     }
 
 //% part peel
-//# Rows that begin anywhere: every row is read from its first aligned access on, kiln__end of them. Threads
-//# for which `outside` holds have one element each of those before and behind, number `edge` from there.
-//% own edge head outside tail
+//# Rows that begin anywhere: every row is read from its first aligned access on, kiln__end of them. Of the
+//# elements before and behind a thread has E at most: those for which `outside` holds, number `edge` from there.
+//% own E e edge head outside tail
+    constexpr int E = (2 * (${vec} - 1) + G - 1) / G;
     ${index} head = 0;
 //% for p in inputs
 //% if p.along
@@ -282,27 +336,36 @@ ${entry}(const __grid_constant__ args a)
     base_${x.name}[0] += head * (a.step_${x.name}_${last} / ${vec});
 //% end
     const ${index} end = ((${index})a.count - head) / ${vec}, tail = (${index})a.count - head - end * ${vec};
-    const bool outside = lane < head + tail
+    bool outside[E];
+    ${index} edge[E];
+    #pragma unroll
+    for (int e = 0; e < E; e++) {
+        const ${index} k = lane + e * G;
+        outside[e] = k < head + tail
 //% if split
-        && split == 0
+            && split == 0
 //% end
-        ;
-    const ${index} edge = lane < head ? lane - head : end * ${vec} + (lane - head);
+            ;
+        edge[e] = k < head ? k - head : end * ${vec} + (k - head);
+    }
 
 //% part edge
-//# Behind all accesses, and combined like a part of another thread, whatever the places are.
-//% own edge only outside
-    if (outside) {
+//# Behind all accesses, and combined like parts of other threads, whatever the places are.
+//% own E e edge only outside
+    #pragma unroll
+    for (int e = 0; e < E; e++) {
+        if (!outside[e])
+            continue;
 //% if batched
         part only = empty();
         ${batch}<1>(only, [&](int) {
             return item(0
 //% for p in inputs
 //% if hold
-                , edge_${p.name}
+                , edge_${p.name}[e]
 //% else
 //% if p.along
-                , ((const ${p.type} *)row_${p.name}[0])[edge]
+                , ((const ${p.type} *)row_${p.name}[0])[edge[e]]
 //% else
                 , *(const ${p.type} *)row_${p.name}[0]
 //% end
@@ -311,7 +374,7 @@ ${entry}(const __grid_constant__ args a)
             );
         }, [&](int) -> index {
 //% if position
-            return (index)(base_J[0] + edge * (a.step_J_${last} / ${vec}));
+            return (index)(base_J[0] + edge[e] * (a.step_J_${last} / ${vec}));
 //% else
             return 0;
 //% end
@@ -320,14 +383,14 @@ ${entry}(const __grid_constant__ args a)
 //% else
         take(acc[0][0]
 //% for x in numbers
-            , base_${x.name}[0] + edge * (a.step_${x.name}_${last} / ${vec})
+            , base_${x.name}[0] + edge[e] * (a.step_${x.name}_${last} / ${vec})
 //% end
 //% for p in inputs
 //% if hold
-            , edge_${p.name}
+            , edge_${p.name}[e]
 //% else
 //% if p.along
-            , ((${p.const}${p.type} *)row_${p.name}[0])[edge]
+            , ((${p.const}${p.type} *)row_${p.name}[0])[edge[e]]
 //% else
             , *(${p.const}${p.type} *)row_${p.name}[0]
 //% end

@@ -1,6 +1,6 @@
 //# What the kernels of row programs are made of: a thread's accesses to its row, and what it does
 //# with them.
-//% own F M S U V a all acc_ along_ at_ at_0 b begin beside cluster_begin cluster_rank edge edge_ empty_ first
+//% own F M S U V a all acc_ along_ at_ at_0 b begin behind beside cluster_begin cluster_rank edge edge_ empty_ first
 //% own fold_ from head j k l lane part_of late_ length live load m map_ merge_ number number_of only_ op out_ outside pad_ part_
 //% own quot_ rank reg_ rest rest_j row_ size_ slot slots step store tail tile_ told type_ u v val_ value_
 
@@ -29,8 +29,13 @@
     [[maybe_unused]] const ${index} length = (${index})a.length;
 //% end
 //% if stage
+//% if one_thread
     ${index} rest = number;
     constexpr bool live = true;
+//% else
+    const bool live = number < behind;
+    ${index} rest = live ? number : behind - 1;
+//% end
 //% else
     ${index} rest = (${index})(blockIdx.x / ${cluster}) * S + beside;
 //% if one_row

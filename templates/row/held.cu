@@ -6,10 +6,10 @@
 //# grid:    rows / (rows of a block), times the blocks of a cluster
 //# columns: inputs that are the same for every row are loaded where they are used
 //# stage:   of short rows that lie one behind the other a block copies `chunk` into shared memory, in
-//#          accesses of `stage` bytes whatever their length is; a thread then takes whole rows from there,
-//#          and the results go back in the same way
+//#          accesses of `stage` bytes whatever their length is; a thread, or a few, then take whole rows
+//#          from there, and the results go back in the same way
 //% own F U V a acc_ along_ args begin behind copy_rows edge edge_ first fold_ from held in_place j length live load map_
-//% own number only_ op out_ outside pad_ reg_ renew room row_ size_ step stored tile tile_ u val_ words
+//% own number only_ op out_ outside pad_ pass reg_ renew room row_ size_ step stored tile tile_ u val_ words
 //% if chain
 //% insert :renew
 //% end
@@ -24,7 +24,13 @@ ${entry}(const __grid_constant__ args a)
 //% if stage
 //% insert :copy_in
     #pragma unroll 1
+//% if one_thread
     for (${index} number = begin + threadIdx.x; number < behind; number += ${block}) {
+//% else
+    for (${index} pass = begin; pass < behind; pass += ${side_by_side}) {
+        // The rows of a warp lie `group` apart: of rows of an odd length its lanes read different banks.
+        const ${index} number = pass + threadIdx.x / (32 * ${group}) * 32 + threadIdx.x / 32 % ${group} + threadIdx.x % 32 / ${group} * ${group};
+//% end
 //% end
 //% insert row/elements.cu:place
     const ${index} from = first;
