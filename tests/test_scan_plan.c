@@ -86,7 +86,7 @@ static void make_case(scan_case *c)
     lay_out(c, 1, (int64_t)kiln_dtype_size(c->dtype));
 }
 
-static void make_plan(const scan_case *c, kiln_backend backend, kiln__plan *plan)
+static void make_plan(const scan_case *c, kiln_backend backend, bool clusters, kiln__plan *plan)
 {
     const kiln__definition_request request = {.name = "scan",
                                               .in = "T x",
@@ -114,7 +114,7 @@ static void make_plan(const scan_case *c, kiln_backend backend, kiln__plan *plan
     for (int a = 0; a < c->rank; a++)
         along[a] = c->axis < 0 || a == c->axis;
     kiln__plan_make(&(kiln__plan_request){.def = def,
-                                          .device = {backend, UNITS, false},
+                                          .device = {backend, UNITS, clusters},
                                           .dtypes = dtypes,
                                           .operands = operands,
                                           .rank = c->rank,
@@ -208,7 +208,7 @@ static void test_scan_plan__rows_are_walked_where_they_lie(void **state)
 
         make_case(&c);
         memset(&plan, 0, sizeof plan);
-        make_plan(&c, k % 4 == 0 ? KILN_BACKEND_CPU : KILN_BACKEND_CUDA, &plan);
+        make_plan(&c, k % 4 == 0 ? KILN_BACKEND_CPU : KILN_BACKEND_CUDA, k % 3 == 0, &plan);
         if (plan.variant.layout != KILN__LAYOUT_ROWS)
             continue;
         check_rows(&c, &plan, list, list_elements(&c, list));
@@ -219,9 +219,44 @@ static void test_scan_plan__rows_are_walked_where_they_lie(void **state)
     assert_true(rows > CASES / 4 && vectors > CASES / 20 && turned > CASES / 100);
 }
 
+/* Tiles of wide blocks are twice as tall; their shared memory is what a launch must give. */
+static void test_scan_plan__few_long_columns_have_wide_blocks(void **state)
+{
+    static const struct {
+        int64_t rows, columns;
+        bool clusters;
+        int block;
+    } cases[] = {
+        {1 << 24, 16, true, 512}, {1 << 24, 16, false, 256}, {1 << 20, 256, true, 512},
+        {1 << 16, 16, true, 256}, {1 << 16, 4096, true, 256},
+    };
+
+    (void)state;
+    for (size_t k = 0; k < KILN_COUNT_OF(cases); k++) {
+        const int64_t across = cases[k].columns < 32 ? cases[k].columns : 32;
+        const int64_t row = cases[k].columns * 4;
+        scan_case c = {.rank = 2,
+                       .shape = {cases[k].rows, cases[k].columns},
+                       .strides = {{row, 4}, {row, 4}},
+                       .address = {(uintptr_t)1 << 36, (uintptr_t)1 << 37},
+                       .dtype = KILN_FLOAT32};
+        kiln__plan plan;
+
+        memset(&plan, 0xff, sizeof plan);
+        make_plan(&c, KILN_BACKEND_CUDA, cases[k].clusters, &plan);
+        const kiln__variant *const v = &plan.variant;
+        assert_int_equal(v->block, cases[k].block);
+        assert_int_equal(v->scan.group, across);
+        assert_int_equal(v->scan.resident * v->block, 4 * 256);
+        assert_int_equal(plan.shared_bytes, 2 * 4 * v->unroll * v->block);
+        assert_true(plan.shared_bytes <= (cases[k].block == 512 ? 96 : 48) << 10);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_scan_plan__few_long_columns_have_wide_blocks),
         cmocka_unit_test(test_scan_plan__rows_are_walked_where_they_lie),
     };
     return cmocka_run_group_tests_name("test_scan_plan", tests, NULL, NULL);

@@ -2,7 +2,9 @@
  * test_scans_custom.c - definitions of one's own: several inputs and outputs, structs, raw arrays,
  * outputs that are read or share memory with inputs; and what must be refused.
  */
+#define _POSIX_C_SOURCE 200809L /* setenv */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "oracle/scan.h"
@@ -165,6 +167,20 @@ static void test_scans__in_place(void **state)
         check_in_place(t, op, 2, columns, 0, flags);
         check_in_place(t, op, 2, rows, HOST_FLAT, flags);
     }
+    kiln_scan_destroy(op);
+}
+
+/* Blocks that are twice as wide are for hundreds of megabytes, unless they are asked for. */
+static void test_scans__few_columns_by_wide_blocks(void **state)
+{
+    static const int64_t shapes[][2] = {{9001, 7}, {20011, 3}, {4003, 16}, {3001, 32}, {2003, 40}};
+    test_env *t = *state;
+    kiln_scan *op = create_sum(t);
+
+    setenv("KILN_TUNE_SCAN_WIDER", "2", 1);
+    for (size_t k = 0; k < sizeof shapes / sizeof shapes[0]; k++)
+        check_in_place(t, op, 2, shapes[k], 0, (unsigned)k % 4);
+    unsetenv("KILN_TUNE_SCAN_WIDER");
     kiln_scan_destroy(op);
 }
 
@@ -464,6 +480,7 @@ int main(int argc, char **argv)
         TEST(test_scans__a_raw_table),
         TEST(test_scans__products_of_matrices),
         TEST(test_scans__in_place),
+        TEST(test_scans__few_columns_by_wide_blocks),
         TEST(test_scans__rows_of_several_tiles),
         TEST(test_scans__a_prepared_launch),
         TEST(test_scans__an_input_that_overlaps_the_output_is_copied),

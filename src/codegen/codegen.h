@@ -469,6 +469,7 @@ typedef struct kiln__plan {
     int64_t out_indexer_size;
     int64_t out_indexer_shape[KILN_RANK_MAX];
     int64_t grid;                      /* blocks (cuda) or work units (cpu) */
+    uint32_t shared_bytes;             /* cuda: of a block, beside what the kernel has by itself */
     uint32_t units_together;           /* cpu: units that should stay on one thread */
     bool has_kin;                      /* the plan holds only for addresses that `kin` allows */
     kiln__kin kin[KILN_PARAM_MAX];
@@ -495,7 +496,7 @@ static inline size_t kiln__lists_bytes(size_t args_bytes, size_t pointer_count, 
 typedef struct kiln__plan_device {
     kiln_backend backend;
     int units;     /* multiprocessors, or threads */
-    bool clusters; /* it has thread block clusters */
+    bool clusters; /* it has thread block clusters, and 96 KiB of shared memory for a block */
 } kiln__plan_device;
 
 /* Flags of scans, with the values of kiln_scan_flag. */

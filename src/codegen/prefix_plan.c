@@ -40,9 +40,10 @@ enum {
     COLUMN_BLOCKS_PER_UNIT = 4, /* fewer blocks of columns than that: split */
     COLUMNS_ACROSS = 32,        /* threads across a tile that has several rows of threads */
     COLUMNS_ACROSS_MIN = 16,
-    CARRIED_BYTES = (48 << 10) - 256, /* shared memory a block has without asking */
+    CARRIED_BYTES = (48 << 10) - 256, /* shared memory of BLOCK_THREADS threads, so that four such blocks fit */
+    CARRIED_WIDER = 2,                /* times that many threads where a block may have twice the memory */
     CARRIED_SEGMENT = 128,            /* bytes that memory is read by: those of a tile's row */
-    FEW_BYTES = 64,                   /* results of shorter rows pass through shared memory */
+    FEW_BYTES = 64,                   /* results of rows no longer pass through shared memory */
     CARRIED_ROWS = 64,                /* most neighbouring rows of a thread */
     CARRIED_TILES = 1024,             /* more across would take too many carriers */
     CARRIERS = 8,                     /* while there are no more tiles across than warps for them */
@@ -267,7 +268,7 @@ static bool results_touch(const kiln__walk *keep, const kiln__walk *seq, const k
     for (int k = 0; k < seq->count; k++)
         if (seq->output[k] && (v->access[seq->param[k]] != KILN__ACCESS_VECTOR ||
                                seq->stride[k][0] != keep->shape[0] * seq->itemsize[k] ||
-                               seq->stride[k][0] >= FEW_BYTES))
+                               seq->stride[k][0] > FEW_BYTES))
             return false;
     return true;
 }
@@ -318,11 +319,22 @@ static int64_t carried_rows(int64_t across, int64_t bytes, int64_t part)
     return across < WARP_THREADS && rows > 1 ? (rows - 1) | 1 : rows;
 }
 
+/* How many times BLOCK_THREADS a block has: tiles twice as tall halve the work of carriers, which limits few
+ * columns. Where there are many, blocks of carriers would take the room of too many others. */
+static int64_t choose_wider(const kiln__plan_device *device, int64_t tiles, int64_t steps, int64_t part)
+{
+    const bool enough = tiles * steps >= 4 * (int64_t)device->units * RESIDENT_SMALL_PART;
+    const bool fits = device->clusters && part <= 4 && tiles <= CARRIERS;
+
+    return kiln__tuned("KILN_TUNE_SCAN_WIDER", fits && enough ? CARRIED_WIDER : 1);
+}
+
 /* Long columns that are few: tiles, and carriers for the tiles across. Where those are too many, or
  * inputs too wide, nothing is changed. */
 static void carry_columns(kiln__plan *plan, const kiln__walk *keep, const kiln__walk *seq,
-                          const kiln__operand *operands, int units, int64_t part)
+                          const kiln__plan_request *q, int64_t part)
 {
+    const int units = q->device.units;
     kiln__variant *v = &plan->variant;
     const int last = v->keep_rank - 1;
     const int64_t columns = plan->shape[last], length = plan->word[KILN__WORD_LENGTH];
@@ -334,14 +346,19 @@ static void carry_columns(kiln__plan *plan, const kiln__walk *keep, const kiln__
     const int64_t across = flat ? kiln__power_up(columns) : lanes_across(columns, widest, part);
     const int64_t outer = plan->word[KILN__WORD_OUTPUTS] / columns;
     const int64_t tiles = outer * kiln__divide_up(columns, across);
-    const int64_t threads = BLOCK_THREADS / across; /* above each other */
-    int64_t rows = carried_rows(across, 2 * staged + (few ? results : 0), part);
+    const int64_t held = 2 * staged + (few ? results : 0); /* bytes of an element in shared memory */
+    int64_t threads = BLOCK_THREADS / across;              /* above each other */
+    int64_t rows = carried_rows(across, held, part);
 
     if (tiles > CARRIED_TILES || rows < 1)
         return;
+    const int64_t wider =
+        choose_wider(&q->device, tiles, kiln__divide_up(length, threads * rows), part);
+    threads *= wider;
+    v->block = (uint16_t)(wider * BLOCK_THREADS);
     v->vec = 1; /* lanes have columns */
     kiln__walk_join(keep, seq, plan);
-    v->scan.resident = (uint8_t)(part <= 8 ? choose_resident(4) : 1);
+    v->scan.resident = (uint8_t)(part <= 8 ? choose_resident(4) / wider : 1);
     const int64_t room =
         (int64_t)units * (v->scan.resident > 1 ? v->scan.resident : RESIDENT_UNKNOWN);
     if (rows > 4 && tiles * kiln__divide_up(length, threads * rows) < room)
@@ -354,7 +371,7 @@ static void carry_columns(kiln__plan *plan, const kiln__walk *keep, const kiln__
     v->scan.group = (uint16_t)across;
     v->unroll = (uint8_t)rows;
     v->scan.lanes =
-        (uint8_t)staged_access(keep, seq, operands, v, flat ? threads * rows * columns : columns);
+        (uint8_t)staged_access(keep, seq, q->operands, v, flat ? threads * rows * columns : columns);
     while (v->scan.lanes > across)
         v->scan.lanes /= 2;
     plan->walk[last] = kiln__divide_up(columns, across);
@@ -362,13 +379,18 @@ static void carry_columns(kiln__plan *plan, const kiln__walk *keep, const kiln__
     plan->word[KILN__WORD_CHUNK] = served;
     plan->grid = kiln__least(all, room) + kiln__divide_up(tiles, served);
     plan->ticket_count = tickets_of_sums(2 * all * across, part);
+    const int64_t messages = 2 * (v->block / WARP_THREADS) * across * part; /* of a carrier */
+    plan->shared_bytes = (uint32_t)(threads * rows * across * held);
+    if (plan->shared_bytes < messages)
+        plan->shared_bytes = (uint32_t)messages;
 }
 
 /* ---- cuda: other columns ---- */
 
 static void columns_on_cuda(kiln__plan *plan, const kiln__walk *keep, const kiln__walk *seq,
-                            const kiln__operand *operands, int units, int64_t part)
+                            const kiln__plan_request *q, int64_t part)
 {
+    const int units = q->device.units;
     kiln__variant *v = &plan->variant;
     const int last = v->keep_rank - 1;
     const int64_t columns = plan->shape[last] / v->vec, length = plan->word[KILN__WORD_LENGTH];
@@ -397,7 +419,7 @@ static void columns_on_cuda(kiln__plan *plan, const kiln__walk *keep, const kiln
     /* A plain chain costs the time of one look a step. Enough other tiles hide it, but the carrier of
      * small values is faster all the same: 16384 x 16384 sums 3657 GB/s against 3184. */
     if (part <= 4 || tiles < kiln__tuned("KILN_TUNE_SCAN_CHAIN", units / 2))
-        carry_columns(plan, keep, seq, operands, units, part);
+        carry_columns(plan, keep, seq, q, part);
 }
 
 /* ---- cpu ------------------------------------------------------------------------------------- */
@@ -492,7 +514,7 @@ static void plan_scan(const kiln__plan_request *request, kiln__plan *plan)
     else if (rows)
         rows_on_cuda(plan, &seq, q->device.units, part);
     else
-        columns_on_cuda(plan, &keep, &seq, q->operands, q->device.units, part);
+        columns_on_cuda(plan, &keep, &seq, q, part);
     plan->leaves_marks = !rows && v->scan.fan == 1;
     v->index_bits = (uint8_t)kiln__walk_bits(
         v, &keep, &seq, plan->grid > plan->ticket_count ? plan->grid : plan->ticket_count);
@@ -530,6 +552,7 @@ const kiln__family kiln__family_scan = {
     .line = "map! reduce! post! identity reduce_type axes exclusive=1 reverse=2",
     .maps = true,
     .combines = true,
+    .clusters = true,
     .in_place = true,
     .part_bytes_max = KILN__PART_BYTES_MAX,
     .plan = plan_scan,

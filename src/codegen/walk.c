@@ -372,6 +372,7 @@ void kiln__plan_make(const kiln__plan_request *q, kiln__plan *plan)
     memset(v, 0, sizeof *v);
     plan->has_kin = false;
     plan->part_count = plan->ticket_count = 0;
+    plan->shared_bytes = 0;
     plan->leaves_marks = false;
     v->family = q->def->family;
     v->backend = (uint8_t)q->device.backend;

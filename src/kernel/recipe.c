@@ -240,7 +240,7 @@ static kiln_status make_recipe(kiln__kernel *op, const kiln__call *call, const k
             .grid_y = 1,
             .grid_z = 1,
             .block = v->backend == KILN_BACKEND_CPU ? r->plan.units_together : v->block,
-            .shared_bytes = 0};
+            .shared_bytes = r->plan.shared_bytes};
         kiln__args_fill(&compiled->source, &r->plan, r->operand, no_scalars, recipe->block);
         fill_patches(recipe, &compiled->source, report);
     }

@@ -24,8 +24,9 @@
 //#
 //# A block waits only for sums above its tile, which have smaller tickets. Every word is zero again
 //# when the kernel ends, as in rows_split.cu.
-//% own A a above above_mask acc across all all_of along_ answer args ask at_ at_0 await base base_
-//% own based before begin bits blocks buffer_bytes bytes c carriers carries carry clear col columns
+//% plain KILN__DYNAMIC_SHARED ifndef name uint4
+//% own A L a above above_mask acc across all all_of along_ answer args ask at_ at_0 await base base_
+//% own based before begin bits blocks dynamic buffer_bytes bytes c carriers carries carry clear col columns
 //% own coming d done e end_ F fetch find first found from from_left G g groups groups_of has
 //% own has_all height held held_base here i identity in_place inside j joined K k keep_ticket known
 //% own lane lead left length load look many map message message_bytes more N n next next_all out_
@@ -36,6 +37,9 @@
 //% own warps whole word written
 //% insert scan/common.cu:shuffle
 //% insert scan/common.cu:publish
+#ifndef KILN__DYNAMIC_SHARED
+#define KILN__DYNAMIC_SHARED(name, bytes) extern __shared__ uint4 name[]
+#endif
 //# The number of blocks that must be resident is chosen here, because only the compiler knows how
 //# large a user's type is: small types leave room for more blocks.
 static constexpr int blocks = ${segments} > 1 ? ${segments} : sizeof(part) <= 8 ? 3 : 1;
@@ -156,7 +160,7 @@ ${entry}(const __grid_constant__ args a)
 //# column are added up by shuffles. As in rows_split.cu, the sum of everything above a group comes
 //# as a message from the warp that has the group above it, and a warp sends its own message on
 //# before it answers its steps.
-        constexpr int F = ${fan}, Q = part_words < 8 ? 8 / part_words : 1;
+        constexpr int F = ${fan}, L = K < 8 ? K : 8, Q = part_words < L ? L / part_words : 1;
         part *const all_of = (part *)shared, *const groups_of = all_of + N * K;
         __shared__ volatile int message[N]; // the group a message is for, from 1 on; 0: none
         if (threadIdx.x < N)
@@ -308,12 +312,14 @@ ${entry}(const __grid_constant__ args a)
     constexpr int buffer_bytes = 2 * stage_bytes + (in_place ? 0 : result_bytes);
     // Two tiles, and results; a carrier has messages there.
     constexpr int message_bytes = 2 * N * K * (int)sizeof(part);
-    __shared__ alignas(16) unsigned char shared[buffer_bytes > message_bytes ? buffer_bytes : message_bytes];
+    KILN__DYNAMIC_SHARED(dynamic, buffer_bytes > message_bytes ? buffer_bytes : message_bytes);
+    unsigned char *const shared = (unsigned char *)dynamic;
     auto out_of = [&](unsigned char *const held) { return in_place ? held : shared + 2 * stage_bytes; };
 //% else
     // Two tiles; a carrier has messages there.
     constexpr int message_bytes = 2 * N * K * (int)sizeof(part);
-    __shared__ alignas(16) unsigned char shared[2 * stage_bytes > message_bytes ? 2 * stage_bytes : message_bytes];
+    KILN__DYNAMIC_SHARED(dynamic, 2 * stage_bytes > message_bytes ? 2 * stage_bytes : message_bytes);
+    unsigned char *const shared = (unsigned char *)dynamic;
 //% end
     struct columns {
         int width; // columns that the tile has
