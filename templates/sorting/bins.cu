@@ -47,12 +47,17 @@ struct alignas(16) access {
     T v[EACH];
 };
 
-// Between edges, for what the guess leaves open: the bin of a number, or -1.
+// Between edges, for what the guess leaves open: the bin of a number, or -1. Most are near an edge, as whole numbers
+// often are, and in the bin that their distance from the first edge names.
 static __device__ long long bin_between(double v, const bins_call &c, const double *edges)
 {
-    long long low = 0, high = c.bins;
     if (!(v >= c.least && v <= c.highest))
         return -1;
+    const double sum = (v - c.first) * c.scale;
+    const long long near = sum < 0 ? 0 : sum < (double)c.bins ? (long long)sum : c.bins - 1;
+    if (edges[near] <= v && (v < edges[near + 1] || near == c.bins - 1))
+        return near;
+    long long low = 0, high = c.bins;
     while (high - low > 1) {
         const long long middle = low + (high - low) / 2;
         if (edges[middle] <= v)
