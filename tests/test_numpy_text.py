@@ -33,7 +33,7 @@ from functions import WEIGHTS  # noqa: E402
 LIMITS = [
     "how many elements a mask chooses is known to the device alone",
     "an axis is cut into at most 64 runs",
-    "is given for rank",  # pad(x, 1, mode=mean): widths tell the number of axes
+    "given for rank",  # pad(x, 1, mode=mean): widths tell the number of axes
     "are given, rank is",
 ]
 

@@ -237,32 +237,34 @@ static kiln_status ediff1d(kiln__parser *p, kiln__parsed_call *c, reading *r, ki
     return diff(p, c, r, out);
 }
 
+/* y - z. Subtracting 0.0 first turns integers into float64, so that differences do not wrap. */
+static kiln_node difference(kiln_node y, kiln_node z, size_t at)
+{
+    y = kiln_node_op2(KILN_OP_SUBTRACT, y, kiln_node_of_float(0), KILN__PLACE(at));
+    return kiln_node_op2(KILN_OP_SUBTRACT, y, z, KILN__PLACE(at));
+}
+
 /* gradient(x, distance, axis): half the difference of both neighbours, at the ends that of one neighbour,
- * over the distance. Subtracting 0.0 first turns integers into float64, so that differences do not wrap. */
+ * over the distance. At the ends elements are chosen by their index, which refuses axes with fewer than two. */
 static kiln_status gradient(kiln__parser *p, kiln__parsed_call *c, reading *r, kiln__parsed *out)
 {
-    static const int64_t open = KILN_SLICE_OPEN;
-    const struct {
-        int64_t from[2], less[2]; /* start and stop of what is subtracted from what */
-    } slices[] = {{{1, 2}, {0, 1}}, {{2, open}, {open, -2}}, {{-1, open}, {-2, -1}}};
-    const int64_t axis = r->has_axis ? r->numbers[0] : -1;
+    const int64_t along = r->has_axis ? r->numbers[0] : -1;
+    const int axis = (int)along;
     const kiln_node x = r->nodes[0];
     kiln_node parts[3];
 
     (void)p;
-    for (int k = 0; k < 3; k++) {
-        const kiln_node from = kiln_node_slice(x, (int)axis, slices[k].from[0], slices[k].from[1],
-                                               1, KILN__PLACE(c->at));
-        const kiln_node less = kiln_node_slice(x, (int)axis, slices[k].less[0], slices[k].less[1],
-                                               1, KILN__PLACE(c->at));
-        parts[k] = kiln_node_op2(
-            KILN_OP_SUBTRACT,
-            kiln_node_op2(KILN_OP_SUBTRACT, from, kiln_node_of_float(0), KILN__PLACE(c->at)), less,
-            KILN__PLACE(c->at));
-    }
+    for (int k = 0; k < 3; k += 2)
+        parts[k] = kiln_node_newaxis(
+            difference(kiln_node_select(x, axis, k == 0 ? 1 : -1, KILN__PLACE(c->at)),
+                       kiln_node_select(x, axis, k == 0 ? 0 : -2, KILN__PLACE(c->at)), c->at),
+            axis, KILN__PLACE(c->at));
+    parts[1] =
+        difference(kiln_node_slice(x, axis, 2, KILN_SLICE_OPEN, 1, KILN__PLACE(c->at)),
+                   kiln_node_slice(x, axis, KILN_SLICE_OPEN, -2, 1, KILN__PLACE(c->at)), c->at);
     parts[1] = kiln_node_op2(KILN_OP_DIVIDE, parts[1], kiln_node_of_int(2), KILN__PLACE(c->at));
     kiln_node whole =
-        kiln_node_rearrange(KILN_REARRANGE_CONCATENATE, parts, 3, &axis, 1, KILN__PLACE(c->at));
+        kiln_node_rearrange(KILN_REARRANGE_CONCATENATE, parts, 3, &along, 1, KILN__PLACE(c->at));
     if (r->node_count > 1)
         whole = kiln_node_op2(KILN_OP_DIVIDE, whole, r->nodes[1], KILN__PLACE(c->at));
     kiln__set_node(out, whole);

@@ -21,6 +21,8 @@ def number(d):
     x = d.array(0)
     n = d.among("2", "3", "-1", "0.5", "2.5", "100") if x.kind != "u" else d.among("2", "3", "0.5")
     sign = d.among("+", "-", "*", "**") if n in ("2", "3") else d.among("+", "-", "*")
+    if sign == "**" and x.kind == "b":
+        raise Rejected  # NumPy's operator gives int8, its power() int64
     d.add(("{0} %s " + n) % sign if d.once_in(2) or sign == "**" else n + " %s {0}" % sign, x,
           terms=0 if sign == "**" and x.kind in "fc" else 1)
 

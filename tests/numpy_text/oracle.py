@@ -73,6 +73,14 @@ def pad(x, widths, constant=0, mode="constant", **more):
     return np.pad(x, widths, mode=mode, **more)
 
 
+def of_floats(function):
+    """quantile() and percentile(), which subtract small integers in their dtype and wrap."""
+    def called(x, *more, **named):
+        x = np.asarray(x)
+        return function(x.astype(np.float64) if x.dtype.kind in "iu" else x, *more, **named)
+    return called
+
+
 def philox(key, blocks):
     """Philox 4x32-10 of counters below 2^64: four words for each block."""
     blocks = np.asarray(blocks, np.uint64)
@@ -118,6 +126,7 @@ def names():
         scatter_maximum=scatter(np.maximum.at),
         argpartition=lambda x, place, axis=-1: argsort(x, axis),
         partition=lambda x, place, axis=-1: np.sort(x, axis),
+        quantile=of_floats(np.quantile), percentile=of_floats(np.percentile),
         cast=lambda x, dtype: np.asarray(x).astype(dtype),
         cummax=lambda x, axis: np.maximum.accumulate(x, axis=axis),
         cummin=lambda x, axis: np.minimum.accumulate(x, axis=axis),
