@@ -102,6 +102,7 @@ static const struct {
     {"pad(n, (1, 1, 1, 1))", KILN_ERR_SHAPE, "rank is 1"},
     {"pad(n, -1)", KILN_ERR_ARGUMENT, "-1 is negative"},
     {"concatenate([n, x])", KILN_ERR_SHAPE, "operand 2 has shape (2, 3)"},
+    {"gradient(n[:1])", KILN_ERR_AXIS, "index 1 is out of range for axis 0, which has 1 elements"},
     {"roll(n, 1, axis=1)", KILN_ERR_AXIS, "axis 1"},
     /* sorts */
     {"v, p = topk(i, 7); v", KILN_ERR_ARGUMENT, "k is 7, and a row has 6 elements"},

@@ -240,6 +240,12 @@ static void test_expression__reductions_take_axis_keepdims_and_dtype(void **stat
         {"sum(n > 0, dtype=float32)", KILN_FLOAT32, "2.0"},
         {"argmax(x, axis=1)", KILN_INT64, "[3 3 3]"},
         {"all(x > 0)", KILN_BOOL, "True"},
+        /* Positions are those of C-order, whatever order the reduction numbers elements in. */
+        {"max(reshape(arange(12), (3, 4)) + x * 0, axis=1)", KILN_FLOAT64, "[ 3.  7. 11.]"},
+        {"max(reshape(arange(12), (3, 4)) + x * 0, axis=0)", KILN_FLOAT64, "[ 8.  9. 10. 11.]"},
+        {"sum(reshape(arange(12), (2, 3, 2)) + reshape(x, (2, 3, 2)), axis=(0, 2))", KILN_FLOAT64,
+         "[32. 48. 64.]"},
+        {"sum(x, axis=1) + arange(3)", KILN_FLOAT64, "[10. 27. 44.]"},
     };
     show_all(*state, list, COUNT(list));
 }

@@ -38,6 +38,25 @@ bool kiln__is_linear(const kiln__writer *w, const int64_t *coef, int64_t *factor
     return true;
 }
 
+/* Whether the kernel numbers its elements in C-order. A reduction does where all reduced axes stand before the others:
+ * its `_j` counts results first. */
+static bool numbers_in_order(const kiln__writer *w)
+{
+    const kiln__plan_kernel *k = w->kernel;
+    bool kept = false;
+
+    if (k->kind != KILN__STEP_REDUCE || k->reduced == NULL)
+        return true;
+    for (int a = 0; a < k->rank; a++) {
+        if (k->shape[a] == 1)
+            continue;
+        if (k->reduced[a] && kept)
+            return false;
+        kept = kept || !k->reduced[a];
+    }
+    return true;
+}
+
 static const char *position_text(kiln__writer *w, const kiln__low *n, const kiln__axis_map *map)
 {
     const bool loop = w->kernel->kind == KILN__STEP_LOOP;
@@ -55,7 +74,7 @@ static const char *position_text(kiln__writer *w, const kiln__low *n, const kiln
     if (w->dry)
         return "";
     kiln__buf_printf(text, "%lldll", (long long)start);
-    if (kiln__is_linear(w, coef, &factor)) {
+    if (kiln__is_linear(w, coef, &factor) && (factor == 0 || numbers_in_order(w))) {
         if (factor != 0)
             kiln__buf_printf(text, " + %lldll * %s", (long long)factor, loop ? "i" : "_j");
         w->numbered = w->numbered || factor != 0;
