@@ -225,15 +225,16 @@ static void test_scan_plan__few_long_columns_have_wide_blocks(void **state)
     static const struct {
         int64_t rows, columns;
         bool clusters;
-        int block;
+        int block, across, bytes; /* of an element and its copy in the other buffer, and what room is left out */
     } cases[] = {
-        {1 << 24, 16, true, 512}, {1 << 24, 16, false, 256}, {1 << 20, 256, true, 512},
-        {1 << 16, 16, true, 256}, {1 << 16, 4096, true, 256},
+        {1 << 24, 16, true, 512, 16, 8}, {1 << 24, 16, false, 256, 16, 8},
+        {1 << 20, 256, true, 512, 32, 8}, {1 << 16, 16, true, 256, 16, 8},
+        {1 << 16, 4096, true, 256, 32, 8}, {1 << 26, 3, true, 512, 4, 6},
+        {1 << 26, 3, false, 256, 4, 6}, {1 << 25, 7, true, 512, 8, 8},
     };
 
     (void)state;
     for (size_t k = 0; k < KILN_COUNT_OF(cases); k++) {
-        const int64_t across = cases[k].columns < 32 ? cases[k].columns : 32;
         const int64_t row = cases[k].columns * 4;
         scan_case c = {.rank = 2,
                        .shape = {cases[k].rows, cases[k].columns},
@@ -246,9 +247,10 @@ static void test_scan_plan__few_long_columns_have_wide_blocks(void **state)
         make_plan(&c, KILN_BACKEND_CUDA, cases[k].clusters, &plan);
         const kiln__variant *const v = &plan.variant;
         assert_int_equal(v->block, cases[k].block);
-        assert_int_equal(v->scan.group, across);
+        assert_int_equal(v->scan.group, cases[k].across);
+        assert_int_equal(v->scan.lean, cases[k].bytes < 8);
         assert_int_equal(v->scan.resident * v->block, 4 * 256);
-        assert_int_equal(plan.shared_bytes, 2 * 4 * v->unroll * v->block);
+        assert_int_equal(plan.shared_bytes, cases[k].bytes * v->unroll * v->block);
         assert_true(plan.shared_bytes <= (cases[k].block == 512 ? 96 : 48) << 10);
     }
 }

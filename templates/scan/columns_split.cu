@@ -25,7 +25,7 @@
 //# A block waits only for sums above its tile, which have smaller tickets. Every word is zero again
 //# when the kernel ends, as in rows_split.cu.
 //% plain KILN__DYNAMIC_SHARED ifndef name uint4
-//% own A L a above above_mask acc across all all_of along_ answer args ask at_ at_0 await base base_
+//% own A L W a above above_mask acc across all all_of along_ answer args ask at_ at_0 await base base_
 //% own based before begin bits blocks dynamic buffer_bytes bytes c carriers carries carry clear col columns
 //% own coming d done e end_ F fetch find first found from from_left G g groups groups_of has
 //% own has_all height held held_base here i identity in_place inside j joined K k keep_ticket known
@@ -48,6 +48,7 @@ ${entry}(const __grid_constant__ args a)
 {
     constexpr int G = ${block}, K = ${group}, U = ${unroll}, V = ${lanes};
     constexpr int R = 32 / K, N = G / 32, height = G / K * U;
+    constexpr int W = K - K / 4 * ${lean}; // columns that a tile has room for
 //% insert scan/kernel.cpp:environment
 //% insert scan/common.cu:locate
 //% insert :find
@@ -284,7 +285,7 @@ ${entry}(const __grid_constant__ args a)
     enum : int {
 //% for p in inputs
 //% if p.vector
-        at_${p.name}, end_${p.name} = at_${p.name} + height * K * (int)sizeof(${p.type}) - 1,
+        at_${p.name}, end_${p.name} = at_${p.name} + height * W * (int)sizeof(${p.type}) - 1,
 //% end
 //% end
         stage_bytes
@@ -294,7 +295,7 @@ ${entry}(const __grid_constant__ args a)
     // as many bytes, of which every element has been read by the thread that writes there.
     enum : int {
 //% for p in outputs
-        result_${p.name}, past_${p.name} = result_${p.name} + height * K * (int)sizeof(${p.type}) - 1,
+        result_${p.name}, past_${p.name} = result_${p.name} + height * W * (int)sizeof(${p.type}) - 1,
 //% end
         result_bytes
     };
@@ -380,7 +381,7 @@ ${entry}(const __grid_constant__ args a)
 //% part registers
 //# Phase 1 of a tile: copy its inputs to shared memory, row after row. All loads are issued before
 //# the first is waited for, and before the last use of what the buffer still holds.
-            constexpr int A = (height * K / V + G - 1) / G; // accesses of a thread
+            constexpr int A = (height * W / V + G - 1) / G; // accesses of a thread
 //% for p in inputs
 //% if p.vector
             ${p.type} reg_${p.name}[A][V];
