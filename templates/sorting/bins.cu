@@ -1,7 +1,7 @@
-//% plain AHEAD EACH EDGES EDGE_ROOM HALF HALVES KILN__DYNAMIC_SHARED KILN__EDGES KILN__FIND KILN__HALVES KILN__ROOM above beside inside lead place y
+//% plain AHEAD EACH EDGES EDGE_ROOM HALF HALVES KILN__DYNAMIC_SHARED KILN__EDGES KILN__FIND KILN__HALVES KILN__ROOM above beside lead place y
 //% plain KILN__T KILN__THREADS KILN__UNROLL T THREADS FIND FIND_FLOAT FIND_PAIR _Pragma __device__ __forceinline__
 //% plain __fadd_rn __float_as_int __fmaf_rn __fmul_rn __fsub_rn
-//% plain access base begin bin bin_between bin_of bins bins_call body bytes c close copies copy count counts counts_of
+//% plain access base begin bin bin_between bin_of bins bins_call body bytes c close copies copy count count_at counts counts_of
 //% plain edges error first frac guess_of head high highest ifndef j k kiln_sort_bins least left low middle
 //% plain n name near number old open pair part per product rest room scale shift size slack span sum uint4 v w whole
 //% plain words x
@@ -115,9 +115,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) kiln_sort_bins(const bins_
     const double *const edges = close ? room : c.edges;
     // A counter of 16 bits gives half of what it can hold to global memory when it has it. All threads meet after
     // each batch of elements, which are fewer than the other half.
-    auto count = [&](const auto bin) {
-        const bool inside = sizeof(bin) <= 4 || (bin >= base && bin - base < c.per);
-        const unsigned place = inside ? (unsigned)bin - (unsigned)base : ~0u;
+    auto count_at = [&](const unsigned place, const long long bin) {
         if (HALVES) {
             if (place < (unsigned)c.per) {
                 const unsigned shift = place % 2 * 16;
@@ -133,6 +131,9 @@ extern "C" __global__ void __launch_bounds__(THREADS) kiln_sort_bins(const bins_
         } else if ((unsigned long long)bin < (unsigned long long)c.bins) {
             atomicAdd(&c.counts[bin], 1ull);
         }
+    };
+    auto count = [&](const long long bin) {
+        count_at(bin >= base && bin - base < c.per ? (unsigned)(bin - base) : ~0u, bin);
     };
     auto bin_of = [&](const T v) -> long long {
         if constexpr (EDGES)
@@ -161,7 +162,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) kiln_sort_bins(const bins_
                 const int bin = guess_of(w[k].v[j], c);
                 open |= (bin < 0 ? 1u : 0u) << (k * EACH + j);
                 if (bin >= 0)
-                    count(bin);
+                    count_at((unsigned)bin - (unsigned)base, bin);
             }
             if (open != 0)
                 KILN__UNROLL for (int k = 0; k < AHEAD; k++) KILN__UNROLL for (int j = 0; j < EACH; j++)
