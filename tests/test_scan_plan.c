@@ -225,12 +225,13 @@ static void test_scan_plan__few_long_columns_have_wide_blocks(void **state)
     static const struct {
         int64_t rows, columns;
         bool clusters;
-        int block, across, bytes; /* of an element and its copy in the other buffer, and what room is left out */
+        int block, across, bytes; /* of shared memory, for each row of each thread */
     } cases[] = {
         {1 << 24, 16, true, 512, 16, 8}, {1 << 24, 16, false, 256, 16, 8},
         {1 << 20, 256, true, 512, 32, 8}, {1 << 16, 16, true, 256, 16, 8},
         {1 << 16, 4096, true, 256, 32, 8}, {1 << 26, 3, true, 512, 4, 6},
         {1 << 26, 3, false, 256, 4, 6}, {1 << 25, 7, true, 512, 8, 8},
+        {1 << 18, 16, true, 512, 16, 8},
     };
 
     (void)state;

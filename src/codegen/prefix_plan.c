@@ -40,8 +40,8 @@ enum {
     COLUMN_BLOCKS_PER_UNIT = 4, /* fewer blocks of columns than that: split */
     COLUMNS_ACROSS = 32,        /* threads across a tile that has several rows of threads */
     COLUMNS_ACROSS_MIN = 16,
-    CARRIED_BYTES = (48 << 10) - 256, /* shared memory of BLOCK_THREADS threads, so that four such blocks fit */
-    CARRIED_WIDER = 2,                /* times that many threads where a block may have twice the memory */
+    CARRIED_BYTES = (48 << 10) - 256, /* shared memory of BLOCK_THREADS threads: four times fits */
+    CARRIED_WIDER = 2,                /* times so many threads, where a block may have the memory */
     CARRIED_SEGMENT = 128,            /* bytes that memory is read by: those of a tile's row */
     FEW_BYTES = 64,                   /* results of rows no longer pass through shared memory */
     CARRIED_ROWS = 64,                /* most neighbouring rows of a thread */
@@ -168,9 +168,7 @@ static void split_rows(kiln__plan *plan, const kiln__walk *seq, int units, int64
     const int64_t inputs = input_bytes(seq);
     const int64_t access = v->vec * (inputs > 0 ? inputs : 1);
     const int64_t unroll =
-        kiln__least(kiln__least(THREAD_BYTES / access,
-                                ASIDE_ELEMENTS / v->vec),
-                    UNROLL_MAX);
+        kiln__least(kiln__least(THREAD_BYTES / access, ASIDE_ELEMENTS / v->vec), UNROLL_MAX);
     int64_t block = v->block;
 
     /* Only inputs are held from phase to phase, not running values: they may be more, and wider
@@ -308,10 +306,9 @@ static int64_t lanes_across(int64_t columns, int64_t widest, int64_t part)
     return kiln__least(across, kiln__power_up(columns));
 }
 
-/* Neighbouring rows of a thread, of tiles of so many bytes an element (of three quarters of the elements where they
- * are lean) that have room beside the sums of
- * warps. Where a warp has several rows of lanes their number is odd, so that they read from different
- * banks. */
+/* Neighbouring rows of a thread, of tiles of so many bytes an element (of three quarters of the
+ * elements where they are lean) that have room beside the sums of warps. Where a warp has several rows
+ * of lanes their number is odd, so that they read from different banks. */
 static int64_t carried_rows(int64_t across, bool lean, int64_t bytes, int64_t part)
 {
     const int64_t room = (CARRIED_BYTES - CARRIER_WARPS * across * part) * (lean ? 4 : 3) / 3;
@@ -320,12 +317,15 @@ static int64_t carried_rows(int64_t across, bool lean, int64_t bytes, int64_t pa
     return across < WARP_THREADS && rows > 1 ? (rows - 1) | 1 : rows;
 }
 
-/* How many times BLOCK_THREADS a block has: tiles twice as tall halve the work of carriers, which limits few
- * columns. Where there are many, blocks of carriers would take the room of too many others. */
-static int64_t choose_wider(const kiln__plan_device *device, int64_t tiles, int64_t steps, int64_t part)
+/* How many times BLOCK_THREADS a block has: tiles twice as tall halve the work of carriers, which
+ * limits few columns. Where there are many, blocks of carriers would take the room of too many
+ * others. */
+static int64_t choose_wider(const kiln__plan_device *device, int64_t tiles, int64_t steps,
+                            int64_t across, int64_t part)
 {
-    const bool enough = tiles * steps >= 4 * (int64_t)device->units * RESIDENT_SMALL_PART;
-    const bool fits = device->clusters && part <= 4 && tiles <= CARRIERS;
+    const bool enough = tiles * steps >= (int64_t)device->units * RESIDENT_SMALL_PART;
+    const bool small = part <= 4 || (part <= 8 && across >= COLUMNS_ACROSS_MIN);
+    const bool fits = device->clusters && small && tiles <= CARRIERS;
 
     return kiln__tuned("KILN_TUNE_SCAN_WIDER", fits && enough ? CARRIED_WIDER : 1);
 }
@@ -347,15 +347,16 @@ static void carry_columns(kiln__plan *plan, const kiln__walk *keep, const kiln__
     const int64_t across = flat ? kiln__power_up(columns) : lanes_across(columns, widest, part);
     const int64_t outer = plan->word[KILN__WORD_OUTPUTS] / columns;
     const int64_t tiles = outer * kiln__divide_up(columns, across);
-    const int64_t held = 2 * staged + (few ? results : 0); /* bytes of an element in shared memory */
-    int64_t threads = BLOCK_THREADS / across;              /* above each other */
+    const int64_t held =
+        2 * staged + (few ? results : 0);     /* bytes of an element in shared memory */
+    int64_t threads = BLOCK_THREADS / across; /* above each other */
     const bool lean = flat && 4 * columns <= 3 * across;
     int64_t rows = carried_rows(across, lean, held, part);
 
     if (tiles > CARRIED_TILES || rows < 1)
         return;
     const int64_t wider =
-        choose_wider(&q->device, tiles, kiln__divide_up(length, threads * rows), part);
+        choose_wider(&q->device, tiles, kiln__divide_up(length, threads * rows), across, part);
     threads *= wider;
     v->block = (uint16_t)(wider * BLOCK_THREADS);
     v->vec = 1; /* lanes have columns */
@@ -373,8 +374,8 @@ static void carry_columns(kiln__plan *plan, const kiln__walk *keep, const kiln__
     v->scan.lean = lean;
     v->scan.group = (uint16_t)across;
     v->unroll = (uint8_t)rows;
-    v->scan.lanes =
-        (uint8_t)staged_access(keep, seq, q->operands, v, flat ? threads * rows * columns : columns);
+    v->scan.lanes = (uint8_t)staged_access(keep, seq, q->operands, v,
+                                           flat ? threads * rows * columns : columns);
     while (v->scan.lanes > across)
         v->scan.lanes /= 2;
     plan->walk[last] = kiln__divide_up(columns, across);

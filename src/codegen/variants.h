@@ -57,7 +57,7 @@ typedef struct kiln__scan_variant {
     uint8_t fan;  /* split on cuda: tiles, or groups of them, that are summed before they
                                    are carried on; 1: a chain from step to step */
     uint8_t flat; /* columns with carriers: 1 when a tile's inputs are one piece of memory */
-    uint8_t lean; /* the same: a tile lacks a quarter of its columns or more, and has more rows instead */
+    uint8_t lean; /* the same: a tile lacks a quarter of its columns or more, and has more rows */
     uint8_t lanes; /* cpu: runs side by side; columns with carriers: elements of an access */
 } kiln__scan_variant;
 
