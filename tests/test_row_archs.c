@@ -43,7 +43,7 @@ static const walk_case walks[] = {
     {"rows of 1028", 2, {1 << 18, 1028}, {1028, 1}, {false, true}, KILN__LAYOUT_HELD, 32, 1, 0},
     {"rows of 4096", 2, {1 << 16, 4096}, {4096, 1}, {false, true}, KILN__LAYOUT_HELD, 64, 1, 0},
     {"rows of 4097", 2, {1 << 16, 4097}, {4097, 1}, {false, true}, KILN__LAYOUT_HELD, 64, 1, 0},
-    {"rows of 50257", 2, {4096, 50257}, {50257, 1}, {false, true}, KILN__LAYOUT_HELD, 256, 8, 0},
+    {"rows of 50257", 2, {4096, 50257}, {50257, 1}, {false, true}, KILN__LAYOUT_HELD, 256, 6, 0},
     {"rows of 16384", 2, {16384, 16384}, {16384, 1}, {false, true}, KILN__LAYOUT_HELD, 256, 1, 0},
     {"rows of 20000", 2, {16384, 20000}, {20000, 1}, {false, true}, KILN__LAYOUT_HELD, 128, 4, 0},
     {"rows of 131072", 2, {2048, 1 << 17}, {1 << 17, 1}, {false, true}, KILN__LAYOUT_HELD, 512, 8, 0},

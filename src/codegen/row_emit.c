@@ -11,7 +11,8 @@
 enum {
     REGISTERS = 65536,       /* of a multiprocessor */
     REGISTERS_BESIDE = 32,   /* of a thread, that hold no elements */
-    PACKED_BESIDE = 16,      /* the same of clusters whose inputs are 16-bit floats */
+    CLUSTER_BESIDE = 28,     /* the same of clusters */
+    PACKED_BESIDE = 16,      /* and of clusters whose inputs are 16-bit floats */
     RESIDENT_THREADS = 1024, /* more would have too few registers to compute with */
     STAGE_RESIDENT = 5,      /* blocks that shared memory has room for */
     STAGE_RESIDENT_THREADS = 1024, /* and threads that every GPU has room for */
@@ -339,7 +340,7 @@ static int64_t full_accesses(const kiln__row_emit *e)
     const int64_t each = e->v->unroll;
     if (!in_registers(e))
         return 0;
-    return e->v->row.whole > 1 ? each : each <= 8 ? each - 1 : each - 4;
+    return e->v->row.whole > 1 ? each : each <= KILN__ROW_EACH ? each - 1 : each - 4;
 }
 
 /* The number of blocks that should be resident on a multiprocessor: while one reduces, others load. Clusters
@@ -347,9 +348,10 @@ static int64_t full_accesses(const kiln__row_emit *e)
  * (bench/results/rows-shapes-h200.txt). */
 static int64_t resident_blocks(const kiln__row_emit *e)
 {
-    const bool packed = e->v->row.cluster > 1 && has_narrow_inputs(e);
+    const bool clustered = e->v->row.cluster > 1, packed = clustered && has_narrow_inputs(e);
+    const int64_t beside = packed ? PACKED_BESIDE : clustered ? CLUSTER_BESIDE : REGISTERS_BESIDE;
     const int64_t held = in_registers(e) ? e->v->unroll * access_words(e->def, e->v, packed) : 0;
-    const int64_t threads = REGISTERS / (held + (packed ? PACKED_BESIDE : REGISTERS_BESIDE));
+    const int64_t threads = REGISTERS / (held + beside);
     const int64_t blocks = (threads < RESIDENT_THREADS ? threads : RESIDENT_THREADS) /
                            (e->v->block > 0 ? e->v->block : 1);
     if (e->v->row.stage != 0)

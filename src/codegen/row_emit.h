@@ -9,6 +9,10 @@
 
 #include "codegen/codegen.h"
 
+/* Accesses of a thread up to here are counted one by one, more of them by fours: threads have all but so
+ * many for sure. */
+enum { KILN__ROW_EACH = 9 };
+
 /* The current items of three loops: over stages (`s`); over the earlier stages whose preps must run
  * again before stage `s` (`r`); and over values (`v`). Behind its loop, `s` is stage_count, which
  * stands for op, so that a template can ask what op uses. */

@@ -152,7 +152,7 @@ static int64_t most_threads(int64_t room, int64_t words)
 /* Few different numbers of accesses, so that rows of many lengths share a kernel. */
 static uint8_t round_accesses(int64_t each)
 {
-    const int64_t step = each > 8 ? 4 : 1;
+    const int64_t step = each > KILN__ROW_EACH ? 4 : 1;
     return (uint8_t)(each < 1 ? 1 : kiln__divide_up(each, step) * step);
 }
 
@@ -187,9 +187,10 @@ static bool fill_block(kiln__variant *v, int64_t length, int64_t room, int64_t w
 
     threads = threads < 2 * WARP_THREADS ? 2 * WARP_THREADS : threads;
     /* Where a cluster is whole, more threads that hold less each keep more loads on their way. */
-    if (threads >= CLUSTER_MAX * CLUSTER_THREADS && threads < 4 * CLUSTER_MAX * CLUSTER_THREADS &&
-        clusters && room == HELD_WORDS && 4 * words == ACCESS_BYTES)
-        threads *= 2;
+    const bool whole = threads >= CLUSTER_MAX * CLUSTER_THREADS &&
+                       threads < 4 * CLUSTER_MAX * CLUSTER_THREADS && clusters &&
+                       room == HELD_WORDS && 4 * words == ACCESS_BYTES;
+    threads *= whole ? 2 : 1;
     if (threads > usual && clusters) {
         blocks = threads / CLUSTER_THREADS;
         threads = CLUSTER_THREADS;
@@ -198,6 +199,9 @@ static bool fill_block(kiln__variant *v, int64_t length, int64_t room, int64_t w
             blocks = CLUSTER_MAX;
         }
     }
+    /* Blocks that would hold little are left out: those of other clusters take their place. */
+    if (whole)
+        blocks = kiln__least(blocks, kiln__divide_up(length, threads * KILN__ROW_EACH));
     if (threads > most_threads(each_of(length, threads * blocks) * words, words))
         return false;
     v->block = v->row.group = (uint16_t)threads;
