@@ -125,6 +125,10 @@
     B(kiln_node_elementwise, (o.loop, &o.node, 1, 0, "f", 1))                                      \
     A(kiln_array_topk, (o.x, 1, NULL, &t.array, NULL, &err))                                       \
     A(kiln_array_take, (o.x, o.x, 0, NULL, &t.array, &err))                                        \
+    A(kiln_array_choose, (o.x, XX, KILN_INDEX_WRAP, &t.array, &err))                               \
+    A(kiln_array_choose_where,                                                                     \
+      ((const kiln_array *const[]){o.x}, XX, kiln_arg_int(0), &t.array, &err))                     \
+    A(kiln_array_diag, (o.x, 0, &t.array, &err))                                                   \
     A(kiln_array_partition, (o.x, 0, NULL, &t.array, &err))                                        \
     B(kiln_node_op2, (KILN_OP_ADD, o.node, o.node, "f", 1))                                        \
     A(kiln_array_vecmat, (o.x, o.x, NULL, &t.array, &err))                                         \

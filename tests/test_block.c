@@ -3,6 +3,7 @@
  * take lists of arrays or give several, against NumPy's results.
  */
 #include "kiln/expression.h"
+#include "kiln/indexing.h"
 #include "kiln/rearrange.h"
 #include "test_env.h"
 
@@ -167,6 +168,71 @@ static void test_block__functions_of_lists_in_text(void **state)
     kiln_array_release(x);
 }
 
+/* choose(), select() and diag() at once. */
+static void test_block__one_of_several_is_chosen(void **state)
+{
+    static const int32_t indices[] = {0, 2, 1, -1, 3, 5};
+    static const int64_t six = 6;
+    static const struct {
+        kiln_index_mode mode;
+        int which[6];
+    } modes[] = {{KILN_INDEX_WRAP, {0, 2, 1, 2, 0, 2}}, {KILN_INDEX_CLIP, {0, 2, 1, 0, 2, 2}}};
+    test_env *t = *state;
+    kiln_array *i = NULL, *c[3], *b[2] = {NULL}, *y = NULL, *z = NULL;
+    float got[36];
+
+    OK(t, kiln_array_from_host(t->ctx, KILN_INT32, 1, &six, indices, NULL, &i, &t->err));
+    for (int k = 0; k < 3; k++)
+        c[k] = filled(t, k == 0 ? 0 : 1, &six, k + 1);
+    for (size_t m = 0; m < COUNT(modes); m++) {
+        OK(t, kiln_array_choose(i, (const kiln_array *const *)c, 3, modes[m].mode, &y, &t->err));
+        OK(t, kiln_array_to_host(y, got, 6 * sizeof *got, NULL, &t->err));
+        for (int k = 0; k < 6; k++)
+            CHECK(got[k] == (float)(modes[m].which[k] + 1), "mode %zu, element %d: %g", m, k,
+                  got[k]);
+        kiln_array_release(y);
+    }
+    OK(t, kiln_array_choose(i, (const kiln_array *const *)c, 3, KILN_INDEX_CHECK, &y, &t->err));
+    FAILS(t, KILN_ERR_INDEX, kiln_context_synchronize(t->ctx, &t->err), "out of range");
+    kiln_array_release(y);
+    y = NULL;
+    for (int k = 0; k < 2; k++) {
+        const kiln_arg args[] = {kiln_arg_array(i), kiln_arg_int(k + 1)};
+        OK(t, kiln_array_op(KILN_OP_EQUAL, args, 2, NULL, &b[k], &t->err));
+    }
+    OK(t, kiln_array_choose_where((const kiln_array *const *)b, (const kiln_array *const *)c, 2,
+                                  kiln_arg_int(7), &y, &t->err));
+    OK(t, kiln_array_to_host(y, got, 6 * sizeof *got, NULL, &t->err));
+    for (int k = 0; k < 6; k++)
+        CHECK(got[k] == (indices[k] == 1   ? 1.0f
+                         : indices[k] == 2 ? 2.0f
+                                           : 7.0f),
+              "element %d: %g", k, got[k]);
+    kiln_array_release(y);
+    y = NULL;
+    FAILS(t, KILN_ERR_DTYPE,
+          kiln_array_choose_where((const kiln_array *const *)&i, (const kiln_array *const *)c, 1,
+                                  kiln_arg_int(7), &y, &t->err),
+          "int32, not bool");
+    FAILS(t, KILN_ERR_ARGUMENT_COUNT,
+          kiln_array_choose(i, (const kiln_array *const *)c, 0, KILN_INDEX_WRAP, &y, &t->err),
+          "1 to 30");
+    FAILS(t, KILN_ERR_ARGUMENT,
+          kiln_array_choose(i, (const kiln_array *const *)c, 2, (kiln_index_mode)9, &y, &t->err),
+          "no mode 9");
+    assert_null(y);
+    OK(t, kiln_array_diag(c[1], 0, &y, &t->err));
+    OK(t, kiln_array_to_host(y, got, sizeof got, NULL, &t->err));
+    for (int k = 0; k < 36; k++)
+        CHECK(got[k] == (k % 7 == 0 ? 2.0f : 0.0f), "element %d of the matrix: %g", k, got[k]);
+    OK(t, kiln_array_diag(y, 1, &z, &t->err));
+    assert_int_equal(kiln_array_size(z), 5);
+    kiln_array_release(y), kiln_array_release(z), kiln_array_release(i);
+    for (int k = 0; k < 3; k++)
+        kiln_array_release(c[k]);
+    kiln_array_release(b[0]), kiln_array_release(b[1]);
+}
+
 /* Operations on a few arrays that are stacked, and on short windows, do not wait for a copy of them. */
 static void test_block__what_is_stacked_need_not_be_stored(void **state)
 {
@@ -232,6 +298,7 @@ int main(int argc, char **argv)
         TEST(test_block__rows_are_plain_loops),
         TEST(test_block__parts_cover_an_axis),
         TEST(test_block__functions_of_lists_in_text),
+        TEST(test_block__one_of_several_is_chosen),
         TEST(test_block__what_is_stacked_need_not_be_stored),
     };
     return test_env_main(argc, argv, "test_block", tests, COUNT(tests));

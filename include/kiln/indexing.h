@@ -229,6 +229,31 @@ KILN_API kiln_node kiln_node_put_along_axis(kiln_node x, kiln_node indices, kiln
                                             int axis, kiln_index_mode mode, const char *file,
                                             int line);
 
+/**
+ * NumPy's choose: for each element of `indices` the element of choices[index] in its place. Indices and choices broadcast
+ * against each other; the result has the dtype that the choices promote to. One kernel.
+ *
+ * @param indices  Integers or bool; what becomes of those out of range says `mode`, as in kiln_array_take().
+ * @param count    Of `choices`: 1 to 30.
+ * @param out      NULL on failure.
+ * @return ERR_NULL, ERR_ARGUMENT_COUNT, ERR_ARGUMENT for an unknown mode, ERR_DTYPE, ERR_SHAPE, ERR_CONTEXT.
+ */
+KILN_API KILN_NODISCARD kiln_status kiln_array_choose(const kiln_array *indices,
+                                                      const kiln_array *const *choices,
+                                                      size_t count, kiln_index_mode mode,
+                                                      kiln_array **out, kiln_error *err);
+
+/**
+ * NumPy's select: for each element the one of the first choice whose condition, of bool, is true there, and that of
+ * `otherwise`, an array or a number, where none is. All broadcast against each other. One kernel.
+ *
+ * @return As kiln_array_choose(); ERR_DTYPE for conditions of another dtype.
+ */
+KILN_API KILN_NODISCARD kiln_status kiln_array_choose_where(const kiln_array *const *conditions,
+                                                            const kiln_array *const *choices,
+                                                            size_t count, kiln_arg otherwise,
+                                                            kiln_array **out, kiln_error *err);
+
 KILN_EXTERN_C_END
 
 #endif

@@ -173,6 +173,11 @@ KILN_API KILN_NODISCARD kiln_status kiln_array_broadcast(const kiln_array *const
                                                          size_t count, kiln_array **outs,
                                                          kiln_error *err);
 
+/** NumPy's diag: a copy of the diagonal number `k` of a matrix; of a vector the matrix that has it as that diagonal, and
+ *  zeros elsewhere. ERR_SHAPE for arrays of other ranks. */
+KILN_API KILN_NODISCARD kiln_status kiln_array_diag(const kiln_array *array, int64_t k,
+                                                    kiln_array **out, kiln_error *err);
+
 KILN_EXTERN_C_END
 
 #endif

@@ -131,6 +131,50 @@ static void draw_repeat(dt_random *d, dt_random *r, dt_case *c, kiln_rearrangeme
         put(c, axis);
 }
 
+/* A part of an axis, and an element of its windows. */
+static void draw_part(dt_random *d, dt_random *r, dt_case *c, kiln_rearrangement what, int rank)
+{
+    const int64_t axis = any_axis(d, rank);
+    const int64_t extent = c->operand[0].view.shape[axis < 0 ? axis + rank : axis];
+    const bool window = what == KILN_REARRANGE_WINDOW;
+    const int64_t parts = 1 + dt_below(r, window && extent > 0 ? (int)extent : 5);
+
+    put(c, axis);
+    put(c, dt_below(r, (int)parts));
+    put(c, parts);
+    if (!window)
+        put(c, extent % parts == 0 && dt_once_in(d, 2));
+}
+
+/* Rows of as many blocks, of which those of a column are as wide; or one row. */
+static void draw_block(dt_random *d, dt_random *r, dt_case *c, int rank)
+{
+    const int columns = 1 + dt_below(d, 2), rows = rank > 1 ? 1 + dt_below(d, 2) : 1;
+    const dt_view first = c->operand[0].view;
+    int64_t width[2] = {first.shape[rank - 1], dt_draw_extent(r, 20)}, shape[DT_RANK];
+
+    for (int k = 0; k < rows && rank > 1 && (rows > 1 || dt_once_in(d, 2)); k++)
+        put(c, columns);
+    memcpy(shape, first.shape, sizeof shape);
+    for (int k = 1; k < rows * columns; k++) {
+        if (k % columns == 0)
+            shape[rank - 2] = dt_draw_extent(r, 20);
+        shape[rank - 1] = width[k % columns];
+        dt_draw_operand(r, c, dt_once_in(d, 3) ? dt_draw_dtype(d) : first.dtype, DT_FILL_SMALL,
+                        rank, shape);
+    }
+}
+
+static void draw_rest(dt_random *d, dt_random *r, dt_case *c, kiln_rearrangement what, int rank)
+{
+    if (what == KILN_REARRANGE_SECTION || what == KILN_REARRANGE_WINDOW)
+        draw_part(d, r, c, what, rank);
+    else if (what == KILN_REARRANGE_BLOCK)
+        draw_block(d, r, c, rank);
+    else if (what >= KILN_REARRANGE_CONCATENATE)
+        draw_joined(d, r, c, what, rank);
+}
+
 static bool draw(dt_random *d, dt_random *r, dt_case *c)
 {
     const kiln_rearrangement what = what_of(c);
@@ -138,7 +182,9 @@ static bool draw(dt_random *d, dt_random *r, dt_case *c)
     const int least = what == KILN_REARRANGE_MOVEAXIS ? 1 + dt_below(d, 2)
                       : what == KILN_REARRANGE_DIAGONAL || what == KILN_REARRANGE_ROT90 ? 2
                       : edits || what == KILN_REARRANGE_REPEAT_ALONG ||
-                              what == KILN_REARRANGE_SWAPAXES || what == KILN_REARRANGE_PAD
+                              what == KILN_REARRANGE_SWAPAXES || what == KILN_REARRANGE_PAD ||
+                              what == KILN_REARRANGE_SECTION || what == KILN_REARRANGE_WINDOW ||
+                              what == KILN_REARRANGE_BLOCK
                           ? 1
                           : 0;
     const int rank = least + dt_below(d, 4 - least);
@@ -192,8 +238,7 @@ static bool draw(dt_random *d, dt_random *r, dt_case *c)
         draw_edit(d, r, c, what, rank);
         break;
     default:
-        if (what >= KILN_REARRANGE_CONCATENATE)
-            draw_joined(d, r, c, what, rank);
+        draw_rest(d, r, c, what, rank);
     }
     return true;
 }
@@ -517,6 +562,69 @@ static bool joined(kiln_rearrangement what, const dt_case *c, shaped *y, const d
     return true;
 }
 
+/* A part of an axis begins behind those before it; an element of the windows is there for all but the last ones. */
+static bool part(kiln_rearrangement what, shaped *y, const dt_array *x, source *s)
+{
+    int a = 0;
+
+    if (y->count < 3 || !dt_axis_of(y->n[0], x->rank, &a))
+        return false;
+    const int64_t extent = x->shape[a], nth = y->n[1], parts = y->n[2];
+    if (parts < 1 || nth < 0 || nth >= parts)
+        return false;
+    if (what == KILN_REARRANGE_WINDOW) {
+        y->shape[a] = extent - parts + 1;
+        s->index[a] += nth;
+        return y->count == 3 && extent >= parts;
+    }
+    const int64_t each = extent / parts, more = extent % parts;
+    y->shape[a] = each + (nth < more);
+    s->index[a] += nth * each + (nth < more ? nth : more);
+    return y->count == 4 && (y->n[3] == 0 || more == 0);
+}
+
+/* Rows of blocks, one below the other along the last axis but one. */
+static bool blocks(const dt_case *c, shaped *y, const dt_array *in, const int64_t *index, source *s)
+{
+    const int rank = in[0].rank, rows = y->count > 0 ? y->count : 1;
+    int64_t top = 0, width = 0;
+    int o = 0;
+
+    if (rank < (y->count > 0 ? 2 : 1)) /* rows make matrices of vectors */
+        return false;
+    for (int r = 0; r < rows; r++) {
+        const int64_t columns = y->count > 0 ? y->n[r] : c->operand_count;
+        const int64_t height = rank > 1 && o < c->operand_count ? in[o].shape[rank - 2] : 1;
+        int64_t left = 0;
+        if (columns < 1 || o + columns > c->operand_count)
+            return false;
+        for (int64_t k = 0; k < columns; k++, o++) {
+            if (in[o].rank != rank || (rank > 1 && in[o].shape[rank - 2] != height))
+                return false;
+            for (int a = 0; a + 2 < rank; a++)
+                if (in[o].shape[a] != in[0].shape[a])
+                    return false;
+            const int64_t down = rank > 1 ? index[rank - 2] - top : 0,
+                          right = index[rank - 1] - left;
+            if (down >= 0 && down < height && right >= 0 && right < in[o].shape[rank - 1]) {
+                s->operand = o;
+                s->index[rank - 1] = right;
+                if (rank > 1)
+                    s->index[rank - 2] = down;
+            }
+            left += in[o].shape[rank - 1];
+        }
+        if (r > 0 && left != width)
+            return false;
+        width = left;
+        top += height;
+    }
+    y->shape[rank - 1] = width;
+    if (rank > 1)
+        y->shape[rank - 2] = top;
+    return o == c->operand_count;
+}
+
 /* The result's shape, and where the element at `index` comes from. */
 static bool find(const dt_case *c, const dt_array *in, shaped *y, const int64_t *index, source *s)
 {
@@ -548,6 +656,11 @@ static bool find(const dt_case *c, const dt_array *in, shaped *y, const int64_t 
     case KILN_REARRANGE_DELETE:
     case KILN_REARRANGE_INSERT:
         return edited(what, c, y, in, index, s);
+    case KILN_REARRANGE_SECTION:
+    case KILN_REARRANGE_WINDOW:
+        return part(what, y, x, s);
+    case KILN_REARRANGE_BLOCK:
+        return blocks(c, y, in, index, s);
     default:
         return what < KILN_REARRANGE_CONCATENATE ? turned(y, what, x, index, s)
                                                  : joined(what, c, y, in, index, s);
@@ -610,11 +723,18 @@ static kiln_node record(const dt_case *c, const kiln_node *in, size_t result)
     {                                                                                              \
         name, DT_KIND_REARRANGE, DT_MAY_RECORD, 1, draw, evaluate, call, record, NULL              \
     }
-const dt_function dt_rearrange_functions[] = {
-    ROW("swapaxes"),   ROW("moveaxis"),     ROW("squeeze"),     ROW("diagonal"),
-    ROW("rot90"),      ROW("flip"),         ROW("atleast_1d"),  ROW("atleast_2d"),
-    ROW("atleast_3d"), ROW("concatenate"),  ROW("concatenate"), ROW("stack"),
-    ROW("hstack"),     ROW("vstack"),       ROW("dstack"),      ROW("tile"),
-    ROW("repeat"),     ROW("repeat_along"), ROW("roll"),        ROW("roll"),
-    ROW("pad"),        ROW("pad"),          ROW("delete"),      ROW("insert")};
+const dt_function dt_rearrange_functions[] = {ROW("swapaxes"),    ROW("moveaxis"),
+                                              ROW("squeeze"),     ROW("diagonal"),
+                                              ROW("rot90"),       ROW("flip"),
+                                              ROW("atleast_1d"),  ROW("atleast_2d"),
+                                              ROW("atleast_3d"),  ROW("concatenate"),
+                                              ROW("concatenate"), ROW("stack"),
+                                              ROW("hstack"),      ROW("vstack"),
+                                              ROW("dstack"),      ROW("tile"),
+                                              ROW("repeat"),      ROW("repeat_along"),
+                                              ROW("roll"),        ROW("roll"),
+                                              ROW("pad"),         ROW("pad"),
+                                              ROW("delete"),      ROW("insert"),
+                                              ROW("section"),     ROW("sliding_window_view"),
+                                              ROW("block")};
 const int dt_rearrange_function_count = (int)DT_COUNT(dt_rearrange_functions);
