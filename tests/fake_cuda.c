@@ -611,10 +611,15 @@ int fake_event_record(kiln__cu_event event, kiln__cu_stream stream)
     return 0;
 }
 
+/* A thread that polls asks as often as time allows: "not ready" is no call that a test lets fail. */
 int fake_event_query(kiln__cu_event event)
 {
-    ENTER();
-    return event->stream == NULL || event->stream->run >= event->position ? 0 : 600;
+    LOCKED();
+    const bool ready = event->stream == NULL || event->stream->run >= event->position;
+    if (!ready && fake_control.fail_after >= 0)
+        fake_control.fail_after++; /* fake_cuda_enter() takes it back */
+    const int fault = fake_cuda_enter();
+    return fault != 0 ? fault : ready ? 0 : 600;
 }
 
 int fake_event_synchronize(kiln__cu_event event)

@@ -115,15 +115,16 @@ def drawn(seed, number):
     return (Case(last, number), d.parts, False) if made else (None, d.parts, False)
 
 
-def smallest(case, parts, kiln, folder, number):
-    """The first part that fails alone."""
+def smallest(case, wrong_before, parts, kiln, folder, number):
+    """The first part that fails alone, else the case as it is."""
     for p in parts:
         if p.name is None:
             one = Case([p], number)
             wrong = one.run(kiln, folder)
             if wrong:
                 return one, wrong
-    return case, case.run(kiln, folder) or "fails only with these results together"
+    wrong = case.run(kiln, folder)
+    return case, wrong or f"at the first of two runs: {wrong_before}"
 
 
 def main():
@@ -169,7 +170,7 @@ def main():
             limits += 1
         elif wrong:
             failures += 1
-            case, wrong = smallest(case, parts, given.kiln, folder, number)
+            case, wrong = smallest(case, wrong, parts, given.kiln, folder, number)
             print(f"FAILED: {wrong}\n  # --seed {seed} --case {number - 1}\n  {case.text}\n  " +
                   case.described(), flush=True)
             if given.keep:
