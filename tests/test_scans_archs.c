@@ -199,6 +199,31 @@ static void test_scans__there_are_words_and_blocks_for_every_tile_of_a_split_row
     }
 }
 
+/* Long sequences of 16-bit elements have larger tiles: one carrier serves them all. */
+static void test_scans__long_rows_of_short_elements_have_larger_tiles(void **state)
+{
+    static const struct {
+        const texts *sum;
+        int64_t length;
+        int elements; /* of a thread */
+    } cases[] = {{&definitions[0], 1 << 22, 32},
+                 {&definitions[0], 1 << 28, 32},
+                 {&definitions[2], 1 << 22, 32}, /* float16 */
+                 {&definitions[2], 1 << 28, 48}};
+
+    (void)state;
+    for (size_t k = 0; k < KILN_COUNT_OF(cases); k++) {
+        const walk_case w = {.name = "all", .rank = 1, .shape = {cases[k].length}, .stride = {1}};
+        const kiln__variant *v;
+        planned p;
+
+        plan(cases[k].sum, &w, KILN_BACKEND_CUDA, UNITS, &p);
+        v = &p.plan.variant;
+        assert_int_equal(v->unroll * v->vec, cases[k].elements);
+        kiln__definition_destroy(p.def);
+    }
+}
+
 /* The same for columns, whose tiles tell a sum a column. One carrier serves one tile of so few
  * across, and up to eight of more. */
 static void test_scans__there_are_words_and_carriers_for_every_tile_of_columns(void **state)
@@ -328,6 +353,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_scans__each_walk_has_the_class_it_should),
         cmocka_unit_test(test_scans__there_are_words_and_blocks_for_every_tile_of_a_split_row),
+        cmocka_unit_test(test_scans__long_rows_of_short_elements_have_larger_tiles),
         cmocka_unit_test(test_scans__there_are_words_and_carriers_for_every_tile_of_columns),
         cmocka_unit_test(test_scans__blocks_are_as_small_as_wide_inputs_need),
         cmocka_unit_test(test_scans__the_number_of_threads_decides_nothing_on_the_cpu),
