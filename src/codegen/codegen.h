@@ -683,8 +683,9 @@ typedef struct kiln__source {
     size_t slot_count;
     size_t args_bytes;
     uint32_t shared_bytes;
+    uint8_t shared_percent; /* of what shares memory with the L1 cache; 0: as the driver finds good */
 } kiln__source;
-#define KILN__SOURCE_INIT {NULL, 0, {0}, 0, NULL, 0, 0, 0}
+#define KILN__SOURCE_INIT {NULL, 0, {0}, 0, NULL, 0, 0, 0, 0}
 void kiln__source_clear(kiln__source *source);
 
 /* Generate the kernel of one variant. ERR_NO_MEMORY; ERR_ARGUMENT when the argument block would

@@ -15,7 +15,7 @@
 
 enum {
     BLOCK_THREADS = 256,     /* with room for the results of one tile, ... */
-    BLOCK_THREADS_TWO = 128, /* ... or of two */
+    BLOCK_THREADS_TWO = KILN__FILTER_TWO_ROOMS, /* ... or of two */
     ACCESS_BYTES = 16,
     THREAD_BYTES = 160,   /* of inputs that a thread holds at once */
     THREAD_ELEMENTS = 64, /* the same in elements */

@@ -71,6 +71,8 @@ typedef struct kiln__row_variant {
     uint8_t stage;   /* bytes of an access that copies short rows to shared memory; 0: none does */
 } kiln__row_variant;
 
+enum { KILN__FILTER_TWO_ROOMS = 128 }; /* cuda: threads of a block that has room for two tiles' results */
+
 typedef struct kiln__filter_variant {
     uint16_t room;   /* cuda: elements kept of a tile that are put in order at once; cpu: of a chunk */
     uint8_t plain_i; /* 1: `i` is an element's number in C-order */

@@ -202,6 +202,14 @@ kiln_status kiln__module_entry(kiln__module *module, const char *name, void **en
     return device->backend->module_entry(device, module->native, name, entry_out, err);
 }
 
+void kiln__entry_prefer_shared(kiln__module *module, void *entry, int percent)
+{
+    kiln__device *device = module->device;
+
+    if (percent != 0 && device->backend->entry_prefer_shared != NULL)
+        device->backend->entry_prefer_shared(device, entry, percent);
+}
+
 kiln_status kiln__launch_noted(kiln__device *device, void *entry,
                                const kiln__launch_config *config, const void *args,
                                size_t args_bytes, kiln__describe_fn describe, const void *user,

@@ -290,6 +290,9 @@ void kiln__module_unload(kiln__module *module); /* accepts NULL */
 /* A kernel's entry: CUfunction, or the address of a CPU kernel function. */
 kiln_status kiln__module_entry(kiln__module *module, const char *name, void **entry_out,
                                kiln_error *err);
+/* How much of the memory that is shared memory and L1 cache the kernel had better have as shared memory; 0: nothing is
+ * known. It is no more than advice. */
+void kiln__entry_prefer_shared(kiln__module *module, void *entry, int percent);
 
 /* ---- launch ---- */
 

@@ -148,6 +148,7 @@ static kiln_status load(kiln__device *device, program *p, const kiln__definition
     if (status == KILN_OK)
         status = kiln__module_entry(p->module, source->entry, &p->entry, err);
     if (status == KILN_OK) {
+        kiln__entry_prefer_shared(p->module, p->entry, source->shared_percent);
         kiln__entry_set_name(p->module, p->entry, def->name);
     } else {
         kiln__module_unload(p->module);

@@ -9,6 +9,7 @@
 #include "device/cuda/driver.h"
 
 #define FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES 8
+#define FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT 9
 
 /* A kernel that needs more dynamic shared memory than this must be given leave by an attribute. */
 #define SHARED_BYTES_PLAIN (48u << 10)
@@ -71,6 +72,17 @@ kiln_status kiln__cuda_module_entry(kiln__device *device, void *module, const ch
     kiln__cuda_leave(pushed);
     *entry_out = function;
     return status;
+}
+
+void kiln__cuda_entry_prefer_shared(kiln__device *device, void *entry, int percent)
+{
+    bool pushed;
+
+    if (kiln__cuda_enter(device, &pushed, NULL) != KILN_OK)
+        return;
+    (void)kiln__cu.func_set_attribute(entry, FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT,
+                                      percent);
+    kiln__cuda_leave(pushed);
 }
 
 /* Allow a kernel more than SHARED_BYTES_PLAIN of dynamic shared memory. */
