@@ -426,8 +426,8 @@ static void test_cli_warm__what_is_wrong_with_an_expression_is_shown_in_its_plac
         {X1 "x +" X2 "}", "m.jsonl:1:33: expression, column 4: an operand is missing at the end\n"
                           "x +\n   ^\n"},
         {X1 "" X2 "}", "m.jsonl:1:30: expression, column 1: an operand is missing at the end\n"},
-        {X1 "2**64\",\"types\":[{}]}", "m.jsonl:1:31: expression, column 2: the result of power is no "
-         "integer of 64 bits\n2**64\n ^~\n"},
+        {X1 "2**64\",\"types\":[{}]}", "m.jsonl:1:31: expression, column 2: the result of power "
+         "does not fit an integer of 64 bits\n2**64\n ^~\n"},
         {X1 "x[1:] + x" X2 ",\"shapes\":[[4]]}", "m.jsonl:1:36: expression, column 7: add: "
          "shapes (3,) and (4,) do not broadcast together\nx[1:] + x\n      ^\n"},
         {X1 "sum(x, axis=5)" X2 "}", "m.jsonl:1:30: expression, column 1: sum: axis 5 is "

@@ -276,20 +276,20 @@ static const row rows[] = {
     {KILN__REDUCE_SCAN + KILN_SCAN_CUMPROD, ANY_KIND, RULE_SAME, RULE_SAME, "$", "x", "a * b",
      "y = a", "1", 0, SINGLY},
     {KILN__REDUCE_SCAN + KILN_SCAN_CUMMAX, "f", RULE_SAME, RULE_SAME, "$", "x",
-     "b > a || b != b ? b : a", "y = a", "-INFINITY", 0, SINGLY},
+     "b > a || b != b ? b : a", "y = a", "$L", 0, SINGLY},
     {KILN__REDUCE_SCAN + KILN_SCAN_CUMMAX, INTEGERS, RULE_SAME, RULE_SAME, "$", "x", GREATEST_INT,
      "y = ($R)a", "std::numeric_limits<$>::lowest()", 0, SINGLY},
     {KILN__REDUCE_SCAN + KILN_SCAN_CUMMAX, "c", RULE_SAME, RULE_SAME, "$", "x", GREATEST_COMPLEX,
      "y = a", "$(-INFINITY, -INFINITY)", 0, SINGLY},
     {KILN__REDUCE_SCAN + KILN_SCAN_CUMMIN, "f", RULE_SAME, RULE_SAME, "$", "x",
-     "b < a || b != b ? b : a", "y = a", "INFINITY", 0, SINGLY},
+     "b < a || b != b ? b : a", "y = a", "$H", 0, SINGLY},
     {KILN__REDUCE_SCAN + KILN_SCAN_CUMMIN, INTEGERS, RULE_SAME, RULE_SAME, "$", "x", LEAST_INT,
      "y = ($R)a", "std::numeric_limits<$>::max()", 0, SINGLY},
     {KILN__REDUCE_SCAN + KILN_SCAN_CUMMIN, "c", RULE_SAME, RULE_SAME, "$", "x", LEAST_COMPLEX,
      "y = a", "$(INFINITY, INFINITY)", 0, SINGLY},
 };
 
-/* $L and $H. Of narrow floats those of float, in which they are compared. */
+/* $L and $H: the identities of maxima and minima. float8_e4m3fn has no infinity. */
 static const char *const limits[KILN_DTYPE_COUNT][2] = {
     [KILN_BOOL] = {"false", "true"},
     [KILN_INT8] = {"-128", "127"},
@@ -304,7 +304,7 @@ static const char *const limits[KILN_DTYPE_COUNT][2] = {
     [KILN_BFLOAT16] = {"-INFINITY", "INFINITY"},
     [KILN_FLOAT32] = {"-INFINITY", "INFINITY"},
     [KILN_FLOAT64] = {"-INFINITY", "INFINITY"},
-    [KILN_FLOAT8_E4M3FN] = {"-INFINITY", "INFINITY"},
+    [KILN_FLOAT8_E4M3FN] = {"-448.0f", "448.0f"},
     [KILN_FLOAT8_E5M2] = {"-INFINITY", "INFINITY"},
 };
 

@@ -221,10 +221,12 @@ static bool load_operand(const dt_case *c, int operand, const dt_expected *e, dt
     return true;
 }
 
-/* The dtype of a node's values: in wide graphs floats of 16 bits are float32. */
+/* The dtype of a node's values: in wide graphs floats of 16 bits are float32, but for those that
+ * scans give. */
 static kiln_dtype held_in(const dt_case *c, const dt_node *n)
 {
-    const bool wide = c->wide && !dt_is_float8(n->dtype) && n->op != DT_INPUT;
+    const bool wide =
+        c->wide && !dt_is_float8(n->dtype) && n->op != DT_INPUT && n->op != DT_SCAN;
 
     return dt_is_narrow(n->dtype) && wide ? KILN_FLOAT32 : n->dtype;
 }
@@ -392,19 +394,21 @@ static void cast_array(const dt_array *from, dt_array *to)
 }
 
 /* A reduction or a scan into an output of another dtype, or a sum of products of narrow floats:
- * floats are accumulated in the wider dtype, and rounded once. */
+ * floats are accumulated in the wider dtype, and rounded once. A scan takes values rounded to its
+ * operand's dtype, in wide graphs too. */
 static bool evaluate_into(const dt_case *c, const dt_node *n, const dt_array *in,
                           const dt_array *mask, dt_array *out)
 {
-    const bool widen = !dt_is_integer(in->dtype) && !dt_is_integer(out->dtype);
-    const kiln_dtype work = widen ? dt_promote(in->dtype, out->dtype) : in->dtype;
+    const kiln_dtype from = n->op == DT_SCAN ? c->node[n->in[0]].dtype : in->dtype;
+    const bool widen = !dt_is_integer(from) && !dt_is_integer(out->dtype);
+    const kiln_dtype work = widen ? dt_promote(from, out->dtype) : from;
     const kiln_dtype result =
         n->op == DT_REDUCE ? dt_reduced_dtype(n->reduction, work) : dt_scanned_dtype(n->scan, work);
     dt_array wide = {0}, own = {0};
 
     const bool summed = dt_is_summed_product(c, &c->node[n->in[0]]) && dt_is_narrow(out->dtype);
 
-    if (n->into == KILN_DTYPE_NONE && !summed)
+    if (n->into == KILN_DTYPE_NONE && !summed && from == in->dtype)
         return n->op == DT_REDUCE ? dt_reduce_array(c, n, in, mask, out)
                                   : dt_scan_array(c, n, in, out);
     bool ok = dt_array_make(&wide, work, in->rank, in->shape) &&
