@@ -217,6 +217,14 @@ static void test_block__one_of_several_is_chosen(void **state)
     FAILS(t, KILN_ERR_ARGUMENT_COUNT,
           kiln_array_choose(i, (const kiln_array *const *)c, 0, KILN_INDEX_WRAP, &y, &t->err),
           "1 to 30");
+    FAILS(t, KILN_ERR_ARGUMENT_COUNT,
+          kiln_array_choose_where((const kiln_array *const *)b, (const kiln_array *const *)c, 0,
+                                  kiln_arg_int(7), &y, &t->err),
+          "1 to 30");
+    FAILS(t, KILN_ERR_NULL,
+          kiln_array_choose_where((const kiln_array *const[]){NULL}, (const kiln_array *const *)c,
+                                  1, kiln_arg_int(7), &y, &t->err),
+          "a condition");
     FAILS(t, KILN_ERR_ARGUMENT,
           kiln_array_choose(i, (const kiln_array *const *)c, 2, (kiln_index_mode)9, &y, &t->err),
           "no mode 9");

@@ -26,8 +26,9 @@
  * All texts see the input parameters, `n` (elements of a row), the results of earlier stages and
  * what their `post` declares. Texts that run per element (prep, map, op) see every input; those
  * that run per row (reduce, identity, post, row_post) see the inputs that are the same for the
- * whole row. Texts that run per element also see `_J`, the element's place in its row in C-order. What an input is, an element, the same for a row or the same for every row, is decided
- * by its shape, call by call: inputs broadcast against each other as everywhere in kiln.
+ * whole row. Texts that run per element also see `_J`, the element's place in its row in C-order.
+ * What an input is, an element, the same for a row or the same for every row, is decided by its
+ * shape, call by call: inputs broadcast against each other as everywhere in kiln.
  *
  * Long rows: what one block of threads, or a cluster of blocks on GPUs that have them, cannot hold
  *            is read from memory once a stage; on the cpu a row is the work of one thread.

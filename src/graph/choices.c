@@ -63,17 +63,13 @@ static kiln_status run(const char *function, call *c, kiln_context *ctx, int64_t
                          kiln__kept_graph_run(ctx, &request, c->args, inputs + 1, NULL, err), err);
 }
 
-static kiln_status check_choices(const char *function, const kiln_context *ctx,
-                                 const kiln_array *const *choices, size_t count, kiln_error *err)
+static kiln_status check_count(const char *function, size_t count, kiln_error *err)
 {
-    KILN_CHECK_NULL(choices, err);
-    if (count == 0 || count > CHOICES_MAX)
-        return kiln__fail(err, KILN_ERR_ARGUMENT_COUNT,
-                          "%s: %zu arrays to choose from; 1 to %d can be given", function, count,
-                          CHOICES_MAX);
-    for (size_t k = 0; k < count; k++)
-        KILN_CHECK(kiln__array_check(choices[k], ctx, "a choice", err));
-    return KILN_OK;
+    return count > 0 && count <= CHOICES_MAX
+               ? KILN_OK
+               : kiln__fail(err, KILN_ERR_ARGUMENT_COUNT,
+                            "%s: %zu arrays to choose from; 1 to %d can be given", function, count,
+                            CHOICES_MAX);
 }
 
 kiln_status kiln_array_choose(const kiln_array *indices, const kiln_array *const *choices,
@@ -87,12 +83,15 @@ kiln_status kiln_array_choose(const kiln_array *indices, const kiln_array *const
     KILN_CHECK_NULL(out, err);
     *out = NULL;
     KILN_CHECK(kiln__array_check(indices, NULL, "indices", err));
-    KILN_CHECK(check_choices("choose", indices->ctx, choices, count, err));
+    KILN_CHECK_NULL(choices, err);
+    KILN_CHECK(check_count("choose", count, err));
     if ((unsigned)mode >= KILN_COUNT_OF(modes) || modes[mode] == NULL)
         return kiln__fail(err, KILN_ERR_ARGUMENT, "choose: there is no mode %d", (int)mode);
     add(&c, "i", 0, kiln_arg_array(indices));
-    for (size_t k = 0; k < count; k++)
+    for (size_t k = 0; k < count; k++) {
+        KILN_CHECK(kiln__array_check(choices[k], indices->ctx, "a choice", err));
         add(&c, "c", k, kiln_arg_array(choices[k]));
+    }
     snprintf(c.text, sizeof c.text, "choose(i0, ");
     put_list(&c, 'c', count);
     const size_t used = strlen(c.text);
@@ -110,10 +109,12 @@ kiln_status kiln_array_choose_where(const kiln_array *const *conditions,
     KILN_CHECK_NULL(out, err);
     *out = NULL;
     KILN_CHECK_NULL(conditions, err);
-    KILN_CHECK(kiln__array_check(count > 0 ? conditions[0] : NULL, NULL, "a condition", err));
-    KILN_CHECK(check_choices("select", conditions[0]->ctx, conditions, count, err));
-    KILN_CHECK(check_choices("select", conditions[0]->ctx, choices, count, err));
+    KILN_CHECK_NULL(choices, err);
+    KILN_CHECK(check_count("select", count, err));
     for (size_t k = 0; k < count; k++) {
+        const kiln_context *ctx = k > 0 ? conditions[0]->ctx : NULL;
+        KILN_CHECK(kiln__array_check(conditions[k], ctx, "a condition", err));
+        KILN_CHECK(kiln__array_check(choices[k], conditions[0]->ctx, "a choice", err));
         if (conditions[k]->dtype != KILN_BOOL)
             return kiln__fail(err, KILN_ERR_DTYPE, "select: condition %zu is %s, not bool", k + 1,
                               kiln_dtype_name(conditions[k]->dtype));

@@ -333,12 +333,13 @@ kiln_status kiln__abstract_variant(kiln__definition *def, const kiln__plan_devic
 kiln_status kiln__named_definition(const char *name, kiln_dtype dtype, kiln__definition **out,
                                    kiln_error *err);
 
+/* The definition of the kernel of a named scan. ERR_DTYPE. (reduce_ops.c) */
+kiln_status kiln__named_scan(kiln_scan_op op, kiln_dtype dtype, kiln__definition **out,
+                             kiln_error *err);
+
 /* A named scan as an operation of graphs: what its result is (of `x` only dtype and shape are read), and the call. `axis`
  * may be KILN__SCAN_ALL: all elements in C-order. ERR_DTYPE, ERR_AXIS. (reduce_ops.c) */
 #define KILN__SCAN_ALL INT64_MIN
-/* The definition of the kernel of a named scan. ERR_DTYPE. */
-kiln_status kiln__named_scan(kiln_scan_op op, kiln_dtype dtype, kiln__definition **out,
-                                  kiln_error *err);
 kiln_status kiln__scan_infer(kiln_scan_op op, const kiln_array *x, int64_t axis,
                              kiln_dtype *dtype_out, int *rank_out, int64_t *shape_out,
                              kiln_error *err);

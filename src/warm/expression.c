@@ -37,8 +37,8 @@ typedef struct expansion {
     kiln_graph *graph;
     kiln__graph_arg *args; /* of a call: inputs, then outputs, which are allocated */
     kiln__outlet to;       /* of all rows: the line of a kernel tells it apart */
-    kiln__warm_left *
-        left_out; /* not NULL: take the names of steps whose kernels a run chooses, and plan no kernel */
+    /* Not NULL: take the names of steps whose kernels a run chooses, and plan no kernel. */
+    kiln__warm_left *left_out;
 } expansion;
 
 /* ---- messages ---------------------------------------------------------------------------------- */
