@@ -168,6 +168,37 @@ static void test_block__functions_of_lists_in_text(void **state)
     kiln_array_release(x);
 }
 
+/* What choose() and select() refuse at once. */
+static void test_block__choosing_refuses(void **state)
+{
+    static const int32_t indices[] = {0, 1};
+    static const int64_t two = 2;
+    test_env *t = *state;
+    kiln_array *i = NULL, *c[] = {filled(t, 1, &two, 1), filled(t, 1, &two, 2)}, *y = NULL;
+
+    OK(t, kiln_array_from_host(t->ctx, KILN_INT32, 1, &two, indices, NULL, &i, &t->err));
+    FAILS(t, KILN_ERR_DTYPE,
+          kiln_array_choose_where((const kiln_array *const *)&i, (const kiln_array *const *)c, 1,
+                                  kiln_arg_int(7), &y, &t->err),
+          "int32, not bool");
+    FAILS(t, KILN_ERR_ARGUMENT_COUNT,
+          kiln_array_choose(i, (const kiln_array *const *)c, 0, KILN_INDEX_WRAP, &y, &t->err),
+          "1 to 30");
+    FAILS(t, KILN_ERR_ARGUMENT_COUNT,
+          kiln_array_choose_where((const kiln_array *const *)c, (const kiln_array *const *)c, 0,
+                                  kiln_arg_int(7), &y, &t->err),
+          "1 to 30");
+    FAILS(t, KILN_ERR_NULL,
+          kiln_array_choose_where((const kiln_array *const[]){NULL}, (const kiln_array *const *)c,
+                                  1, kiln_arg_int(7), &y, &t->err),
+          "a condition");
+    FAILS(t, KILN_ERR_ARGUMENT,
+          kiln_array_choose(i, (const kiln_array *const *)c, 2, (kiln_index_mode)9, &y, &t->err),
+          "no mode 9");
+    assert_null(y);
+    kiln_array_release(i), kiln_array_release(c[0]), kiln_array_release(c[1]);
+}
+
 /* choose(), select() and diag() at once. */
 static void test_block__one_of_several_is_chosen(void **state)
 {
@@ -210,25 +241,6 @@ static void test_block__one_of_several_is_chosen(void **state)
               "element %d: %g", k, got[k]);
     kiln_array_release(y);
     y = NULL;
-    FAILS(t, KILN_ERR_DTYPE,
-          kiln_array_choose_where((const kiln_array *const *)&i, (const kiln_array *const *)c, 1,
-                                  kiln_arg_int(7), &y, &t->err),
-          "int32, not bool");
-    FAILS(t, KILN_ERR_ARGUMENT_COUNT,
-          kiln_array_choose(i, (const kiln_array *const *)c, 0, KILN_INDEX_WRAP, &y, &t->err),
-          "1 to 30");
-    FAILS(t, KILN_ERR_ARGUMENT_COUNT,
-          kiln_array_choose_where((const kiln_array *const *)b, (const kiln_array *const *)c, 0,
-                                  kiln_arg_int(7), &y, &t->err),
-          "1 to 30");
-    FAILS(t, KILN_ERR_NULL,
-          kiln_array_choose_where((const kiln_array *const[]){NULL}, (const kiln_array *const *)c,
-                                  1, kiln_arg_int(7), &y, &t->err),
-          "a condition");
-    FAILS(t, KILN_ERR_ARGUMENT,
-          kiln_array_choose(i, (const kiln_array *const *)c, 2, (kiln_index_mode)9, &y, &t->err),
-          "no mode 9");
-    assert_null(y);
     OK(t, kiln_array_diag(c[1], 0, &y, &t->err));
     OK(t, kiln_array_to_host(y, got, sizeof got, NULL, &t->err));
     for (int k = 0; k < 36; k++)
@@ -306,6 +318,7 @@ int main(int argc, char **argv)
         TEST(test_block__rows_are_plain_loops),
         TEST(test_block__parts_cover_an_axis),
         TEST(test_block__functions_of_lists_in_text),
+        TEST(test_block__choosing_refuses),
         TEST(test_block__one_of_several_is_chosen),
         TEST(test_block__what_is_stacked_need_not_be_stored),
     };

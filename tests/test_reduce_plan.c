@@ -16,6 +16,7 @@
 #include <cmocka.h>
 
 #include "codegen/codegen.h"
+#include "kernel/kernel.h"
 
 enum { UNITS = 132 };
 
@@ -396,6 +397,50 @@ static void test_reduce_plan__results_are_never_more_than_a_grid_has_blocks(void
     }
 }
 
+/* Rows that are one element each in memory have nothing to hold, and more rows than a grid has blocks are not held by a
+ * block each. */
+static void test_reduce_plan__rows_that_cannot_be_held(void **state)
+{
+    static const struct {
+        const char *name;
+        int64_t shape[3], strides[3];
+    } calls[] = {{"var", {(INT64_C(1) << 31) + 5, 64, 2}, {12, 0, 4}},
+                 {"argmax", {(INT64_C(1) << 31) + 5, 64, 2}, {12, 0, 4}},
+                 {"var", {(INT64_C(1) << 31) + 5, 4096, 1}, {0, 4, 4}}};
+    static const bool reduced[] = {false, true, false};
+    static kiln__plan plan;
+
+    (void)state;
+    for (size_t k = 0; k < KILN_COUNT_OF(calls); k++) {
+        const int64_t *const shape = calls[k].shape;
+        const int64_t out_shape[] = {shape[0], 1, shape[2]}, out_strides[] = {8 * shape[2], 0, 8};
+        const kiln_dtype dtypes[] = {KILN_FLOAT32, k == 1 ? KILN_INT64 : KILN_FLOAT64};
+        kiln__operand o[2] = {{.is_array = true, .itemsize = 4, .rank = 3, .address = 512}};
+        kiln__definition *def = NULL;
+
+        o[1] = o[0];
+        o[0].shape = shape;
+        o[0].strides = calls[k].strides;
+        o[1].written = true;
+        o[1].itemsize = 8;
+        o[1].shape = out_shape;
+        o[1].strides = out_strides;
+        assert_int_equal(kiln__named_definition(calls[k].name, KILN_FLOAT32, &def, NULL), KILN_OK);
+        kiln__plan_make(&(kiln__plan_request){.def = def,
+                                              .device = {KILN_BACKEND_CUDA, UNITS, false},
+                                              .dtypes = dtypes,
+                                              .operands = o,
+                                              .rank = 3,
+                                              .shape = shape,
+                                              .along = reduced},
+                        &plan);
+        assert_int_equal(plan.variant.layout, KILN__LAYOUT_ROWS);
+        assert_int_equal(plan.variant.reduction.hold, 0);
+        assert_true(plan.grid >= 1 && plan.grid <= INT32_MAX);
+        kiln__definition_destroy(def);
+    }
+}
+
 /* x (with `d` down) and y (`a` across) are broadcast against each other; `b`: an axis both have. */
 typedef struct tile_case {
     const char *what;
@@ -702,6 +747,7 @@ int main(void)
         cmocka_unit_test(test_reduce_plan__moments_of_many_columns_are_not_merged),
         cmocka_unit_test(test_reduce_plan__bytes_of_accumulators),
         cmocka_unit_test(test_reduce_plan__results_are_never_more_than_a_grid_has_blocks),
+        cmocka_unit_test(test_reduce_plan__rows_that_cannot_be_held),
         cmocka_unit_test(test_reduce_plan__an_input_that_stands_still_decides_nothing),
         cmocka_unit_test(test_reduce_plan__blocks_that_share_results),
         cmocka_unit_test(test_reduce_plan__broadcast_inputs_take_tiles),

@@ -188,8 +188,11 @@ static int64_t hold_group(const kiln__walk *red, const kiln__variant *v, int uni
                                 2 * (v->vec - 1), kiln__tuned("KILN_TUNE_HOLD_BESIDE", HOLD_BESIDE)))
                           : 1;
     const int64_t full = (int64_t)units * BLOCKS_PER_UNIT * BLOCK_THREADS;
-    int64_t room = HOLD_WORDS / words, group = kiln__power_up(kiln__divide_up(accesses, aim));
+    int64_t room = 0, group = kiln__power_up(kiln__divide_up(accesses, aim));
 
+    if (words == 0)
+        return 0; /* all elements of a row are one in memory */
+    room = HOLD_WORDS / words;
     if (batch != KILN__BATCH_NONE && most / v->vec < room)
         room = most / v->vec;
     group = group < least ? least : group > WARP_THREADS ? WARP_THREADS : group;
@@ -221,7 +224,7 @@ static bool hold_on_cuda(const kiln__plan_request *q, const kiln__walk *red, kil
         !(v->reduction.peel || v->reduction.batch != KILN__BATCH_NONE))
         return false;
     const int64_t group = hold_group(red, v, q->device.units, outputs, length, &each);
-    if (group == 0)
+    if (group == 0 || kiln__group_that_fits(outputs, group, BLOCK_THREADS) != group)
         return false;
     const int64_t full = (int64_t)q->device.units * BLOCKS_PER_UNIT * BLOCK_THREADS;
     while (!v->reduction.peel && group <= WARP_THREADS && segments * each < HOLD_EACH &&
