@@ -246,6 +246,7 @@ static void test_faults__ptx_asks_for_masks_of_packed_halves(void **state)
          "mov.b32 {%rs2, %rs3}, %r2;\n mov.b32 %r3, {%rs2, %rs4};",
          false}, /* as kiln writes it */
         {"cvt.f32.f16 %f1, %rs1;\n and.b16 %rs2, %rs1, 1;\n mov.b32 %r1, {%rs2, %rs3};", false},
+        {"// %rs18446744073709551615\n and.b16 %rs2, %rs1, 1;", false}, /* a comment's words */
         {"", false},
     };
 

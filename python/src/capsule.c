@@ -6,6 +6,8 @@
  *
  * A capsule that nobody has used calls the tensor's deleter when it goes.
  */
+#include <limits.h>
+
 #include "kilnpy.h"
 
 static void versioned_gone(PyObject *capsule)
@@ -37,9 +39,17 @@ static int read_pair(PyObject *tuple, const char *name, int *first, int *second)
         PyErr_Format(PyExc_TypeError, "%s is a tuple of two ints, not %R", name, tuple);
         return -1;
     }
-    *first = (int)PyLong_AsLong(PyTuple_GetItem(tuple, 0));
-    *second = (int)PyLong_AsLong(PyTuple_GetItem(tuple, 1));
-    return PyErr_Occurred() != NULL ? -1 : 0;
+    for (int k = 0; k < 2; k++) {
+        const long number = PyLong_AsLong(PyTuple_GetItem(tuple, k));
+        if (PyErr_Occurred() != NULL)
+            return -1;
+        if (number < INT_MIN || number > INT_MAX) {
+            PyErr_Format(PyExc_OverflowError, "%s has a number beyond an int: %R", name, tuple);
+            return -1;
+        }
+        *(k == 0 ? first : second) = (int)number;
+    }
+    return 0;
 }
 
 /* What the keywords of __dlpack__() ask for. */

@@ -412,6 +412,7 @@ class Tensors(unittest.TestCase):
                                    ({"max_version": [1, 3]}, TypeError, "max_version"),
                                    ({"max_version": (1, "3")}, TypeError, "int"),
                                    ({"dl_device": (1,)}, TypeError, "dl_device"),
+                                   ({"dl_device": (2**32 + 1, 0)}, OverflowError, "dl_device"),
                                    ({"dl_device": (2, 0)}, BufferError, "device"),
                                    ({"stream": "s"}, TypeError, "int")):
             with self.assertRaisesRegex(error, text):

@@ -106,6 +106,8 @@ typedef struct negated {
     bool changed;
 } negated;
 
+enum { REGISTERS_MOST = 1 << 26 }; /* of a kernel's PTX, which numbers them from 1 */
+
 /* The next register at or behind `p`: its place among the marks, and where it ends. */
 static const char *next_register(const char *p, const char *end, size_t *place)
 {
@@ -116,7 +118,10 @@ static const char *next_register(const char *p, const char *end, size_t *place)
         const char *digits = p + 2 + narrow;
         if (digits < end && *digits >= '0' && *digits <= '9') {
             char *behind;
-            *place = 2 * (size_t)strtoul(digits, &behind, 10) + narrow;
+            const unsigned long number = strtoul(digits, &behind, 10);
+            if (number > REGISTERS_MOST) /* no register, but words of a comment */
+                continue;
+            *place = 2 * (size_t)number + narrow;
             return behind;
         }
     }
