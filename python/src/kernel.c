@@ -279,10 +279,10 @@ static PyObject *kernel_log(PyObject *self, PyObject *name)
     if (of->def.family != FAMILY_MODULE)
         return kilnpy_fail(KILN_ERR_ARGUMENT, "only modules keep what their compiler said");
     module = device >= 0 ? kilnpy_kernel_handle(of, device) : NULL;
-    return module != NULL ? PyUnicode_DecodeUTF8(kiln_module_log(module),
-                                                 (Py_ssize_t)strlen(kiln_module_log(module)),
-                                                 "replace")
-                          : NULL;
+    return module != NULL
+               ? PyUnicode_DecodeUTF8(kiln_module_log(module),
+                                      (Py_ssize_t)strlen(kiln_module_log(module)), "replace")
+               : NULL;
 }
 
 static PyMethodDef methods[] = {

@@ -350,8 +350,8 @@ static int test(void *state, const char *name, size_t bytes)
         {"p.kept_only", is_kept_only(e, e->p)},
         {"p.read_first", e->def->params[e->p].read_first},
         {"p.vector", access_of(e, e->p) == KILN__ACCESS_VECTOR},
-        {"p.along", access_of(e, e->p) == KILN__ACCESS_VECTOR ||
-                        access_of(e, e->p) == KILN__ACCESS_ONCE},
+        {"p.along",
+         access_of(e, e->p) == KILN__ACCESS_VECTOR || access_of(e, e->p) == KILN__ACCESS_ONCE},
         {"p.splat", is_splat(e, e->p)},
         {"p.back", access_of(e, e->p) == KILN__ACCESS_BACK},
         {"p.stored", is_stored(e, e->p)},
@@ -414,8 +414,8 @@ static bool put_number(const emitter *e, const char *name, size_t bytes, kiln__b
         {"index_bits", v->index_bits},
         {"scan_chunk", KILN__SCAN_CHUNK},
         /* What a graph keeps in a stage is stated where it is more than the family's most. */
-        {"part_bytes_max", e->def->rows != NULL ? KILN__PASS_BYTES_MAX
-                                                : (int64_t)e->def->family->part_bytes_max},
+        {"part_bytes_max",
+         e->def->rows != NULL ? KILN__PASS_BYTES_MAX : (int64_t)e->def->family->part_bytes_max},
         {"accesses_per_block", v->block * v->unroll},
         {"accesses_last", v->block * (v->unroll - 1)},
         {"access_step", v->block * v->vec},

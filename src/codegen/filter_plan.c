@@ -71,8 +71,9 @@ static void tiles_on_cuda(kiln__plan *plan, const kiln__walk *seq, int units, bo
     v->unroll = (uint8_t)unroll;
     v->filter.room = (uint16_t)(out > 0 ? kiln__least(tile, ROOM_BYTES / out) : tile);
     plan->word[KILN__WORD_SPLITS] = kiln__divide_up(length, block * unroll);
-    plan->grid = kiln__least(plan->word[KILN__WORD_SPLITS],
-                             (int64_t)units * kiln__tuned("KILN_TUNE_FILTER_RESIDENT", two ? RESIDENT_TWO : RESIDENT));
+    plan->grid = kiln__least(
+        plan->word[KILN__WORD_SPLITS],
+        (int64_t)units * kiln__tuned("KILN_TUNE_FILTER_RESIDENT", two ? RESIDENT_TWO : RESIDENT));
     plan->ticket_count =
         TICKET_INTS + GROUP_INTS * kiln__divide_up(plan->word[KILN__WORD_SPLITS], GROUP_TILES);
 }
@@ -167,8 +168,8 @@ static bool mentions(const kiln__definition *def, const kiln__tokens *text, size
 
     for (size_t q = 0; q < def->input_count; q++)
         for (int k = 0; k < def->params[q].taken; k++)
-            found = found || (def->params[q].by[k] == p &&
-                              kiln__tokens_mention(text, def->params[q].name));
+            found = found ||
+                    (def->params[q].by[k] == p && kiln__tokens_mention(text, def->params[q].name));
     return found;
 }
 

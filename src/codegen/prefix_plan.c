@@ -35,8 +35,8 @@ enum {
     RESIDENT_UNKNOWN = 4,    /* blocks to ask for where registers decide how many fit */
     ASIDE_BYTES = 1 << 15,   /* of inputs that a block of a split row has in shared memory */
     ASIDE_ELEMENTS = 32,     /* of a thread: larger tiles leave multiprocessors without work ... */
-    ASIDE_ELEMENTS_MOST = 48, /* ... but where there are many, the carrier serves so many tiles a second */
-    ASIDE_TILES = 4,          /* many: so many for each block that is resident */
+    ASIDE_ELEMENTS_MOST = 48, /* ... and smaller ones the carrier, where there are many: */
+    ASIDE_TILES = 4,          /* so many or more for each resident block */
     BLOCKS_PER_UNIT = 8,     /* 256-thread blocks that fill a multiprocessor */
     ROW_ACCESSES_OF_WARP = 512, /* longer sequences take a whole block */
     COLUMN_BLOCKS_PER_UNIT = 4, /* fewer blocks of columns than that: split */
@@ -170,9 +170,9 @@ static void split_rows(kiln__plan *plan, const kiln__walk *seq, int units, int64
     const int64_t inputs = input_bytes(seq);
     const int64_t access = v->vec * (inputs > 0 ? inputs : 1);
     const int64_t all_accesses = length * plan->word[KILN__WORD_OUTPUTS];
-    const bool many = part <= 4 && all_accesses * v->vec >= (int64_t)ASIDE_ELEMENTS_MOST * v->block *
-                                                                units * RESIDENT_SMALL_PART *
-                                                                ASIDE_TILES;
+    const bool many = part <= 4 && all_accesses * v->vec >= (int64_t)ASIDE_ELEMENTS_MOST *
+                                                                v->block * units *
+                                                                RESIDENT_SMALL_PART * ASIDE_TILES;
     const int64_t aside = (many ? ASIDE_ELEMENTS_MOST : ASIDE_ELEMENTS) / v->vec;
     const int64_t unroll = kiln__least(kiln__least(THREAD_BYTES / access, aside), UNROLL_MAX);
     int64_t block = v->block;

@@ -184,9 +184,10 @@ static int64_t hold_group(const kiln__walk *red, const kiln__variant *v, int uni
     const int64_t words = access_words(red, v);
     const int64_t most = batch == KILN__BATCH_COUNTED ? HOLD_COUNTED : HOLD_WORDS;
     const int64_t least =
-        v->reduction.peel ? kiln__power_up(kiln__divide_up(
-                                2 * (v->vec - 1), kiln__tuned("KILN_TUNE_HOLD_BESIDE", HOLD_BESIDE)))
-                          : 1;
+        v->reduction.peel
+            ? kiln__power_up(kiln__divide_up(2 * (v->vec - 1),
+                                             kiln__tuned("KILN_TUNE_HOLD_BESIDE", HOLD_BESIDE)))
+            : 1;
     const int64_t full = (int64_t)units * BLOCKS_PER_UNIT * BLOCK_THREADS;
     int64_t room = 0, group = kiln__power_up(kiln__divide_up(accesses, aim));
 
@@ -366,9 +367,8 @@ static bool stage_on_cuda(const kiln__plan_request *q, const kiln__walk *keep, c
     v->reduction.stage = (uint8_t)access;
     const bool many = element_bytes(red) <= 2 || v->reduction.batch == KILN__BATCH_LEAST ||
                       v->reduction.batch == KILN__BATCH_GREATEST;
-    if (may_hold(q, v) &&
-        length * v->vec <= kiln__tuned("KILN_TUNE_HOLD_STAGED",
-                                       many ? HOLD_STAGED_MANY : HOLD_STAGED)) {
+    if (may_hold(q, v) && length * v->vec <= kiln__tuned("KILN_TUNE_HOLD_STAGED",
+                                                         many ? HOLD_STAGED_MANY : HOLD_STAGED)) {
         v->unroll = (uint8_t)round_accesses(length);
         v->reduction.hold = length == v->unroll ? 2 : 1;
     }
@@ -575,8 +575,10 @@ static void choose_peel(const kiln__plan_request *q, const kiln__walk *keep, con
     wide.vec = (uint8_t)vec;
     wide.reduction.peel = 1;
     /* Accesses of eight bytes are as good where a warp has all of a row. */
-    const bool held = v->vec * element_bytes(red) < ACCESS_BYTES / 2 && accesses >= kiln__tuned("KILN_TUNE_HOLD_PEEL", HOLD_PEELED_MIN) && may_hold(q, v) &&
-                      hold_group(red, &wide, q->device.units, kiln__walk_size(keep), accesses, &each) > 0;
+    const bool held =
+        v->vec * element_bytes(red) < ACCESS_BYTES / 2 &&
+        accesses >= kiln__tuned("KILN_TUNE_HOLD_PEEL", HOLD_PEELED_MIN) && may_hold(q, v) &&
+        hold_group(red, &wide, q->device.units, kiln__walk_size(keep), accesses, &each) > 0;
     /* Rows that a warp or less takes otherwise have no threads for the elements beside. */
     if (!held && (accesses <= WARP_THREADS || accesses <= kiln__tuned("KILN_TUNE_PEEL", PEEL_ACCESSES)))
         return;
@@ -687,13 +689,12 @@ static const char *refuse(const kiln__definition *def, const kiln__variant *v)
                           r->split != 0))
         return "rows are not copied in";
     if (r->peel && (v->backend != KILN_BACKEND_CUDA || v->layout != KILN__LAYOUT_ROWS ||
-                    (!r->hold && r->group != v->block) ||
-                    r->segments != 1 || r->stage != 0 || v->rank != v->keep_rank + 1))
+                    (!r->hold && r->group != v->block) || r->segments != 1 || r->stage != 0 ||
+                    v->rank != v->keep_rank + 1))
         return "rows of such threads do not begin anywhere, unlike";
     if (r->hold && (v->backend != KILN_BACKEND_CUDA || v->layout != KILN__LAYOUT_ROWS ||
-                    (r->group > WARP_THREADS &&
-                     (r->group != v->block || r->segments != 1 ||
-                      !kiln__batch_is_of_rows((kiln__batch)r->batch))) ||
+                    (r->group > WARP_THREADS && (r->group != v->block || r->segments != 1 ||
+                                                 !kiln__batch_is_of_rows((kiln__batch)r->batch))) ||
                     r->split != 0 || v->rank != v->keep_rank + 1))
         return "rows are not held, unlike";
     if (r->batch != KILN__BATCH_NONE && r->batch != kiln__reduce_batch(def, v, true))

@@ -355,8 +355,9 @@ static int64_t resident_blocks(const kiln__row_emit *e)
     const int64_t blocks = (threads < RESIDENT_THREADS ? threads : RESIDENT_THREADS) /
                            (e->v->block > 0 ? e->v->block : 1);
     if (e->v->row.stage != 0)
-        return e->v->block * STAGE_RESIDENT <= STAGE_RESIDENT_THREADS ? STAGE_RESIDENT
-                                                                      : STAGE_RESIDENT_THREADS / e->v->block;
+        return e->v->block * STAGE_RESIDENT <= STAGE_RESIDENT_THREADS
+                   ? STAGE_RESIDENT
+                   : STAGE_RESIDENT_THREADS / e->v->block;
     return blocks > 0 ? blocks : 1;
 }
 

@@ -283,7 +283,8 @@ static int64_t staged_rows(const kiln__plan_request *q, const kiln__walk *keep,
 }
 
 /* How many threads hold a row that is copied: one where it has room for the row. 0: too few. */
-static int64_t staged_group(const kiln__definition *def, const kiln__walk *red, const kiln__variant *v)
+static int64_t staged_group(const kiln__definition *def, const kiln__walk *red,
+                            const kiln__variant *v)
 {
     kiln__variant single = *v;
     const int64_t length = kiln__walk_size(red);
@@ -296,10 +297,11 @@ static int64_t staged_group(const kiln__definition *def, const kiln__walk *red, 
     const int64_t words = kiln__row_access_words(def, &single);
     if (length * words <= held_words())
         return 1;
-    const int64_t group =
-        kiln__power_up(kiln__divide_up(length * words, kiln__tuned("KILN_TUNE_ROW_SHARE", STAGE_EACH)));
+    const int64_t group = kiln__power_up(
+        kiln__divide_up(length * words, kiln__tuned("KILN_TUNE_ROW_SHARE", STAGE_EACH)));
     return widest <= STAGE_NARROW &&
-                   length / v->vec * widest <= kiln__tuned("KILN_TUNE_ROW_SHORT", STAGE_ROW_BYTES) &&
+                   length / v->vec * widest <=
+                       kiln__tuned("KILN_TUNE_ROW_SHORT", STAGE_ROW_BYTES) &&
                    group * WARP_THREADS <= STAGE_THREADS
                ? group
                : 0;
@@ -499,7 +501,8 @@ static void plan_rows(const kiln__plan_request *q, kiln__plan *plan)
 
     kiln__walk_halves(q, &keep, &red);
     kiln__walk_sort(&keep, false);
-    if (!def->uses_number[KILN__NUMBER_POSITION]) /* which counts the elements of a row in C-order */
+    /* Positions count the elements of a row in C-order. */
+    if (!def->uses_number[KILN__NUMBER_POSITION])
         kiln__walk_sort(&red, false);
     kiln__walk_collapse(&keep);
     kiln__walk_collapse(&red);
@@ -560,10 +563,10 @@ static const char *refuse(const kiln__definition *def, const kiln__variant *v)
                         v->row.tile != 0 || v->row.group < least_group(v) ||
                         v->rank != v->keep_rank + 1))
         return "rows of such threads do not begin anywhere, unlike";
-    if (v->row.stage != 0 && (v->backend != KILN_BACKEND_CUDA || v->layout != KILN__LAYOUT_HELD ||
-                              v->row.tile != 0 || v->vec != 1 || v->row.group == 0 ||
-                              v->block % (v->row.group * WARP_THREADS) != 0 ||
-                              v->row.cluster != 1 || v->rank != 2 || v->keep_rank != 1))
+    if (v->row.stage != 0 &&
+        (v->backend != KILN_BACKEND_CUDA || v->layout != KILN__LAYOUT_HELD || v->row.tile != 0 ||
+         v->vec != 1 || v->row.group == 0 || v->block % (v->row.group * WARP_THREADS) != 0 ||
+         v->row.cluster != 1 || v->rank != 2 || v->keep_rank != 1))
         return "rows are not copied in";
     for (size_t p = 0; p < def->param_count; p++)
         if (v->access[p] == KILN__ACCESS_TILE && v->row.stage < kiln_dtype_size(v->dtype[p]))

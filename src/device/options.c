@@ -105,8 +105,7 @@ static const allowed cuda_options[] = {
      "ptxas-options=--warn- ptxas-options=-warn- ptxas-options=-dlcm= ptxas-options=-dscm= "
      "ptxas-options=--def-load-cache= ptxas-options=--def-store-cache= "
      "ptxas-options=--allow-expensive-optimizations="},
-    {VALUE_TEXT,
-     "D I include= define-macro= include-path= pre-include="},
+    {VALUE_TEXT, "D I include= define-macro= include-path= pre-include="},
 };
 
 /* ---- asking the lists ---- */

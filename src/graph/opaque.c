@@ -119,8 +119,8 @@ static kiln_status infer_scatter(const operation *op, const kiln_array *const *o
                                  kiln_error *err)
 {
     (void)op;
-    return kiln__scatter_infer(operands, count, data, &results->dtype, &results->rank, results->shape,
-                               err);
+    return kiln__scatter_infer(operands, count, data, &results->dtype, &results->rank,
+                               results->shape, err);
 }
 
 static kiln_status run_scatter(const operation *op, const kiln_array *const *operands, size_t count,

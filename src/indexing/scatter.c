@@ -323,8 +323,8 @@ static kiln_status scatter_along(kiln__scattering *s, const kiln__scatter_reques
     const int rank = s->whole->rank, axis = r->axis < 0 ? r->axis + rank : r->axis;
 
     KILN_CHECK(kiln__array_check(r->indices, s->ctx, "put_along_axis: the indices", err));
-    KILN_CHECK(kiln__fail_as(
-        s->name, kiln__scatter_check_along(rank, r->indices->rank, r->axis, err), err));
+    KILN_CHECK(kiln__fail_as(s->name,
+                             kiln__scatter_check_along(rank, r->indices->rank, r->axis, err), err));
     for (int a = 0; a < rank; a++)
         KILN_CHECK(a == axis ? add_index(s, r->indices, a, err) : add_own(s, a, err));
     return KILN_OK;

@@ -408,7 +408,8 @@ static kiln_status compute_cuda(matmul *w, kiln_error *err)
         return kiln__product_kernel(&w->p, w->cast_a, w->cast_b, w->y, w->stream, err);
     }
     KILN_TRY(make_suitable(w, w->cast_a->rank - 1, w->a, &w->cast_a, err));
-    KILN_TRY(make_suitable(w, w->cast_b->rank > 1 ? w->cast_b->rank - 2 : 0, w->b, &w->cast_b, err));
+    KILN_TRY(
+        make_suitable(w, w->cast_b->rank > 1 ? w->cast_b->rank - 2 : 0, w->b, &w->cast_b, err));
     w->p.k = w->p.k > 0 ? w->p.k : 1;
     kiln__product_bind(&w->p, w->cast_a, w->cast_b, w->read, w->y);
     KILN_TRY(kiln__product_cuda(w->ctx, &w->p, w->stream, &finished, err));

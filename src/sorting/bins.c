@@ -18,7 +18,13 @@ enum { PIECES_MAX = 64, COPIES_MAX = 32 };
 /* CUDA: several blocks a multiprocessor with counters for some bins, or one that has all shared memory. Small blocks
  * are for few elements: of large ones fewer fit, whose counters leave more of the L1 cache to loads. */
 enum { SMALL_THREADS = 256, SMALL_BLOCKS = 6, SMALL_SIZE = 1 << 21, THREADS = 1024, BLOCKS = 2 };
-enum { SHARED_BINS = 8192, NEAR_EDGES = 1024, PAIR_BINS = 1 << 21, WIDE_ROWS_MAX = 8, ELEMENTS_A_BIN = 64 };
+enum {
+    SHARED_BINS = 8192,
+    NEAR_EDGES = 1024,
+    PAIR_BINS = 1 << 21,
+    WIDE_ROWS_MAX = 8,
+    ELEMENTS_A_BIN = 64
+};
 
 #define SCALE_MIN 1e-30 /* that a float holds with all of its bits */
 
@@ -31,7 +37,7 @@ typedef struct bins_call {
     double first, scale;
     double least, highest; /* of what is in a bin */
     double slack;          /* CUDA: how far from a whole number a guess must be to be certain */
-    float pair[4];         /* CUDA: the scale and the product of -first with it, each in two parts */
+    float pair[4];         /* CUDA: the scale, and -first times the scale, each in two parts */
     int32_t copies;        /* cpu: pieces */
     int32_t per;           /* CUDA: bins of a block */
     int64_t *parts;        /* cpu: counts of pieces */

@@ -18,7 +18,7 @@ enum {
     COUNT_PARTS = 512, /* blocks that count a row, at most */
     SHORT_THREADS = 128,
     SHORT_ROW = 256,
-    PLANNED = 1 << 18,       /* elements of a sort whose passes are planned, which takes some microseconds */
+    PLANNED = 1 << 18,       /* fewer elements: planning passes takes longer than it saves */
     STATIC_BYTES = 48 << 10, /* of shared memory that a block has without asking */
     POSITIONS_32 = 1 << 30   /* longest row, in units of 4 elements, whose positions have 32 bits */
 };
@@ -253,8 +253,8 @@ static kiln_status make_rooms(sweeps *w, kiln_error *err)
     w->words_bytes = s->rows * w->tiles * 256 * 8;
     w->counts_bytes = s->rows * w->digits * 256 * 8;
     KILN_CHECK(kiln__sort_room(s->ctx, s->stream, KILN_UINT8,
-                               w->words_bytes + w->counts_bytes + 8 * w->digits + 4,
-                               &w->work, err));
+                               w->words_bytes + w->counts_bytes + 8 * w->digits + 4, &w->work,
+                               err));
     KILN_CHECK(kiln__memset(kiln__context_device(s->ctx), w->work->data, 0, (size_t)w->work->size,
                             s->stream, err));
     /* Passes write in turn here and there; the last one writes results. */

@@ -24,8 +24,9 @@ static bool try_folder(const kiln__toolkit_search *s, const char *folder, size_t
 {
     char path[1200];
     int written =
-        s->archive ? snprintf(path, sizeof path, "%.*s/%s.a", (int)length, folder, s->name)
-                   : snprintf(path, sizeof path, "%.*s/%s.so.%d", (int)length, folder, s->name, major);
+        s->archive
+            ? snprintf(path, sizeof path, "%.*s/%s.a", (int)length, folder, s->name)
+            : snprintf(path, sizeof path, "%.*s/%s.so.%d", (int)length, folder, s->name, major);
     return length > 0 && (size_t)written < sizeof path && access(path, R_OK) == 0 &&
            s->accept(path, s->user);
 }

@@ -158,10 +158,10 @@ static bool includes_something(const char *source)
 /* Whether the source may need what --minimal leaves out. Words in comments count. */
 static bool needs_everything(const char *source)
 {
-    static const char *const words[] = {"tex1D",  "tex2D",  "tex3D",  "texCubemap",
-                                        "surf1D", "surf2D", "surf3D", "surfCubemap",
-                                        "cudaTextureObject_t", "cudaSurfaceObject_t",
-                                        "<<<"};
+    static const char *const words[] = {
+        "tex1D",  "tex2D",  "tex3D",       "texCubemap",          "surf1D",
+        "surf2D", "surf3D", "surfCubemap", "cudaTextureObject_t", "cudaSurfaceObject_t",
+        "<<<"};
 
     for (size_t k = 0; k < KILN_COUNT_OF(words); k++)
         if (strstr(source, words[k]) != NULL)
