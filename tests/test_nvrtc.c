@@ -453,8 +453,8 @@ static void test_nvrtc__options_that_redirect_are_refused(void **state)
     static const char *const bad[] = {"-arch=sm_80",    "--gpu-architecture=compute_90",
                                       "-dlto",          "",
                                       "--time=/tmp/x",  "-I/nonexistent",
-                                      "file.h",         "-rdc=true",
-                                      "--create-pch=x", "-dc"};
+                                      "file.h",         "-rdc=yes",
+                                      "--create-pch=x", "-dw"};
 
     for (size_t i = 0; i < KILN_COUNT_OF(bad); i++) {
         kiln__compile_result result;
