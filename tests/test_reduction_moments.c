@@ -127,6 +127,8 @@ static long double exact_variance(const subject *s, int axis, size_t nth, double
 static double in_ulps(double got, long double want, kiln_dtype dtype, int digits)
 {
     int exponent = 0;
+    if (dtype == KILN_FLOAT16 && want >= 65520)
+        return isinf(got) ? 0 : HUGE_VAL; /* what rounds to infinity */
     (void)frexpl(want, &exponent);
     if (dtype == KILN_FLOAT16 && exponent < -13)
         exponent = -13; /* smaller ones are as far apart */
@@ -171,11 +173,12 @@ static const struct {
     double scale;     /* of the values */
     bool root, mean;  /* the first result is a standard deviation; the second is the mean */
     bool of_numbers;  /* NaN is left out */
-} TEXTS[] = {{"var(x%s)", 1, false, false, false},
-             {"std(x%s), mean(x%s)", 1, true, true, false},
-             {"nanvar(x%s)", 1, false, false, true},
-             {"nanstd(x%s), nanmean(x%s)", 1, true, true, true},
-             {"var(-2 * x%s)", -2, false, false, false}};
+    double bound;     /* in ulp; moments of what is computed take one element at a time, which loses more */
+} TEXTS[] = {{"var(x%s)", 1, false, false, false, 4},
+             {"std(x%s), mean(x%s)", 1, true, true, false, 4},
+             {"nanvar(x%s)", 1, false, false, true, 4},
+             {"nanstd(x%s), nanmean(x%s)", 1, true, true, true, 4},
+             {"var(-2 * x%s)", -2, false, false, false, 8}};
 
 static void check(test_env *t, const subject *s, size_t v, size_t type, int axis)
 {
@@ -206,7 +209,7 @@ static void check(test_env *t, const subject *s, size_t v, size_t type, int axis
         }
         printf("%-10s %-28s (%zu, %zu) %-10s %.2f ulp\n", kiln_dtype_name(dtype), text, s->rows,
                s->columns, VALUES[v].name, worst);
-        CHECK(worst <= 4, "%s of %s: %.2f ulp", text, kiln_dtype_name(dtype), worst);
+        CHECK(worst <= TEXTS[e].bound, "%s of %s: %.2f ulp", text, kiln_dtype_name(dtype), worst);
     }
     free(got);
 }
