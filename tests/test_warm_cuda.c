@@ -273,7 +273,7 @@ static void test_warm_cuda__a_recorded_program_finds_all_of_its_kernels(void **s
     /* Every class of layouts, and the ways of the parts that they are of. */
     static const char *const schemes[] = {
         "linear", "inner", "window", "transpose", "general", "rows", "columns", "held", "reread", "split=1",
-        "split=8", "tile=32", "group=256", "group=1 ", "exclusive=1", "reverse=1",
+        "split=5", "tile=32", "group=256", "group=1 ", "exclusive=1", "reverse=1",
         "\"kind\":\"elementwise\"", "\"kind\":\"reduction\"", "\"kind\":\"scan\"", "\"kind\":\"row\""};
     const char *record = below("record.jsonl");
     char *text = NULL;

@@ -548,7 +548,7 @@ static const kiln__variant_field fields[] = {
     KILN__FIELD("vec", vec, 1, 64, true),
     KILN__FIELD("unroll", unroll, 1, 64, false),
     KILN__FIELD("tile", row.tile, 0, 128, true),
-    KILN__FIELD("split", row.cluster, 0, 16, true),
+    KILN__FIELD("split", row.cluster, 0, 16, false),
     KILN__FIELD("segments", row.whole, 1, 128, true),
     KILN__FIELD("lanes", row.lanes, 1, 128, true),
     KILN__FIELD("group", row.group, 0, 8192, true),

@@ -133,12 +133,19 @@ static dt_value sum_of(const list *l, kiln_dtype to)
 {
     running_sum re = {0}, im = {0};
     uint64_t whole = 0;
+    long double up = 0, down = 0;
 
     for (int64_t k = 0; k < l->count; k++) {
         whole += (uint64_t)l->at[k].i;
+        up += l->at[k].i > 0 ? (long double)l->at[k].i : 0;
+        down += l->at[k].i < 0 ? (long double)l->at[k].i : 0;
         sum_add(&re, l->at[k].re, l->at[k].error);
         sum_add(&im, l->at[k].im, l->at[k].error);
     }
+    /* Sums of one's own are plain C++: int and long long must not overflow, in any order. */
+    if (l->custom && (to == KILN_INT32 || to == KILN_INT64) &&
+        (up > dt_real(to, dt_limit(to, true)) || down < dt_real(to, dt_limit(to, false))))
+        return dt_unknown();
     if (dt_is_integer(to))
         return (dt_value){.i = dt_wrap(to, whole)};
     if (!dt_is_complex(to))
@@ -216,13 +223,19 @@ static dt_value complex_product(const list *l, kiln_dtype to)
 static dt_value product_of(const list *l, kiln_dtype to)
 {
     uint64_t whole = 1;
+    long double size = 1;
 
     if (dt_is_complex(to))
         return complex_product(l, to);
     if (!dt_is_integer(to))
         return real_product(l, to);
-    for (int64_t k = 0; k < l->count; k++)
+    for (int64_t k = 0; k < l->count; k++) {
         whole *= (uint64_t)l->at[k].i;
+        size *= fmaxl(1, fabsl((long double)l->at[k].i));
+    }
+    if (l->custom && (to == KILN_INT32 || to == KILN_INT64) &&
+        size > dt_real(to, dt_limit(to, true)))
+        return dt_unknown(); /* as with sums */
     return (dt_value){.i = dt_wrap(to, whole)};
 }
 
