@@ -468,8 +468,9 @@ static void test_faults__small_integers_in_every_lane(void **state)
 
     for (int64_t start = 0; start < 3; start++)
         check_unary(t, KILN_INT8, LANES, 256, start);
-    for (int64_t start = 0; start < 2; start++)
-        check_unary(t, KILN_INT16, t->cuda ? LANES / 2 : 2, SMALL_MAX, start);
+    /* The fault is one of a GPU's compiler: the cpu device, which compiles slowly, proves the table. */
+    for (int64_t start = 0; t->cuda && start < 2; start++)
+        check_unary(t, KILN_INT16, LANES / 2, SMALL_MAX, start);
 }
 
 /* As users read the bits of a number that they have just rounded. */
