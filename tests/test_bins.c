@@ -130,6 +130,24 @@ static void test_bins__have_even_edges_from_the_data_or_a_range(void **state)
     kiln_array_release(x);
 }
 
+/* A histogram of `numbers` has these counts. */
+static void expect_counts(test_env *t, kiln_array *numbers, kiln_array *bounds,
+                          const int64_t *expected, int bins)
+{
+    int64_t *const got = calloc((size_t)bins, sizeof *got);
+    kiln_array *h = NULL;
+
+    assert_non_null(got);
+    OK(t, kiln_array_histogram(numbers, bounds, &h, &t->err));
+    OK(t, kiln_array_to_host(h, got, (size_t)bins * sizeof *got, NULL, &t->err));
+    for (int k = 0; k < bins; k++)
+        if (got[k] != expected[k])
+            fail_msg("bin %d has %lld elements, not %lld", k, (long long)got[k],
+                     (long long)expected[k]);
+    kiln_array_release(h);
+    free(got);
+}
+
 /* More bins than a block of a GPU has counters for: even and uneven edges, and numbers on and beside them. */
 static void test_bins__are_many(void **state)
 {
@@ -137,8 +155,7 @@ static void test_bins__are_many(void **state)
     test_env *t = *state;
     double *const edges = malloc((BINS + 1) * sizeof *edges);
     float *const x = malloc(SIZE * sizeof *x);
-    int64_t *const expected = calloc(BINS, sizeof *expected), *const got =
-                                                                  calloc(BINS, sizeof *got);
+    int64_t *const expected = calloc(BINS, sizeof *expected);
 
     for (int uneven = 0; uneven < 2; uneven++) {
         memset(expected, 0, BINS * sizeof *expected);
@@ -154,22 +171,15 @@ static void test_bins__are_many(void **state)
                                                  (b == BINS - 1 && (double)x[k] == edges[b + 1])))
                     expected[b]++;
         }
-        kiln_array *numbers = made(t, KILN_FLOAT32, SIZE, x), *h = NULL;
+        kiln_array *numbers = made(t, KILN_FLOAT32, SIZE, x);
         kiln_array *bounds = made(t, KILN_FLOAT64, BINS + 1, edges);
-        OK(t, kiln_array_histogram(numbers, bounds, &h, &t->err));
-        OK(t, kiln_array_to_host(h, got, BINS * sizeof *got, NULL, &t->err));
-        for (int k = 0; k < BINS; k++)
-            if (got[k] != expected[k])
-                fail_msg("bin %d has %lld elements, not %lld", k, (long long)got[k],
-                         (long long)expected[k]);
+        expect_counts(t, numbers, bounds, expected, BINS);
         kiln_array_release(numbers);
         kiln_array_release(bounds);
-        kiln_array_release(h);
     }
     free(edges);
     free(x);
     free(expected);
-    free(got);
 }
 
 /* How many numbers lie between edges that are 1 apart, from `first` on. */
@@ -191,7 +201,7 @@ static void test_bins__are_more_than_a_block_has_room_for(void **state)
     test_env *t = *state;
     double *const edges = malloc((BINS + 1) * sizeof *edges);
     float *const x = malloc(SIZE * sizeof *x);
-    int64_t *const expected = malloc(BINS * sizeof *expected), *const got = malloc(BINS * sizeof *got);
+    int64_t *const expected = malloc(BINS * sizeof *expected);
 
     for (int k = 0; k <= BINS; k++)
         edges[k] = BEGIN + k;
@@ -202,23 +212,16 @@ static void test_bins__are_more_than_a_block_has_room_for(void **state)
     x[MANY + 1] = INFINITY;
     x[MANY + 2] = BEGIN + BINS;
     count_whole(x + 1, SIZE - 1, BEGIN, expected, BINS);
-    kiln_array *all = made(t, KILN_FLOAT32, SIZE, x), *numbers = NULL, *h = NULL;
+    kiln_array *all = made(t, KILN_FLOAT32, SIZE, x), *numbers = NULL;
     kiln_array *bounds = made(t, KILN_FLOAT64, BINS + 1, edges);
     OK(t, kiln_array_slice(all, 0, 1, SIZE, 1, &numbers, &t->err));
-    OK(t, kiln_array_histogram(numbers, bounds, &h, &t->err));
-    OK(t, kiln_array_to_host(h, got, BINS * sizeof *got, NULL, &t->err));
-    for (int k = 0; k < BINS; k++)
-        if (got[k] != expected[k])
-            fail_msg("bin %d has %lld elements, not %lld", k, (long long)got[k],
-                     (long long)expected[k]);
+    expect_counts(t, numbers, bounds, expected, BINS);
     kiln_array_release(all);
     kiln_array_release(numbers);
     kiln_array_release(bounds);
-    kiln_array_release(h);
     free(edges);
     free(x);
     free(expected);
-    free(got);
 }
 
 static void test_bins__are_refused_that_do_not_increase(void **state)

@@ -133,19 +133,7 @@ ${entry}(const __grid_constant__ args a)
     if (tile < tiles && count > 0)
         fetch(r, tile * (G * U));
     for (int turn = 0;; turn ^= 1) {
-        const bool more = tile < tiles;
-        const ${index} start = of_thread(tile * (G * U));
-        int coming;
-        if (more && threadIdx.x == 0)
-            coming = ask(a.tickets);
-//% insert :count
-        if (more && threadIdx.x == 0)
-            tickets[turn] = coming;
-        __syncthreads();
-//% insert :sums
-        if (more && threadIdx.x == 0)
-            tell(told, tile, sum);
-        const ${index} next = more ? tickets[turn] : tiles;
+//% insert :take
 //% if kept_loads
         if (next < tiles)
             fetch(r, next * (G * U));
@@ -166,15 +154,7 @@ ${entry}(const __grid_constant__ args a)
         if (!more)
             break;
 //% insert :stage
-        int from = 0;
-        for (;; from += M) {
-            stage(from);
-            if (!rounds || sum - from <= M)
-                break;
-            settle(tile, sum, from > 0);
-            put(tile, turn, from, M);
-            __syncthreads();
-        }
+//% insert :put_aside
 //% if !kept_loads
         if (next < tiles)
             fetch(r, next * (G * U));
@@ -188,6 +168,34 @@ ${entry}(const __grid_constant__ args a)
         tile = next;
     }
 }
+
+//% part take
+//# The next ticket, and how many elements of this tile are kept.
+        const bool more = tile < tiles;
+        const ${index} start = of_thread(tile * (G * U));
+        int coming;
+        if (more && threadIdx.x == 0)
+            coming = ask(a.tickets);
+//% insert :count
+        if (more && threadIdx.x == 0)
+            tickets[turn] = coming;
+        __syncthreads();
+//% insert :sums
+        if (more && threadIdx.x == 0)
+            tell(told, tile, sum);
+        const ${index} next = more ? tickets[turn] : tiles;
+
+//% part put_aside
+//# All results of the tile but the last ones, which stay in their room.
+        int from = 0;
+        for (;; from += M) {
+            stage(from);
+            if (!rounds || sum - from <= M)
+                break;
+            settle(tile, sum, from > 0);
+            put(tile, turn, from, M);
+            __syncthreads();
+        }
 
 //% part sums
 //# What the warps have kept of the tile: those before this one, and all of them.
