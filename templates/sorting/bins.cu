@@ -91,7 +91,7 @@ template <class number> static __device__ __forceinline__ int guess_of(number v,
         const double above = sum - (double)low;
         return above > c.slack && above < 1 - c.slack && (unsigned)low < (unsigned)c.bins ? low : -1;
     }
-    const int low = __float_as_int(near) - 0x4b400000 - (frac < 0 ? 1 : 0);
+    const int low = (int)((unsigned)__float_as_int(near) - 0x4b400000u - (frac < 0 ? 1u : 0u));
     const float size = frac < 0 ? -frac : frac;
     return size > (float)c.slack && size < 1 - (float)c.slack && (unsigned)low < (unsigned)c.bins ? low : -1;
 }
