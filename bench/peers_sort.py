@@ -67,6 +67,7 @@ def microseconds(calls, seconds):
 def waited(calls, seconds):
     """The same by the host's clock, with the wait for the device."""
     best = [float("inf")] * len(calls)
+    torch.cuda.synchronize()  # kiln's streams do not wait for PyTorch's, which may still write the operands
     for call in calls:
         if call is not None:
             call()
