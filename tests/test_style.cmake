@@ -4,7 +4,9 @@
 #     cmake -D SOURCE=.. -P test_style.cmake
 #
 # A function is what stands between a line that is "{" and the next line that is "}", both at the
-# left edge; that is how .clang-format lays ours out. CONTRIBUTING.md has the reasons.
+# left edge; that is how .clang-format lays ours out. A template's functions are counted with the
+# template's marks. A part of a template that is a piece of a function has as few lines of C++.
+# CONTRIBUTING.md has the reasons.
 
 cmake_minimum_required(VERSION 3.22)
 
@@ -24,6 +26,7 @@ file(GLOB_RECURSE files RELATIVE ${SOURCE} ${patterns})
 
 set(file_count 0)
 set(function_count 0)
+set(part_count 0)
 foreach(file IN LISTS files)
     if(file MATCHES "${foreign}")
         continue()
@@ -47,7 +50,22 @@ foreach(file IN LISTS files)
     if(line_count GREATER file_lines_max)
         message(SEND_ERROR "${file}: ${line_count} lines; at most ${file_lines_max}")
     endif()
-    if(NOT file MATCHES "\\.(c|h)$")
+    if(file MATCHES "^templates/")
+        # Directives other than parts, and notes.
+        string(REGEX REPLACE "\n *//(% (for|if|else|end|insert|own|plain)|#)[^\n]*" "" code "${text}")
+        string(REPLACE "\n//% part " ";" parts "${code}")
+        list(POP_FRONT parts before)
+        foreach(part IN LISTS parts)
+            string(REGEX MATCHALL "\n[^\n]" part_lines "${part}")
+            list(LENGTH part_lines lines)
+            math(EXPR part_count "${part_count} + 1")
+            if(lines GREATER function_lines_max AND NOT part MATCHES "\n{\n")
+                string(REGEX REPLACE "\n.*" "" first "${part}")
+                message(SEND_ERROR "${file}: part ${first} has ${lines} lines of C++, at most "
+                        "${function_lines_max}")
+            endif()
+        endforeach()
+    elseif(NOT file MATCHES "\\.(c|h)$")
         continue()
     endif()
     # Messages quote with backticks and double quotes; what a .npy header holds is Python.
@@ -75,7 +93,9 @@ foreach(file IN LISTS files)
         endif()
     endforeach()
 endforeach()
-if(file_count LESS 100 OR function_count LESS 500)
-    message(FATAL_ERROR "only ${file_count} files and ${function_count} functions below ${SOURCE}")
+if(file_count LESS 100 OR function_count LESS 500 OR part_count LESS 100)
+    message(FATAL_ERROR "only ${file_count} files, ${function_count} functions and ${part_count} "
+            "parts of templates below ${SOURCE}")
 endif()
-message("${file_count} files and ${function_count} functions keep the limits")
+message("${file_count} files, ${function_count} functions and ${part_count} parts of templates "
+        "keep the limits")

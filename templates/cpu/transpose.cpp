@@ -25,6 +25,56 @@ extern "C" __attribute__((visibility("default"))) void ${entry}(const args *kiln
     alignas(32) ${p.type} tile_${p.name}[${tile}][${tile}];
 //% end
     for (long long unit = begin; unit < end; unit++) {
+//% insert :locate
+//% for p in tiled_loads
+        turn<sizeof(${p.type})>((char *)tile_${p.name}, sizeof tile_${p.name}[0], base_${p.name},
+            a.stride_${p.name}_${tile_a}, count_${tile_a}, count_${tile_b});
+//% end
+        for (int b = 0; b < count_${tile_b}; b++) {
+//% for p in plain
+            ${p.const}char *const row_${p.name} = base_${p.name} + b * a.stride_${p.name}_${tile_b};
+//% end
+            // The next tile's lines, row by row with this one's, for no prefetcher can guess them.
+//% for p in tiled_loads
+            fetch<sizeof tile_${p.name}[0]>(base_${p.name} + (${tile} + b) * a.stride_${p.name}_${tile_a});
+//% end
+//% for p in plain_loads
+            fetch<sizeof(${p.type}) * ${tile}>(row_${p.name} + ${tile} * step_${p.name});
+//% end
+//% if streams
+//% for p in plain_stores
+            alignas(32) ${p.type} out_${p.name}[${tile}];
+//% end
+//% end
+//% if independent
+            KILN_INDEPENDENT
+//% end
+//% insert :across
+//% if streams
+//% for p in plain_stores
+            if (streams && KILN__STREAM_HEAD(row_${p.name}, sizeof(${p.type})) == 0)
+                stream((${p.type} *)row_${p.name}, out_${p.name});
+            else
+                __builtin_memcpy(row_${p.name}, out_${p.name}, count_${tile_a} * sizeof(${p.type}));
+//% end
+//% end
+        }
+//% for p in tiled_stores
+        turn<sizeof(${p.type})>(base_${p.name}, a.stride_${p.name}_${tile_a}, (const char *)tile_${p.name},
+            sizeof tile_${p.name}[0], count_${tile_b}, count_${tile_a});
+//% end
+    }
+//% if streams
+    KILN__STREAMED();
+//% end
+//% if after_loop
+${after_loop}
+//% end
+}
+
+//% part locate
+//# The tile of a unit: its first index along each axis, how many elements it has along the axes of the
+//# tile, and each operand's address there.
         long long rest = unit;
 //% for a in axes_inward
         long long at_${a.n} = rest % a.walk_${a.n};
@@ -55,29 +105,9 @@ extern "C" __attribute__((visibility("default"))) void ${entry}(const args *kiln
 //% end
             ;
 //% end
-//% for p in tiled_loads
-        turn<sizeof(${p.type})>((char *)tile_${p.name}, sizeof tile_${p.name}[0], base_${p.name},
-            a.stride_${p.name}_${tile_a}, count_${tile_a}, count_${tile_b});
-//% end
-        for (int b = 0; b < count_${tile_b}; b++) {
-//% for p in plain
-            ${p.const}char *const row_${p.name} = base_${p.name} + b * a.stride_${p.name}_${tile_b};
-//% end
-            // The next tile's lines, row by row with this one's, for no prefetcher can guess them.
-//% for p in tiled_loads
-            fetch<sizeof tile_${p.name}[0]>(base_${p.name} + (${tile} + b) * a.stride_${p.name}_${tile_a});
-//% end
-//% for p in plain_loads
-            fetch<sizeof(${p.type}) * ${tile}>(row_${p.name} + ${tile} * step_${p.name});
-//% end
-//% if streams
-//% for p in plain_stores
-            alignas(32) ${p.type} out_${p.name}[${tile}];
-//% end
-//% end
-//% if independent
-            KILN_INDEPENDENT
-//% end
+
+//% part across
+//# The loop over axis A of one row of the tile.
             for (int k = 0; k < count_${tile_a}; k++) {
 //% for p in registers
                 ${p.type} reg_${p.name};
@@ -113,27 +143,6 @@ extern "C" __attribute__((visibility("default"))) void ${entry}(const args *kiln
 //% end
 //% end
             }
-//% if streams
-//% for p in plain_stores
-            if (streams && KILN__STREAM_HEAD(row_${p.name}, sizeof(${p.type})) == 0)
-                stream((${p.type} *)row_${p.name}, out_${p.name});
-            else
-                __builtin_memcpy(row_${p.name}, out_${p.name}, count_${tile_a} * sizeof(${p.type}));
-//% end
-//% end
-        }
-//% for p in tiled_stores
-        turn<sizeof(${p.type})>(base_${p.name}, a.stride_${p.name}_${tile_a}, (const char *)tile_${p.name},
-            sizeof tile_${p.name}[0], count_${tile_b}, count_${tile_a});
-//% end
-    }
-//% if streams
-    KILN__STREAMED();
-//% end
-//% if after_loop
-${after_loop}
-//% end
-}
 
 //% part turn
 //# Transposing a tile in registers, 16 bytes at a time. A block of N x N elements, N a power of

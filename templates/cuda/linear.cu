@@ -82,6 +82,16 @@ ${entry}(const __grid_constant__ args a)
         }
 //% if several
     } else {
+//% insert :tail
+//% end
+    }
+//% if after_loop
+${after_loop}
+//% end
+}
+
+//% part tail
+//# The elements of a thread whose accesses would pass the end, one by one.
         #pragma unroll 1
         for (int u = 0; u < ${burst_elements}; u++) {
             const long long k = begin + (u / ${vec}) * ${access_step} + u % ${vec};
@@ -106,9 +116,3 @@ ${entry}(const __grid_constant__ args a)
             a.ptr_${p.name}[k] = reg_${p.name};
 //% end
         }
-//% end
-    }
-//% if after_loop
-${after_loop}
-//% end
-}

@@ -106,18 +106,7 @@ ${entry}(const __grid_constant__ args a)
 //% insert filter/kernel.cpp:environment
 //% insert scan/common.cu:locate
 //% insert scan/rows.cu:place
-//% insert scan/rows.cu:load
-    // Two turns of each: the next one begins while slow warps still read those of the last.
-    __shared__ int tickets[2];
-    __shared__ int warps[2][G / 32];
-    __shared__ long long base; // kept before the tile that is written
-//% if by_place
-    __shared__ unsigned short places[B * M];
-//% else
-//% for p in outputs
-    __shared__ alignas(16) unsigned char bytes_${p.name}[B * M * sizeof(${p.type})];
-//% end
-//% end
+//% insert :shared
     const ${index} tiles = (${index})a.splits;
     unsigned long long *const told = (unsigned long long *)(a.tickets + 4);
     const rows r = find(0);
@@ -168,6 +157,21 @@ ${entry}(const __grid_constant__ args a)
         tile = next;
     }
 }
+
+//% part shared
+//# Two turns of tickets and of warps' numbers, and the results that are put aside.
+//% insert scan/rows.cu:load
+    // Two turns of each: the next one begins while slow warps still read those of the last.
+    __shared__ int tickets[2];
+    __shared__ int warps[2][G / 32];
+    __shared__ long long base; // kept before the tile that is written
+//% if by_place
+    __shared__ unsigned short places[B * M];
+//% else
+//% for p in outputs
+    __shared__ alignas(16) unsigned char bytes_${p.name}[B * M * sizeof(${p.type})];
+//% end
+//% end
 
 //% part take
 //# The next ticket, and how many elements of this tile are kept.

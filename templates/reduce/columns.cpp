@@ -14,6 +14,32 @@ extern "C" __attribute__((visibility("default"))) void ${entry}(const args *kiln
 //% insert reduce/kernel.cpp:environment
     const long long tiles = (a.shape_${keep_last} + X - 1) / X;
     for (long long unit = first_unit; unit < last_unit; unit++) {
+//% insert :locate
+        part acc[X];
+        for (int k = 0; k < count; k++)
+            acc[k] = empty();
+//% if !batched
+        constexpr int kiln_batch_rows = 4;
+//% end
+        for (long long j = begin; j < end;) {
+//% insert :rows
+//% if batched
+//% insert :batch
+//% else
+//% insert :each
+//% end
+        }
+        const long long first = outer * a.shape_${keep_last} + column;
+//% if split
+//% insert :combine
+//% end
+        for (int k = 0; k < count; k++)
+            finish(first + k, acc[k]);
+    }
+}
+
+//% part locate
+//# The columns of a unit, its chunk of their rows, and where its elements are numbered from.
 //% if split
         const long long tile = unit / a.splits, split = unit % a.splits;
         const long long begin = split * a.chunk;
@@ -36,13 +62,9 @@ extern "C" __attribute__((visibility("default"))) void ${entry}(const args *kiln
 //% end
             ;
 //% end
-        part acc[X];
-        for (int k = 0; k < count; k++)
-            acc[k] = empty();
-//% if !batched
-        constexpr int kiln_batch_rows = 4;
-//% end
-        for (long long j = begin; j < end;) {
+
+//% part rows
+//# Where the next few rows begin.
             // Where the next few rows begin.
             const int rows = (int)(end - j < kiln_batch_rows ? end - j : kiln_batch_rows);
 //% for p in inputs
@@ -66,7 +88,9 @@ extern "C" __attribute__((visibility("default"))) void ${entry}(const args *kiln
                 rows_${x.name}[r] = base_${x.name} + past_${x.name};
 //% end
             }
-//% if batched
+
+//% part batch
+//# The elements of several rows go to the accumulators of their columns in one operation.
             auto of = [&](int r, int k) {
                 return item(r
 //% for p in inputs
@@ -97,7 +121,10 @@ extern "C" __attribute__((visibility("default"))) void ${entry}(const args *kiln
                     return r;
 //% end
                 });
-//% else
+
+//% part each
+//# The elements of several rows are added one by one: an accumulator is fetched and put back once for all
+//# of them.
             // Several rows at once: an accumulator is fetched and put back once for all of them.
             auto one = [&](part &to, const int r, const int k) {
                 take(to
@@ -130,10 +157,9 @@ extern "C" __attribute__((visibility("default"))) void ${entry}(const args *kiln
                         one(acc[k], r, k);
                 }
             }
-//% end
-        }
-        const long long first = outer * a.shape_${keep_last} + column;
-//% if split
+
+//% part combine
+//# The thread that finishes the last chunk of a tile combines the parts of all chunks in their order.
         for (int k = 0; k < count; k++)
             a.parts[split * a.outputs + first + k] = acc[k];
         if (__atomic_add_fetch(&a.tickets[tile], 1, __ATOMIC_ACQ_REL) != (int)a.splits)
@@ -144,8 +170,3 @@ extern "C" __attribute__((visibility("default"))) void ${entry}(const args *kiln
             for (long long s = 1; s < a.splits; s++)
                 acc[k] = merge(acc[k], a.parts[s * a.outputs + first + k]);
         }
-//% end
-        for (int k = 0; k < count; k++)
-            finish(first + k, acc[k]);
-    }
-}

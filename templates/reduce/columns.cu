@@ -223,6 +223,31 @@ ${entry}(const __grid_constant__ args a)
     #pragma unroll 1
     for (;;) {
 //% end
+//% insert :halve
+//% if split
+        if (whole)
+            break;
+        if (threadIdx.x == 0)
+            last = arrive(ticket) == (int)((to - from + step - 1) / step) - 1;
+        __syncthreads();
+        if (!last)
+            return;
+        if (threadIdx.x == 0)
+            *ticket = 0;
+//% insert :collect
+        whole = teams == 0 || step > 1;
+        mine = from;
+        from = 0;
+        to = splits;
+        step = F;
+        ticket = a.tickets + tile * (1 + teams);
+    }
+//% end
+
+//% part halve
+//# The rows of threads are combined by halving, some of a thread's columns at a time; the result is the
+//# block's part or, when nothing else is to be combined, a result of the reduction.
+//% own columns
         #pragma unroll 1
         for (int c = 0; c < V; c += K) {
             #pragma unroll
@@ -251,16 +276,9 @@ ${entry}(const __grid_constant__ args a)
             }
             __syncthreads();
         }
-//% if split
-        if (whole)
-            break;
-        if (threadIdx.x == 0)
-            last = arrive(ticket) == (int)((to - from + step - 1) / step) - 1;
-        __syncthreads();
-        if (!last)
-            return;
-        if (threadIdx.x == 0)
-            *ticket = 0;
+
+//% part collect
+//# The last block to arrive takes the parts of its team.
         constexpr int N = V * sizeof(part) <= 16 ? 4 : 1;
         #pragma unroll
         for (int v = 0; v < V; v++)
@@ -282,11 +300,3 @@ ${entry}(const __grid_constant__ args a)
                     acc[v] = merge(acc[v], some[n][v]);
             }
         }
-        whole = teams == 0 || step > 1;
-        mine = from;
-        from = 0;
-        to = splits;
-        step = F;
-        ticket = a.tickets + tile * (1 + teams);
-    }
-//% end

@@ -40,7 +40,6 @@ _type_reduce;
 //# kiln__numbering) are passed as arguments where a snippet uses them. Threads exchange values of
 //# type `part`: the accumulator itself or, without an identity, the accumulator and whether it
 //# holds a value yet.
-//% own value
 //% plain a b kiln__a n
 //% if size
     const ptrdiff_t n = (ptrdiff_t)kiln__a.count;
@@ -88,6 +87,27 @@ ${reduce}
 ${post}
         } while (0);
     };
+//% insert :accumulator
+//% insert :element
+    // Result number kiln__k (C-order of the walk's kept axes) from its reduced value.
+    auto finish = [&](const ${index} k, const part &p) {
+        ${index} rest = k;
+//% for a in keep_inward
+        const ${index} at_${a.n} = rest % (${index})kiln__a.shape_${a.n};
+        rest /= (${index})kiln__a.shape_${a.n};
+//% end
+        const ${index} at_0 = rest;
+//% insert :result
+//% for p in outputs
+//% if !p.direct
+        out_${p.name} = reg_${p.name};
+//% end
+//% end
+    };
+
+//% part accumulator
+//# What holds no value yet, two accumulators combined, a value added, and the accumulator's value.
+//% own value
 //% if identity
     auto empty = [&]() -> part {
         return (_type_reduce)(
@@ -130,6 +150,10 @@ ${identity}
 //% end
     auto value = [&](const part &p) -> const _type_reduce & { return p.value; };
 //% end
+
+//% part element
+//# One element into an accumulator; where batches are added, what an element adds to one.
+//% plain kiln__a
 //% if batched
     // Element kiln__k of a batch.
     [[maybe_unused]] auto item = [&]([[maybe_unused]] const int k
@@ -184,21 +208,6 @@ ${map}
         ));
     };
 //% end
-    // Result number kiln__k (C-order of the walk's kept axes) from its reduced value.
-    auto finish = [&](const ${index} k, const part &p) {
-        ${index} rest = k;
-//% for a in keep_inward
-        const ${index} at_${a.n} = rest % (${index})kiln__a.shape_${a.n};
-        rest /= (${index})kiln__a.shape_${a.n};
-//% end
-        const ${index} at_0 = rest;
-//% insert :result
-//% for p in outputs
-//% if !p.direct
-        out_${p.name} = reg_${p.name};
-//% end
-//% end
-    };
 
 //% part result
 //# One result from its reduced value `p`, in reg_*, or in the outputs themselves where a snippet takes

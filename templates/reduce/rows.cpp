@@ -18,20 +18,7 @@ extern "C" __attribute__((visibility("default"))) void ${entry}(const args *kiln
 //% insert reduce/kernel.cpp:environment
     // Elements [kiln__begin, kiln__end) of output kiln__output.
     auto span = [&](const long long output, const long long begin, const long long end) -> part {
-        long long rest = output;
-//% for a in keep_inward
-        const long long at_${a.n} = rest % a.shape_${a.n};
-        rest /= a.shape_${a.n};
-//% end
-        const long long at_0 = rest;
-        (void)at_0;
-//% for x in numbers
-        const long long base_${x.name} = 0
-//% for a in keep_axes
-            + at_${a.n} * a.step_${x.name}_${a.n}
-//% end
-            ;
-//% end
+//% insert :locate
         part acc[L];
         for (int l = 0; l < L; l++)
             acc[l] = empty();
@@ -55,6 +42,45 @@ extern "C" __attribute__((visibility("default"))) void ${entry}(const args *kiln
 //% insert cpu/row.cpp:step
 //% end
 //% if batched
+//% insert :batch
+//% else
+//% insert :each
+//% end
+            j += run;
+        }
+//% if !batched
+        blocks.whole(acc, merge);
+//% end
+        return acc[0];
+    };
+    for (long long unit = first_unit; unit < last_unit; unit++) {
+//% if split
+//% insert :combine
+//% else
+        finish(unit, span(unit, 0, a.length));
+//% end
+    }
+}
+
+//% part locate
+//# Where the elements of an output are, and where they are numbered from.
+        long long rest = output;
+//% for a in keep_inward
+        const long long at_${a.n} = rest % a.shape_${a.n};
+        rest /= a.shape_${a.n};
+//% end
+        const long long at_0 = rest;
+        (void)at_0;
+//% for x in numbers
+        const long long base_${x.name} = 0
+//% for a in keep_axes
+            + at_${a.n} * a.step_${x.name}_${a.n}
+//% end
+            ;
+//% end
+
+//% part batch
+//# A run's elements go to the accumulator in batches.
             for (long long k = 0; k < run; k += kiln_batch_row) {
                 const int count = (int)(run - k < kiln_batch_row ? run - k : kiln_batch_row);
                 auto of = [&](int i) {
@@ -86,7 +112,9 @@ extern "C" __attribute__((visibility("default"))) void ${entry}(const args *kiln
 //% end
                     });
             }
-//% else
+
+//% part each
+//# A run's elements are added one by one to `lanes` accumulators.
             long long k = 0;
             for (; k + L <= run; k += L) {
 //% if independent
@@ -112,16 +140,9 @@ extern "C" __attribute__((visibility("default"))) void ${entry}(const args *kiln
 //% end
                 );
             blocks.took(run, acc, merge, empty);
-//% end
-            j += run;
-        }
-//% if !batched
-        blocks.whole(acc, merge);
-//% end
-        return acc[0];
-    };
-    for (long long unit = first_unit; unit < last_unit; unit++) {
-//% if split
+
+//% part combine
+//# One chunk of an output. The thread that finishes the last one combines the parts of all chunks.
         const long long output = unit / a.splits, split = unit % a.splits;
         const long long stop = (split + 1) * a.chunk;
         a.parts[unit] = span(output, split * a.chunk, stop < a.length ? stop : a.length);
@@ -133,8 +154,3 @@ extern "C" __attribute__((visibility("default"))) void ${entry}(const args *kiln
             for (long long k = 0; k + h < a.splits; k += 2 * h)
                 parts[k] = merge(parts[k], parts[k + h]);
         finish(output, parts[0]);
-//% else
-        finish(unit, span(unit, 0, a.length));
-//% end
-    }
-}

@@ -53,20 +53,7 @@ ${entry}(const __grid_constant__ args a)
     #pragma unroll 1
     for (${index} output = first + threadIdx.x; output < behind; output += ${block}) {
 //% end
-    const int lane = threadIdx.x % G;
-//% if split
-    const ${index} output = a.by_splits.quotient((${index})blockIdx.x);
-    const ${index} split = (${index})blockIdx.x - output * (${index})a.splits;
-    // Blocks take bursts in turn, so that the device reads memory front to back.
-    const ${index} turn = (${index})a.splits * (U * G);
-    ${index} at = split * (U * G) + lane;
-//% else
-    constexpr ${index} turn = U * G;
-    ${index} at = lane;
-//% if !stage
-    const ${index} output = (${index})blockIdx.x * (S * (${block} / G)) + (${index})threadIdx.x / G;
-//% end
-//% end
+//% insert :output
 //% if peel
 //% insert :begin
 //% insert :peel
@@ -103,6 +90,23 @@ ${entry}(const __grid_constant__ args a)
     }
 //% end
 }
+
+//% part output
+//# The output of a thread's group, and its first element of it.
+    const int lane = threadIdx.x % G;
+//% if split
+    const ${index} output = a.by_splits.quotient((${index})blockIdx.x);
+    const ${index} split = (${index})blockIdx.x - output * (${index})a.splits;
+    // Blocks take bursts in turn, so that the device reads memory front to back.
+    const ${index} turn = (${index})a.splits * (U * G);
+    ${index} at = split * (U * G) + lane;
+//% else
+    constexpr ${index} turn = U * G;
+    ${index} at = lane;
+//% if !stage
+    const ${index} output = (${index})blockIdx.x * (S * (${block} / G)) + (${index})threadIdx.x / G;
+//% end
+//% end
 
 //% part together
 //# What the threads of a group make of a value of each: lanes first, then warps in order.

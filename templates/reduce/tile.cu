@@ -45,24 +45,7 @@ ${entry}(const __grid_constant__ args a)
         panel_${p.name}::place(staged_${p.name} + buffer * panel_${p.name}::bytes, reg_${p.name});
 //% end
     };
-    // Partial results of at most `limit` elements each are combined, so that long sums lose few digits.
-    part sums[2][H * W];
-    bool started = false, whole = false;
-    auto flush = [&]() {
-        #pragma unroll
-        for (int k = 0; k < H * W; k++) {
-//% if !identity
-            acc[k / W][k % W].set = true;
-//% end
-            sums[whole][k] = acc[k / W][k % W];
-            acc[k / W][k % W] = empty();
-        }
-        #pragma unroll 1
-        for (int k = 0; whole && k < H * W; k++)
-            sums[0][k] = merge(sums[0][k], sums[1][k]);
-        started = false;
-        whole = true;
-    };
+//% insert :flush
 
     constexpr int limit = 1024;
     int buffer = 0, turn = 0;
@@ -88,6 +71,27 @@ ${entry}(const __grid_constant__ args a)
 
 //% insert :end
 }
+
+//% part flush
+//# Partial results of at most `limit` elements each are combined, so that long sums lose few digits.
+    // Partial results of at most `limit` elements each are combined, so that long sums lose few digits.
+    part sums[2][H * W];
+    bool started = false, whole = false;
+    auto flush = [&]() {
+        #pragma unroll
+        for (int k = 0; k < H * W; k++) {
+//% if !identity
+            acc[k / W][k % W].set = true;
+//% end
+            sums[whole][k] = acc[k / W][k % W];
+            acc[k / W][k % W] = empty();
+        }
+        #pragma unroll 1
+        for (int k = 0; whole && k < H * W; k++)
+            sums[0][k] = merge(sums[0][k], sums[1][k]);
+        started = false;
+        whole = true;
+    };
 
 //% part panel
 //# What a tile needs of one input: `extent` elements for each of K steps along the reduced axes. Its

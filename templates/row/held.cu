@@ -55,14 +55,7 @@ ${entry}(const __grid_constant__ args a)
 //% insert row/elements.cu:empty
 //% insert row/elements.cu:fold
 //% if peel
-    if (outside)
-//% if position
-        fold_${s.n}(acc_${s.n}[0], map_${s.n}(edge
-//% else
-        fold_${s.n}(acc_${s.n}[0], map_${s.n}(0
-//% end
-//% insert row/elements.cu:outside
-            ));
+//% insert :fold_edge
 //% end
 //% insert row/elements.cu:result
 //% if chain
@@ -89,6 +82,17 @@ ${entry}(const __grid_constant__ args a)
 //% insert :copy_out
 //% end
 }
+
+//% part fold_edge
+//# The element before or behind the accesses is added.
+    if (outside)
+//% if position
+        fold_${s.n}(acc_${s.n}[0], map_${s.n}(edge
+//% else
+        fold_${s.n}(acc_${s.n}[0], map_${s.n}(0
+//% end
+//% insert row/elements.cu:outside
+            ));
 
 //% part elements
 //# A thread loads its elements of the row.

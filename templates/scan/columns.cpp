@@ -17,61 +17,10 @@ extern "C" __attribute__((visibility("default"))) void ${entry}(const args *kiln
 //% insert scan/kernel.cpp:environment
     const long long across = (a.shape_${keep_last} + X - 1) / X;
     for (long long unit = first_unit; unit < last_unit; unit++) {
-//% if split
-        const long long tiles = across * (a.outputs / a.shape_${keep_last});
-        const long long taken = __atomic_fetch_add(&a.tickets[0], 1, __ATOMIC_RELAXED);
-        const long long tile = taken % tiles, chunk = taken / tiles;
-        const long long begin = chunk * a.chunk;
-        const long long end = begin + a.chunk < a.length ? begin + a.chunk : a.length;
-//% else
-        const long long tile = unit, begin = 0, end = a.length;
-//% end
-        const long long column = tile % across * X;
-        const long long left = a.shape_${keep_last} - column;
-        const int count = (int)(left < X ? left : X);
-        long long rest = tile / across;
-//% for a in keep_outer_inward
-        const long long at_${a.n} = rest % a.shape_${a.n};
-        rest /= a.shape_${a.n};
-//% end
-//% for p in walking
-        ${p.const}char *const tile_${p.name} = base_${p.name}
-            + column * a.stride_${p.name}_${keep_last}
-//% for a in keep_outer
-            + at_${a.n} * a.stride_${p.name}_${a.n}
-//% end
-            ;
-//% end
+//% insert :locate
         part acc[X], base[X];
 //% if split
-        if (chunk + 1 < a.splits) {
-            for (long long j = begin; j < end; j++) {
-//% insert :row
-                if (j == begin) {
-                    for (int k = 0; k < count; k++)
-                        acc[k] = value(k);
-                } else {
-//% if independent
-                    KILN_INDEPENDENT
-//% end
-                    for (int k = 0; k < count; k++)
-                        acc[k] = reduce(acc[k], value(k));
-                }
-            }
-        }
-        int *const told = a.tickets + 1 + tile * a.splits;
-        part *const carries = a.parts + (tile * a.splits + chunk) * X;
-        if (chunk > 0)
-            wait(&told[chunk]);
-        if (chunk + 1 < a.splits) {
-            for (int k = 0; k < count; k++)
-                carries[X + k] = chunk > 0 ? reduce(carries[k], acc[k]) : acc[k];
-            __atomic_store_n(&told[chunk + 1], 1, __ATOMIC_RELEASE);
-        }
-        if (chunk > 0)
-            for (int k = 0; k < count; k++)
-                base[k] = carries[k];
-        bool based = chunk > 0;
+//% insert :carry
 //% else
         bool based = false;
 //% end
@@ -114,6 +63,66 @@ extern "C" __attribute__((visibility("default"))) void ${entry}(const args *kiln
         }
     }
 }
+
+//% part locate
+//# The columns of a unit, its chunk of their rows, and each operand's address there.
+//% if split
+        const long long tiles = across * (a.outputs / a.shape_${keep_last});
+        const long long taken = __atomic_fetch_add(&a.tickets[0], 1, __ATOMIC_RELAXED);
+        const long long tile = taken % tiles, chunk = taken / tiles;
+        const long long begin = chunk * a.chunk;
+        const long long end = begin + a.chunk < a.length ? begin + a.chunk : a.length;
+//% else
+        const long long tile = unit, begin = 0, end = a.length;
+//% end
+        const long long column = tile % across * X;
+        const long long left = a.shape_${keep_last} - column;
+        const int count = (int)(left < X ? left : X);
+        long long rest = tile / across;
+//% for a in keep_outer_inward
+        const long long at_${a.n} = rest % a.shape_${a.n};
+        rest /= a.shape_${a.n};
+//% end
+//% for p in walking
+        ${p.const}char *const tile_${p.name} = base_${p.name}
+            + column * a.stride_${p.name}_${keep_last}
+//% for a in keep_outer
+            + at_${a.n} * a.stride_${p.name}_${a.n}
+//% end
+            ;
+//% end
+
+//% part carry
+//# The chunk is summed, unless it is the last one; `base` becomes the sum of all chunks before it, and the
+//# next chunk is told the sum of both.
+        if (chunk + 1 < a.splits) {
+            for (long long j = begin; j < end; j++) {
+//% insert :row
+                if (j == begin) {
+                    for (int k = 0; k < count; k++)
+                        acc[k] = value(k);
+                } else {
+//% if independent
+                    KILN_INDEPENDENT
+//% end
+                    for (int k = 0; k < count; k++)
+                        acc[k] = reduce(acc[k], value(k));
+                }
+            }
+        }
+        int *const told = a.tickets + 1 + tile * a.splits;
+        part *const carries = a.parts + (tile * a.splits + chunk) * X;
+        if (chunk > 0)
+            wait(&told[chunk]);
+        if (chunk + 1 < a.splits) {
+            for (int k = 0; k < count; k++)
+                carries[X + k] = chunk > 0 ? reduce(carries[k], acc[k]) : acc[k];
+            __atomic_store_n(&told[chunk + 1], 1, __ATOMIC_RELEASE);
+        }
+        if (chunk > 0)
+            for (int k = 0; k < count; k++)
+                base[k] = carries[k];
+        bool based = chunk > 0;
 
 //% part row
 //# Row number j of a tile: `value` maps the element of column k, `put` stores a result there.

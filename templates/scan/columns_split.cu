@@ -51,11 +51,7 @@ ${entry}(const __grid_constant__ args a)
     constexpr int W = K - K / 4 * ${lean}; // columns that a tile has room for
 //% insert scan/kernel.cpp:environment
 //% insert scan/common.cu:locate
-//% insert :find
-    __shared__ int ticket;
-    __shared__ alignas(16) unsigned char bytes[N * K * sizeof(part)];
-    part *const warps = (part *)bytes;
-//% insert :tickets
+//% insert :begin
     ${index} taken = ticket, held = -1, written = -1;
     if (taken < 0) {
 //% insert :carrier
@@ -64,14 +60,7 @@ ${entry}(const __grid_constant__ args a)
     if (taken >= total)
         return;
 
-//% if few
-//% insert :registers
-    auto fetch = [&](const ${index} ticket) {
-        const ${index} step = a.by_splits.quotient(ticket), begin = step * height;
-        const columns here = find(ticket - step * tiles);
-//% insert :load
-    };
-//% end
+//% insert :fetch
     // Of the tile that is held: what stands above the thread's rows in it, below its first rows.
     part held_base;
     int slot = 0;
@@ -112,11 +101,34 @@ ${entry}(const __grid_constant__ args a)
         taken = next;
         slot = 1 - slot;
     }
+//% insert :clear_last
+}
+
+//% part begin
+//# Where the tiles are, and what the threads of a block share.
+//% insert :find
+    __shared__ int ticket;
+    __shared__ alignas(16) unsigned char bytes[N * K * sizeof(part)];
+    part *const warps = (part *)bytes;
+//% insert :tickets
+
+//% part fetch
+//# The next tile is loaded while a block waits.
+//% if few
+//% insert :registers
+    auto fetch = [&](const ${index} ticket) {
+        const ${index} step = a.by_splits.quotient(ticket), begin = step * height;
+        const columns here = find(ticket - step * tiles);
+//% insert :load
+    };
+//% end
+
+//% part clear_last
+//# The answers that no later turn clears.
     // The answers that no later turn clears.
     __syncthreads();
     if (threadIdx.x < K)
         clear(carries + (written * K + c) * part_words);
-}
 
 //% part tickets
 //# How many tiles, steps and carriers there are, where sums and answers lie, and the first ticket.
@@ -187,6 +199,14 @@ ${entry}(const __grid_constant__ args a)
             do {
                 part_bits bits[Q];
                 bool there[Q];
+//% insert :arrivals
+//% insert :message
+//% insert :answers
+            } while (!__all_sync(0xffffffffu, done == many));
+        }
+
+//% part arrivals
+//# The sums that have arrived: of the lane's own steps, then of the lanes above it.
                 // All looks are on their way together: none hangs on a condition. One at a step behind
                 // the last is at the last.
                 if (lead < many) {
@@ -216,6 +236,9 @@ ${entry}(const __grid_constant__ args a)
                     above = from_left<32>(total_run, K % 32);
                     joined = whole;
                 }
+
+//% part message
+//# The message from the warp with the group above, and this warp's own to the next one.
                 if (!known && __shfl_sync(0xffffffffu, message[warp], 0) == n + 1) {
                     __threadfence_block();
                     __syncwarp(); // a shuffle alone shows the other lanes nothing of what lane 0 has seen
@@ -254,6 +277,9 @@ ${entry}(const __grid_constant__ args a)
 //% end
                     sent = true;
                 }
+
+//% part answers
+//# Every step whose sum above is known is told it.
                 if (known && over && done < lead) {
                     part carry = all;
                     bool has = super;
@@ -273,8 +299,6 @@ ${entry}(const __grid_constant__ args a)
                     }
                     done = lead;
                 }
-            } while (!__all_sync(0xffffffffu, done == many));
-        }
 
 //% part find
 //# Where tiles of columns and their elements are, and which elements of a tile belong to a thread.

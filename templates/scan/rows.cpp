@@ -92,6 +92,12 @@ extern "C" __attribute__((visibility("default"))) void ${entry}(const args *kiln
         // Sums of the runs, and of all when kiln__needed. A short chunk that nothing comes after or
         // stands before is written run by run, and need not be summed.
         constexpr int kiln__short = 2 * L * S;
+//% insert :sum_runs
+//% insert :write_runs
+
+//% part sum_runs
+//# total(): sums of runs, `lanes` of them side by side.
+//% plain kiln__short
         auto total = [&](const long long begin, const int count, const bool needed, part &sum) {
             int r = 0;
             if (!needed && begin == 0 && count < kiln__short)
@@ -120,6 +126,10 @@ extern "C" __attribute__((visibility("default"))) void ${entry}(const args *kiln
             for (int k = 1; k < r; k++)
                 sum = reduce(sum, runs[k]);
         };
+
+//% part write_runs
+//# write(): the results of runs, `lanes` of them side by side.
+//% plain kiln__short
         auto write = [&](const long long begin, const int count, const bool has, const part &carry) {
             part before; // the runs of the chunk before this one
             bool any = false;

@@ -152,6 +152,18 @@ ${entry}(const __grid_constant__ args a)
             // Running sums of the tiles of which all before are there: kiln__lead of the group.
             int lead = 0, done = 0;
             do {
+//% insert :arrivals
+//% insert :hear_message
+                if (!known || lead == done)
+                    continue;
+//% insert :send_message
+//% insert :answers
+                done = lead;
+            } while (done < many);
+        }
+
+//% part arrivals
+//# Running sums of the tiles that have arrived without a gap.
                 if (!there) {
                     there = look(sums + ticket * part_words, bits, 1);
                     if (there)
@@ -171,6 +183,9 @@ ${entry}(const __grid_constant__ args a)
                             run = reduce(left, run);
                     }
                 }
+
+//% part hear_message
+//# The sum of everything before the group, from the warp that has the group before it.
                 if (!known && __shfl_sync(0xffffffffu, message[warp], 0) == n + 1) {
                     __threadfence_block();
                     __syncwarp(); // a shuffle alone shows the other lanes nothing of what lane 0 has seen
@@ -181,8 +196,9 @@ ${entry}(const __grid_constant__ args a)
                     if (lane == 0)
                         message[warp] = 0;
                 }
-                if (!known || lead == done)
-                    continue;
+
+//% part send_message
+//# This warp's own message, once all tiles of its group have arrived.
                 if (lead == many && group + 1 < groups) {
                     const part sum = from_lane<32>(run, 31);
                     const int to = (warp + 1) % N;
@@ -201,6 +217,9 @@ ${entry}(const __grid_constant__ args a)
                     }
                     __syncwarp();
                 }
+
+//% part answers
+//# Every tile whose sum before is known is told it.
                 const part left = from_left<32>(run, 1);
                 if (lane >= done && lane < lead) {
                     part carry = all;
@@ -212,9 +231,6 @@ ${entry}(const __grid_constant__ args a)
                     if (has)
                         publish(carries + ticket * part_words, carry, 1);
                 }
-                done = lead;
-            } while (done < many);
-        }
 
 //% part total
 //# Phase 2 where the tile is put aside: `sum` of the warp's part, in its last lane.

@@ -1,8 +1,8 @@
 //% plain AHEAD EACH EDGES EDGE_ROOM HALF HALVES KILN__DYNAMIC_SHARED KILN__EDGES KILN__FIND KILN__HALVES KILN__ROOM above beside lead place y
 //% plain KILN__T KILN__THREADS KILN__UNROLL T THREADS FIND FIND_FLOAT FIND_PAIR _Pragma __device__ __forceinline__
 //% plain __fadd_rn __float_as_int __fmaf_rn __fmul_rn __fsub_rn
-//% plain access base begin bin bin_between bin_of bins bins_call body bytes c close copies copy count count_at counts counts_of
-//% plain edges error first frac guess_of head high highest ifndef j k kiln_sort_bins least left low middle
+//% plain access base begin bin bin_between bin_of bins bins_call body bytes c close copies copy count count_all count_at counters counts counts_of
+//% plain edges error first frac guess_of head here high highest ifndef j k kiln_sort_bins least left low middle
 //% plain n name near number old open pair part per product rest room scale shift size slack span sum uint4 v w whole
 //% plain words x
 // How many elements fall into each bin: integers that are numbers of bins themselves, or numbers between edges.
@@ -96,26 +96,18 @@ template <class number> static __device__ __forceinline__ int guess_of(number v,
     return size > (float)c.slack && size < 1 - (float)c.slack && (unsigned)low < (unsigned)c.bins ? low : -1;
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS) kiln_sort_bins(const bins_call c)
-{
-    KILN__DYNAMIC_SHARED(bytes, KILN__ROOM);
-    double *const room = (double *)bytes;
-    const bool close = EDGES && c.bins <= EDGE_ROOM;
-    unsigned *const counts_of = (unsigned *)(room + (close ? c.bins + 1 : 0));
-    const unsigned copy = threadIdx.x & (c.copies > 0 ? c.copies - 1 : 0);
-    const long long base = (long long)blockIdx.y * c.per;
-    const int words = HALVES ? (c.per + 1) / 2 : c.per * c.copies;
+// Where a block counts: element number k of a thread's accesses is in bin `bin`, which is counter `place` of the block.
+struct counters {
+    const bins_call &c;
+    const double *const edges;
+    unsigned *const counts_of;
+    const unsigned copy;
+    const long long base; // the first bin of the block
 
-    for (int k = threadIdx.x; k < words; k += THREADS)
-        counts_of[k] = 0;
-    if (close)
-        for (int k = threadIdx.x; k <= c.bins; k += THREADS)
-            room[k] = c.edges[k];
-    __syncthreads();
-    const double *const edges = close ? room : c.edges;
     // A counter of 16 bits gives half of what it can hold to global memory when it has it. All threads meet after
     // each batch of elements, which are fewer than the other half.
-    auto count_at = [&](const unsigned place, const long long bin) {
+    __device__ __forceinline__ void count_at(const unsigned place, const long long bin) const
+    {
         if (HALVES) {
             if (place < (unsigned)c.per) {
                 const unsigned shift = place % 2 * 16;
@@ -131,29 +123,21 @@ extern "C" __global__ void __launch_bounds__(THREADS) kiln_sort_bins(const bins_
         } else if ((unsigned long long)bin < (unsigned long long)c.bins) {
             atomicAdd(&c.counts[bin], 1ull);
         }
-    };
-    auto count = [&](const long long bin) {
+    }
+    __device__ __forceinline__ void count(const long long bin) const
+    {
         count_at(bin >= base && bin - base < c.per ? (unsigned)(bin - base) : ~0u, bin);
-    };
-    auto bin_of = [&](const T v) -> long long {
+    }
+    __device__ __forceinline__ long long bin_of(const T v) const
+    {
         if constexpr (EDGES)
             return bin_between((double)v, c, edges);
         else
             return (long long)v < 0 ? -1 : (long long)v;
-    };
-
-    // Elements before the first whole access and behind the last one.
-    const long long lead = (long long)((16 - (size_t)c.x % 16) % 16 / sizeof(T));
-    const long long head = lead < c.size ? lead : c.size, whole = (c.size - head) / EACH;
-    const access *const body = (const access *)(c.x + head);
-    const int beside = (int)(c.size - whole * EACH);
-    if (blockIdx.x == 0 && (int)threadIdx.x < beside)
-        count(bin_of(c.x[(int)threadIdx.x < head ? threadIdx.x : whole * EACH + threadIdx.x]));
-    constexpr int span = THREADS * AHEAD;
-    for (long long begin = (long long)blockIdx.x * span; begin < whole; begin += (long long)gridDim.x * span) {
-        const int left = (whole - begin < span ? (int)(whole - begin) : span) - (int)threadIdx.x;
-        access w[AHEAD];
-        KILN__UNROLL for (int k = 0; k < AHEAD; k++) if (k * THREADS < left) w[k] = body[begin + threadIdx.x + k * THREADS];
+    }
+    // A thread's accesses, of which those are there whose place in the batch is less than `left`.
+    __device__ __forceinline__ void count_all(const access (&w)[AHEAD], const int left) const
+    {
         if constexpr (EDGES) {
             unsigned open = 0; // elements whose bins are not certain
             KILN__UNROLL for (int k = 0; k < AHEAD; k++) KILN__UNROLL for (int j = 0; j < EACH; j++) {
@@ -173,6 +157,40 @@ extern "C" __global__ void __launch_bounds__(THREADS) kiln_sort_bins(const bins_
                 if (k * THREADS < left)
                     count(bin_of(w[k].v[j]));
         }
+    }
+};
+
+extern "C" __global__ void __launch_bounds__(THREADS) kiln_sort_bins(const bins_call c)
+{
+    KILN__DYNAMIC_SHARED(bytes, KILN__ROOM);
+    double *const room = (double *)bytes;
+    const bool close = EDGES && c.bins <= EDGE_ROOM;
+    unsigned *const counts_of = (unsigned *)(room + (close ? c.bins + 1 : 0));
+    const unsigned copy = threadIdx.x & (c.copies > 0 ? c.copies - 1 : 0);
+    const long long base = (long long)blockIdx.y * c.per;
+    const int words = HALVES ? (c.per + 1) / 2 : c.per * c.copies;
+
+    for (int k = threadIdx.x; k < words; k += THREADS)
+        counts_of[k] = 0;
+    if (close)
+        for (int k = threadIdx.x; k <= c.bins; k += THREADS)
+            room[k] = c.edges[k];
+    __syncthreads();
+    const counters here = {c, close ? room : c.edges, counts_of, copy, base};
+
+    // Elements before the first whole access and behind the last one.
+    const long long lead = (long long)((16 - (size_t)c.x % 16) % 16 / sizeof(T));
+    const long long head = lead < c.size ? lead : c.size, whole = (c.size - head) / EACH;
+    const access *const body = (const access *)(c.x + head);
+    const int beside = (int)(c.size - whole * EACH);
+    if (blockIdx.x == 0 && (int)threadIdx.x < beside)
+        here.count(here.bin_of(c.x[(int)threadIdx.x < head ? threadIdx.x : whole * EACH + threadIdx.x]));
+    constexpr int span = THREADS * AHEAD;
+    for (long long begin = (long long)blockIdx.x * span; begin < whole; begin += (long long)gridDim.x * span) {
+        const int left = (whole - begin < span ? (int)(whole - begin) : span) - (int)threadIdx.x;
+        access w[AHEAD];
+        KILN__UNROLL for (int k = 0; k < AHEAD; k++) if (k * THREADS < left) w[k] = body[begin + threadIdx.x + k * THREADS];
+        here.count_all(w, left);
         if (HALVES)
             __syncthreads();
     }
