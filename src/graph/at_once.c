@@ -2,7 +2,7 @@
  * at_once.c - functions of arrays at once that are expressions: operations on sets, random choices, vectors of a
  * multivariate normal distribution.
  *
- *     arrays > [a graph of the function's text, which the context keeps: keep.c] > results
+ *     arrays > [the function's text] > kept_text.c > results
  *
  * The texts are those of expressions (written.c), so that both give the same results.
  */
@@ -19,28 +19,16 @@
 enum { NAMES_MAX = 3 };
 
 typedef struct text {
-    const char *text; /* one string for each function: its address is the key */
+    const char *text;
     const char *names[NAMES_MAX];
     size_t count;
 } text;
 
-static kiln_status make(kiln_context *ctx, const void *wanted, kiln_graph **out, kiln_error *err)
-{
-    const text *t = wanted;
-    kiln_graph_options opts = KILN_GRAPH_OPTIONS_INIT;
-
-    opts.wide = -1;
-    return kiln__graph_from_text(ctx, t->text, t->names, t->count, &opts, out, NULL, err);
-}
-
 /* Results go to `args` behind the inputs. */
 static kiln_status run(const text *t, const kiln_arg *args, size_t arg_count, kiln_error *err)
 {
-    int64_t key[] = {0, (int64_t)(uintptr_t)t->text};
-    const kiln__kept_request request = {
-        .make = make, .wanted = t, .key = key, .key_count = KILN_COUNT_OF(key)};
-
-    return kiln__kept_graph_run(args[0].value.array->ctx, &request, args, arg_count, NULL, err);
+    return kiln__kept_text_run(args[0].value.array->ctx, t->text, t->names, t->count, args,
+                               arg_count, err);
 }
 
 /* ---- sets ------------------------------------------------------------------------------------ */

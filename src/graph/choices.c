@@ -1,9 +1,7 @@
 /*
  * choices.c - one of several arrays for each element, and diagonals, at once: choose(), select() and diag() of expressions.
  *
- *     arrays > [a graph of the function's text, which the context keeps: keep.c] > array
- *
- * Rule: what a text says beside names is a part of the graph's key.
+ *     arrays > [the function's text] > kept_text.c > array
  */
 #include <stdio.h>
 
@@ -13,6 +11,8 @@
 
 enum { CHOICES_MAX = 30, NAME_BYTES = 32, TEXT_BYTES = 1024 };
 
+_Static_assert(2 * CHOICES_MAX + 1 <= KILN__KEPT_NAMES_MAX, "conditions, choices, and what else");
+
 /* A function's text, and its inputs as kiln_graph_parse() takes them. */
 typedef struct call {
     char text[TEXT_BYTES];
@@ -21,15 +21,6 @@ typedef struct call {
     kiln_arg args[2 * CHOICES_MAX + 2];
     size_t count;
 } call;
-
-static kiln_status make(kiln_context *ctx, const void *wanted, kiln_graph **out, kiln_error *err)
-{
-    const call *c = wanted;
-    kiln_graph_options opts = KILN_GRAPH_OPTIONS_INIT;
-
-    opts.wide = -1;
-    return kiln__graph_from_text(ctx, c->text, c->names, c->count, &opts, out, NULL, err);
-}
 
 /* One more input: "c2", or "bool b2" of a mask. */
 static void add(call *c, const char *prefix, size_t number, kiln_arg value)
@@ -50,17 +41,13 @@ static void put_list(call *c, char prefix, size_t count)
     snprintf(c->text + used, TEXT_BYTES - used, "]");
 }
 
-/* Run it; `key` tells the function and its numbers apart. */
-static kiln_status run(const char *function, call *c, kiln_context *ctx, int64_t *key,
-                       size_t key_count, kiln_array **out, kiln_error *err)
+static kiln_status run(const char *function, call *c, kiln_context *ctx, kiln_array **out,
+                       kiln_error *err)
 {
-    const kiln__kept_request request = {
-        .make = make, .wanted = c, .key = key, .key_count = key_count};
-    const size_t inputs = c->count;
-
-    c->args[inputs] = kiln_arg_out(out);
-    return kiln__fail_as(function,
-                         kiln__kept_graph_run(ctx, &request, c->args, inputs + 1, NULL, err), err);
+    c->args[c->count] = kiln_arg_out(out);
+    return kiln__fail_as(
+        function, kiln__kept_text_run(ctx, c->text, c->names, c->count, c->args, c->count + 1, err),
+        err);
 }
 
 static kiln_status check_count(const char *function, size_t count, kiln_error *err)
@@ -77,7 +64,6 @@ kiln_status kiln_array_choose(const kiln_array *indices, const kiln_array *const
 {
     static const char *const modes[] = {
         [KILN_INDEX_CHECK] = "raise", [KILN_INDEX_WRAP] = "wrap", [KILN_INDEX_CLIP] = "clip"};
-    int64_t key[] = {0, 'c', (int64_t)count, mode};
     call c = {.count = 0};
 
     KILN_CHECK_NULL(out, err);
@@ -96,14 +82,13 @@ kiln_status kiln_array_choose(const kiln_array *indices, const kiln_array *const
     put_list(&c, 'c', count);
     const size_t used = strlen(c.text);
     snprintf(c.text + used, sizeof c.text - used, ", mode=%s)", modes[mode]);
-    return run("choose", &c, indices->ctx, key, KILN_COUNT_OF(key), out, err);
+    return run("choose", &c, indices->ctx, out, err);
 }
 
 kiln_status kiln_array_choose_where(const kiln_array *const *conditions,
                                     const kiln_array *const *choices, size_t count,
                                     kiln_arg otherwise, kiln_array **out, kiln_error *err)
 {
-    int64_t key[] = {0, 's', (int64_t)count};
     call c = {.count = 0};
 
     KILN_CHECK_NULL(out, err);
@@ -134,12 +119,11 @@ kiln_status kiln_array_choose_where(const kiln_array *const *conditions,
     put_list(&c, 'c', count);
     used = strlen(c.text);
     snprintf(c.text + used, sizeof c.text - used, ", d0)");
-    return run("select", &c, conditions[0]->ctx, key, KILN_COUNT_OF(key), out, err);
+    return run("select", &c, conditions[0]->ctx, out, err);
 }
 
 kiln_status kiln_array_diag(const kiln_array *array, int64_t k, kiln_array **out, kiln_error *err)
 {
-    int64_t key[] = {0, 'd', k};
     call c = {.count = 0};
 
     KILN_CHECK_NULL(out, err);
@@ -147,5 +131,5 @@ kiln_status kiln_array_diag(const kiln_array *array, int64_t k, kiln_array **out
     KILN_CHECK(kiln__array_check(array, NULL, "array", err));
     add(&c, "x", 0, kiln_arg_array(array));
     snprintf(c.text, sizeof c.text, "diag(x0, %lld)", (long long)k);
-    return run("diag", &c, array->ctx, key, KILN_COUNT_OF(key), out, err);
+    return run("diag", &c, array->ctx, out, err);
 }

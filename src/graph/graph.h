@@ -13,10 +13,11 @@
  * step.c     a step without arrays and without a device: what it would need
  * show.c     explain, DOT, source
  * keep.c     graphs of kiln's own that a context keeps
+ * kept_text.c  functions at once whose graph is a text
  * subscripts.c  x[...] as views and gathers; take.c: the same at once
  * opaque.c   operations that no kernel of a graph does: matrix products
  * eager.c    operations of arrays, without a graph
- * at_once.c  functions of arrays at once that are expressions
+ * at_once.c  sets and random choices at once; choices.c: choose(), select(), diag()
  *
  * Uses fusion, ops, linalg, kernel, array, context.
  */
@@ -155,6 +156,12 @@ typedef struct kiln__kept_request {
 kiln_status kiln__kept_graph_run(kiln_context *ctx, const kiln__kept_request *request,
                                  const kiln_arg *args, size_t arg_count, kiln_stream *stream,
                                  kiln_error *err);
+
+/* The same of an expression's text; `names` are at most KILN__KEPT_NAMES_MAX. (kept_text.c) */
+enum { KILN__KEPT_NAMES_MAX = 64 };
+kiln_status kiln__kept_text_run(kiln_context *ctx, const char *text, const char *const *names,
+                                size_t name_count, const kiln_arg *args, size_t arg_count,
+                                kiln_error *err);
 
 /* x, whose shape is checked to be the mask's. (record.c) */
 kiln_node kiln__node_masked(kiln_node x, kiln_node mask, const char *file, int line);
