@@ -252,7 +252,7 @@ static const row rows[] = {
     {KILN__REDUCE_SUMEXP_MAX, "f", RULE_SAME, RULE_SAME, "kiln_logsum<$>", "kiln_logsum_of<$>(x)",
      "kiln_logsum_merge(a, b)", "y = a.most", "kiln_logsum_none<$>()", NEEDS, LOGSUM},
 
-    /* What graphs make of topk() (src/fusion/firsts.c). */
+    /* What graphs make of topk() (src/fusion/topk.c). */
     {KILN__REDUCE_TOP, INTEGERS, RULE_SAME, RULE_SAME, "kiln_top<$, $K>",
      "kiln_top_of<$, $K>(x, _J, $L)", "kiln_top_merge(a, b)", "y = ($R)a.value[$J]",
      "kiln_top_none<$, $K>($L)", NEEDS, SINGLY},

@@ -6,7 +6,7 @@
  * kiln__program_build(), which frees the arena. So no function here returns a status and none has
  * anything to undo: texts in the making are in `scratch`, freed in the same place.
  *
- * Lowered nodes ("lows") have a dtype and a shape; every conversion and every broadcast is explicit
+ * Lowered nodes have a dtype and a shape; every conversion and every broadcast is explicit
  * or follows from shapes. Ids grow from operands to users. Low 0 is none.
  */
 #ifndef KILN_FUSION_BUILD_H
@@ -17,11 +17,11 @@
 
 #include "fusion/fusion.h"
 
-/* ---- sets of lows (sets.c) ------------------------------------------------------- */
+/* ---- sets of lowered nodes (sets.c) ------------------------------------------------------- */
 
-/* Marks on lows, none at first; cleared at once. */
+/* Marks on lowered nodes, none at first; cleared at once. */
 typedef struct kiln__marks {
-    uint32_t *stamp; /* by low: marked when it is `now` */
+    uint32_t *stamp; /* by lowered node: marked when it is `now` */
     uint32_t now, room;
 } kiln__marks;
 
@@ -35,34 +35,35 @@ typedef struct kiln__list {
     size_t count, room;
 } kiln__list;
 
-/* ---- lows ------------------------------------------------------------------------------------ */
+/* ---- lowered nodes --------------------------------------------------------------------------- */
 
-typedef enum kiln__low_kind {
-    KILN__LOW_LEAF = 1, /* a view of an array argument */
-    KILN__LOW_SCALAR,   /* a number argument, converted to `dtype` */
-    KILN__LOW_CONST,    /* `number` as `dtype` */
-    KILN__LOW_IOTA,     /* int64: the sum of coef[axis] * index[axis] */
-    KILN__LOW_EXPR,     /* an operation; operands have the loop's dtypes */
-    KILN__LOW_CAST,
-    KILN__LOW_STORE,    /* the operand, kept in memory of its own */
-    KILN__LOW_VIEW,     /* a view: `map` has an entry for each axis of the operand */
-    KILN__LOW_RESHAPED, /* a C-order view of a STORE, or of a JOIN */
-    KILN__LOW_JOIN,     /* what its operands, each a STORE, are stored into */
-    KILN__LOW_REDUCE,
-    KILN__LOW_GATHER,  /* elements of the first operand, which is in memory, by the others; `op`: a
+typedef enum kiln__lowered_kind {
+    KILN__LOWERED_LEAF = 1, /* a view of an array argument */
+    KILN__LOWERED_SCALAR,   /* a number argument, converted to `dtype` */
+    KILN__LOWERED_CONST,    /* `number` as `dtype` */
+    KILN__LOWERED_IOTA,     /* int64: the sum of coef[axis] * index[axis] */
+    KILN__LOWERED_EXPR,     /* an operation; operands have the loop's dtypes */
+    KILN__LOWERED_CAST,
+    KILN__LOWERED_STORE,    /* the operand, kept in memory of its own */
+    KILN__LOWERED_VIEW,     /* a view: `map` has an entry for each axis of the operand */
+    KILN__LOWERED_RESHAPED, /* a C-order view of a STORE, or of a JOIN */
+    KILN__LOWERED_JOIN,     /* what its operands, each a STORE, are stored into */
+    KILN__LOWERED_REDUCE,
+    KILN__LOWERED_GATHER, /* elements of the first operand, which is in memory, by the others; `op`: a
                           kiln_index_mode; `map`: of the axes of the first operand */
-    KILN__LOW_SNIPPET, /* a result of a user's kernel that is done where it is used */
-    KILN__LOW_CUSTOM   /* a result of a user's kernel, or of an opaque operation */
-} kiln__low_kind;
+    KILN__LOWERED_SNIPPET, /* a result of a user's kernel that is done where it is used */
+    KILN__LOWERED_CUSTOM   /* a result of a user's kernel, or of an opaque operation */
+} kiln__lowered_kind;
 
-/* `from` in the map of a gather: the first indices run along the axis, KILN__BY_INDEX - 1: the second. */
+/* `from` in the map of a gather: the first indices run along the axis, KILN__BY_INDEX - 1: the
+ * second. */
 enum { KILN__BY_INDEX = -2 };
 
-/* What a low is: known when it is made, but for the output it becomes. What passes find about it is in
- * lists of their own, below. */
-typedef struct kiln__low {
+/* What a lowered node is: known when it is made, but for the output it becomes. What passes find
+ * about it is in lists of their own, below. */
+typedef struct kiln__lowered {
     uint32_t id;
-    kiln__low_kind kind;
+    kiln__lowered_kind kind;
     kiln_dtype dtype;
     int rank;
     int64_t *shape;
@@ -95,12 +96,12 @@ typedef struct kiln__low {
     int output;      /* which output it is, or -1 */
 
     uint32_t hash;  /* of what it was when it was made */
-    uint32_t older; /* the low before it of those that share a bucket; 0: none */
-} kiln__low;
+    uint32_t older; /* the lowered node before it of those that share a bucket; 0: none */
+} kiln__lowered;
 
-/* ---- what passes find about lows ------------------------------------------------------------- */
+/* ---- what passes find about lowered nodes ---------------------------------------------------- */
 
-/* facts.c: what a low is made of. */
+/* facts.c: what a lowered node is made of. */
 typedef struct kiln__fact {
     bool needed;         /* some output is made of it */
     bool arguments;      /* it is made of arguments and numbers alone, elementwise */
@@ -123,22 +124,22 @@ typedef struct kiln__store {
     bool in_rows; /* computed by row programs alone */
 } kiln__store;
 
-/* rows.c: the row program that a low belongs to, and the stage of a reduction in it. */
+/* rows.c: the row program that a lowered node belongs to, and the stage of a reduction in it. */
 typedef struct kiln__row_part {
     struct kiln__row_kernel *rows;
     int stage;
 } kiln__row_part;
 
-/* order.c, schedule.c, later.c: the kernel that stores a low. */
+/* order.c, schedule.c, sink.c: the kernel that stores a lowered node. */
 typedef struct kiln__task {
-    bool again;      /* reductions compute the low again rather than wait for it */
+    bool again;      /* reductions compute the lowered node again rather than wait for it */
     bool recomputed; /* some reduction does */
     bool epilogue;   /* a reduction's kernel stores it */
     int level;       /* of the kernel */
     struct kiln__plan_kernel *kernel;
 } kiln__task;
 
-/* write.c: where a low is stored. */
+/* write.c: where a lowered node is stored. */
 typedef struct kiln__held {
     bool read;               /* some kernel reads it from memory */
     kiln__step_param *value; /* NULL until its place is known */
@@ -147,8 +148,8 @@ typedef struct kiln__held {
 /* ---- kernels while they are planned ---------------------------------------------------------- */
 
 /* How large something is: operations, and arrays that are read; among these `made` that are no
- * arguments. Blocks of neighbouring lows among operations and these are bits: two measures that
- * have none in common have none of these in common. */
+ * arguments. Blocks of neighbouring lowered nodes among operations and these are bits: two measures
+ * that have none in common have none of these in common. */
 enum { KILN__BLOCK_WORDS = 16 };
 typedef struct kiln__measure {
     int nodes, leaves, made;
@@ -168,7 +169,7 @@ typedef struct kiln__plan_kernel {
     size_t states;      /* what the members keep */
     kiln__measure size; /* of all it computes ... */
     kiln__set counted;  /* ... and what was counted for that */
-    uint64_t inputs;    /* arguments beneath its roots, as bits (later.c) */
+    uint64_t inputs;    /* arguments beneath its roots, as bits (sink.c) */
     struct kiln__row_kernel *rows;
     const struct kiln__survey *survey; /* what writing it must know first (write.c); may be NULL */
     kiln__step *step;
@@ -178,8 +179,8 @@ typedef struct kiln__row_kernel {
     struct kiln__row_kernel *next;
     int stage_count;
     bool busy;               /* what it reads is being placed (order.c) */
-    const kiln__low *sample; /* one of its reductions: space and reduced axes */
-    kiln__list lows;         /* its reductions, and what it stores */
+    const kiln__lowered *sample; /* one of its reductions: space and reduced axes */
+    kiln__list lowered;          /* its reductions, and what it stores */
     uint32_t first, last;    /* of them */
     kiln__set inside;        /* what it computes for itself */
 } kiln__row_kernel;
@@ -197,7 +198,7 @@ typedef struct kiln__form {
 
 /* One application of a user's kernel that is inlined. */
 typedef struct kiln__snippet {
-    kiln__list results; /* lows */
+    kiln__list results; /* lowered nodes */
     uint32_t uses;      /* of all of them */
 } kiln__snippet;
 
@@ -208,17 +209,18 @@ enum { KILN__SCRATCH = 9, KILN__SCRATCH_SHORT = KILN__SCRATCH - 1 };
 
 /* What passes look up by what it consists of. */
 typedef enum kiln__build_map {
-    KILN__MAP_RESHAPED, /* lows, by low and shape (reshape.c) */
+    KILN__MAP_RESHAPED, /* lowered nodes, by lowered node and shape (reshape.c) */
     KILN__MAP_SNIPPETS, /* applications of the user's kernels, by kernel and operands */
     KILN__MAP_SPACES,   /* reductions, by space and axes (rows.c) */
     KILN__MAP_GROUPS,   /* kernels, by level and space (schedule.c) */
     KILN__MAP_PASSES,   /* kernels, by group and reduced operand */
     KILN__MAP_CUSTOMS,  /* kernels, by the user's kernel and operands */
-    KILN__MAP_SHAPES,   /* kernels, by shape (later.c) */
+    KILN__MAP_SHAPES,   /* kernels, by shape (sink.c) */
     KILN__MAPS
 } kiln__build_map;
 
-/* The lows of a node's elements along an axis, each of one index there; `back`: how many axes stand behind it. */
+/* The lowered nodes of a node's elements along an axis, each of one index there; `back`: how many
+ * axes stand behind it. */
 enum { KILN__PIECES_MOST = KILN__TOP_MOST };
 typedef struct kiln__pieces {
     int count, back;
@@ -228,36 +230,35 @@ typedef struct kiln__pieces {
 /* What lowering keeps for each recorded node. */
 typedef struct kiln__lowering {
     const kiln__pieces **pieces; /* what topk() found, what is stacked, and what follows from that; else NULL */
-    uint32_t *lowered; /* its low; 0: not yet */
+    uint32_t *lowered;           /* its lowered node; 0: not yet */
     bool *wanted;      /* some output needs it */
     bool *viewed;      /* some view takes it */
     bool *kept;        /* some node takes it that is no loop, or views it: it needs memory */
     uint32_t *uses;    /* by outputs and by nodes that some output needs */
     char *numbers;     /* the kind of what is computed from numbers alone, else 0 */
-    kiln_dtype
-        *dtype; /* NumPy's, by which operands are promoted: its low's, but where 16-bit floats
-                          stay wide float16 or bfloat16 of a low of float32 */
+    kiln_dtype *dtype; /* NumPy's, by which operands are promoted: its lowered node's, but where
+                          16-bit floats stay wide float16 or bfloat16 of a node of float32 */
 } kiln__lowering;
 
 /* What measuring keeps (size.c). */
 typedef struct kiln__sizes {
     int (*beneath)[2];     /* by view: operations and arrays of each of its users */
-    kiln__measure **alone; /* by low: what it computes by itself; NULL: not known yet */
+    kiln__measure **alone; /* by lowered node: what it computes by itself; NULL: not known yet */
     kiln__list measured;   /* what the last measurement counted */
 } kiln__sizes;
 
 /* The kernel that is being written (write.c, names.c). */
 typedef struct kiln__writing {
-    kiln__marks named;                       /* lows that have a text in it */
-    uint32_t *last_named;                    /* which of its texts is the last, by such a low */
+    kiln__marks named;    /* lowered nodes that have a text in it */
+    uint32_t *last_named; /* which of its texts is the last, by such a lowered node */
     struct kiln__seen *seen;                 /* room for all texts of a kernel */
     size_t seen_room;
     kiln__marks listed;                      /* recorded nodes that its step lists */
     kiln__step_param params[KILN_PARAM_MAX]; /* of its step */
 } kiln__writing;
 
-/* A call's own data, the lows, what each pass has found about them, and what it keeps for itself. Tasks
- * and kernels are handed from pass to pass (program.c). */
+/* A call's own data, the lowered nodes, what each pass has found about them, and what it keeps for
+ * itself. Tasks and kernels are handed from pass to pass (program.c). */
 typedef struct kiln__build {
     jmp_buf leave;
     kiln_error *err;
@@ -267,14 +268,15 @@ typedef struct kiln__build {
     const kiln__ir *ir;
     const kiln__graph_arg *args;
     const kiln__graph_target *target;
-    kiln__low *lows;
-    uint32_t low_count, low_room;
-    uint32_t *low_buckets; /* as many as there is room for lows: the newest low of each hash */
-    uint32_t *outputs;     /* lows, by output */
+    kiln__lowered *lowered;
+    uint32_t lowered_count, lowered_room;
+    uint32_t *lowered_buckets; /* `lowered_room` of them: the newest lowered node of each hash */
+    uint32_t *outputs; /* lowered nodes, by output */
     uint32_t *user_begin,
-        *users;               /* users of low k: those from user_begin[k] to user_begin[k + 1] */
-    kiln__snippet **snippets; /* by low */
-    /* By low. Each list is made by the first of the passes that fill it in, and is NULL before. */
+        *users; /* users of lowered node k: those from user_begin[k] to user_begin[k + 1] */
+    kiln__snippet **snippets; /* by lowered node */
+    /* By lowered node. Each list is made by the first of the passes that fill it in, and is NULL
+     * before. */
     kiln__fact *facts;
     kiln__forms *forms;
     kiln__store *stores;
@@ -287,7 +289,7 @@ typedef struct kiln__build {
     kiln__writing text;
     kiln__marks marks; /* for walks that call no other walk */
     uint32_t part_count; /* parts of joins, and joins, so far */
-    size_t work;       /* lows that walks came to, for tests */
+    size_t work;         /* lowered nodes that walks came to, for tests */
     kiln__program *program;
     kiln__buf scratch[KILN__SCRATCH];
     kiln__map maps[KILN__MAPS];
@@ -325,12 +327,12 @@ const char *kiln__build_shape(kiln__build *b, int rank, const int64_t *shape);
 
 /* ---- sets.c --- */
 
-/* Begin with nothing marked of `count` lows or nodes. */
+/* Begin with nothing marked of `count` lowered nodes or nodes. */
 void kiln__marks_begin(kiln__build *b, kiln__marks *marks, uint32_t count);
-/* The same of all lows that there are now. */
+/* The same of all lowered nodes that there are now. */
 static inline void kiln__marks_clear(kiln__build *b, kiln__marks *marks)
 {
-    kiln__marks_begin(b, marks, b->low_count);
+    kiln__marks_begin(b, marks, b->lowered_count);
 }
 /* Whether it was not marked; it is now. */
 static inline bool kiln__mark(kiln__build *b, kiln__marks *marks, uint32_t id)
@@ -352,59 +354,61 @@ void kiln__list_add(kiln__build *b, kiln__list *list, uint32_t id);
 
 /* ---- lower.c --- */
 
-/* Lower everything that outputs need into b->lows and b->outputs. */
+/* Lower everything that outputs need into b->lowered and b->outputs. */
 void kiln__lower(kiln__build *b);
 
-/* ---- products.c --- */
+/* ---- product_epilogue.c --- */
 
 /* `low`, of an operation, or the matrix product beneath it with all that follows, where that is the
  * same. */
 uint32_t kiln__finished_product(kiln__build *b, uint32_t node, uint32_t low);
 
-/* ---- lows.c --- */
+/* ---- lowered.c --- */
 
-/* Add the bytes that arrays of the same shape beneath a low hold for each element, all of them and, in
- * `weight`, those whose rows are neighbours in memory less the others. What is marked already is left
- * out. */
+/* Add the bytes that arrays of the same shape beneath a lowered node hold for each element, all of
+ * them and, in `weight`, those whose rows are neighbours in memory less the others. What is marked
+ * already is left out. */
 void kiln__row_bytes(kiln__build *b, uint32_t low, const bool *reduced, int64_t *bytes,
                      int64_t *weight);
 bool kiln__same_map(const kiln__axis_map *a, const kiln__axis_map *b, int count);
-/* A new low, or an equal one. `model` is copied; its lists must be in the arena. */
-uint32_t kiln__low_add(kiln__build *b, const kiln__low *model);
-uint32_t kiln__low_cast(kiln__build *b, uint32_t low, kiln_dtype dtype, uint32_t origin);
-uint32_t kiln__low_store(kiln__build *b, uint32_t low, uint32_t origin);
-int64_t kiln__low_size(kiln__build *b, uint32_t origin, int rank, const int64_t *shape,
-                       kiln_dtype dtype);
+/* A new lowered node, or an equal one. `model` is copied; its lists must be in the arena. */
+uint32_t kiln__lowered_add(kiln__build *b, const kiln__lowered *model);
+uint32_t kiln__lowered_cast(kiln__build *b, uint32_t low, kiln_dtype dtype, uint32_t origin);
+uint32_t kiln__lowered_store(kiln__build *b, uint32_t low, uint32_t origin);
+int64_t kiln__lowered_size(kiln__build *b, uint32_t origin, int rank, const int64_t *shape,
+                           kiln_dtype dtype);
 
-/* A computed low over operands, shaped like the model says. */
-uint32_t kiln__low_over(kiln__build *b, kiln__low *model, const uint32_t *operands, size_t count);
+/* A computed lowered node over operands, shaped like the model says. */
+uint32_t kiln__lowered_over(kiln__build *b, kiln__lowered *model, const uint32_t *operands,
+                            size_t count);
 /* The shape that operands broadcast to. */
 void kiln__shape_over(kiln__build *b, uint32_t node, const uint32_t *operands, size_t count,
-                      kiln__low *made);
+                      kiln__lowered *made);
 /* Pass on what a function of another folder found wrong, with the place of `node`. */
 void kiln__check_resolved(kiln__build *b, uint32_t node, kiln_status status, kiln_error *err);
 /* The loop of an operation; fails with the place of `node`. */
 void kiln__resolve_op(kiln__build *b, uint32_t node, const kiln__op *op, const kiln__op_type *types,
                       kiln__op_loop *out);
-/* An operation that was not recorded, over lows of its loop's dtype. */
-uint32_t kiln__low_op(kiln__build *b, uint32_t node, kiln_op op, const uint32_t *operands,
-                      size_t count);
+/* An operation that was not recorded, over lowered nodes of its loop's dtype. */
+uint32_t kiln__lowered_op(kiln__build *b, uint32_t node, kiln_op op, const uint32_t *operands,
+                          size_t count);
 
-static inline bool kiln__low_computed(const kiln__low *n)
+static inline bool kiln__lowered_computed(const kiln__lowered *n)
 {
-    return n->kind == KILN__LOW_EXPR || n->kind == KILN__LOW_CAST || n->kind == KILN__LOW_SNIPPET ||
-           n->kind == KILN__LOW_STORE || n->kind == KILN__LOW_GATHER;
+    return n->kind == KILN__LOWERED_EXPR || n->kind == KILN__LOWERED_CAST ||
+           n->kind == KILN__LOWERED_SNIPPET || n->kind == KILN__LOWERED_STORE ||
+           n->kind == KILN__LOWERED_GATHER;
 }
-/* Whether the kernel that computes a value from results of reductions can store it: it may lie in any
- * order of axes, or in a part of a join, whose place is the join's business. */
-static inline bool kiln__low_lies_anyhow(const kiln__low *n)
+/* Whether the kernel that computes a value from results of reductions can store it: it may lie in
+ * any order of axes, or in a part of a join, whose place is the join's business. */
+static inline bool kiln__lowered_lies_anyhow(const kiln__lowered *n)
 {
-    return !n->c_order || (n->kind == KILN__LOW_STORE && n->start != NULL);
+    return !n->c_order || (n->kind == KILN__LOWERED_STORE && n->start != NULL);
 }
 /* Whether an operand is read by its memory's address, wherever that says. */
-static inline bool kiln__low_is_table(const kiln__low *n, uint32_t operand)
+static inline bool kiln__lowered_is_table(const kiln__lowered *n, uint32_t operand)
 {
-    return n->kind == KILN__LOW_GATHER && operand == 0;
+    return n->kind == KILN__LOWERED_GATHER && operand == 0;
 }
 static inline bool kiln__same_shape(int rank, const int64_t *shape, int other_rank,
                                     const int64_t *other)
@@ -420,14 +424,14 @@ static inline bool kiln__same_shape(int rank, const int64_t *shape, int other_ra
 bool kiln__is_number(const kiln__build *b, uint32_t node, kiln__op_type *type_out);
 /* Fail for a plain integer that the dtype does not hold. */
 void kiln__need_fit(kiln__build *b, uint32_t node, const kiln__op_type *type, kiln_dtype dtype);
-/* A weak node as a low of `dtype`. */
-uint32_t kiln__number_low(kiln__build *b, uint32_t node, kiln_dtype dtype);
+/* A weak node as a lowered node of `dtype`. */
+uint32_t kiln__lowered_number(kiln__build *b, uint32_t node, kiln_dtype dtype);
 /* The same of a whole number whose value is unknown, and the nearest value of `dtype`. */
-uint32_t kiln__clamped_low(kiln__build *b, uint32_t node, kiln_dtype dtype);
-/* The low of any node; a weak one has the dtype that it has by itself. */
-uint32_t kiln__strong_low(kiln__build *b, uint32_t node);
+uint32_t kiln__lowered_clamped(kiln__build *b, uint32_t node, kiln_dtype dtype);
+/* The lowered node of any node; a weak one has the dtype that it has by itself. */
+uint32_t kiln__lowered_strong(kiln__build *b, uint32_t node);
 /* A number given as an argument, converted to `dtype` by the call. */
-uint32_t kiln__scalar_low(kiln__build *b, uint32_t node, kiln_dtype dtype);
+uint32_t kiln__lowered_scalar(kiln__build *b, uint32_t node, kiln_dtype dtype);
 /* A recorded operation of which all operands are weak. */
 uint32_t kiln__lower_number_op(kiln__build *b, uint32_t node);
 
@@ -441,13 +445,13 @@ const char *kiln__why_dtype(kiln__build *b, uint32_t node);
 
 /* ---- maps.c, views.c --- */
 
-/* The view of `low` with this shape and map (an entry for each axis of low). */
-uint32_t kiln__low_view(kiln__build *b, uint32_t low, int rank, const int64_t *shape,
-                        const kiln__axis_map *map, uint32_t origin);
-/* A recorded view of a low. */
+/* The view of `low` with this shape and map (an entry for each axis of lowered node). */
+uint32_t kiln__lowered_view(kiln__build *b, uint32_t low, int rank, const int64_t *shape,
+                            const kiln__axis_map *map, uint32_t origin);
+/* A recorded view of a lowered node. */
 uint32_t kiln__lower_view(kiln__build *b, uint32_t node, uint32_t operand);
 /* The map of an operand's axes in an elementwise node of `rank` axes: NumPy's broadcasting. */
-void kiln__broadcast_map(const kiln__low *operand, int rank, const int64_t *shape,
+void kiln__broadcast_map(const kiln__lowered *operand, int rank, const int64_t *shape,
                          kiln__axis_map *map_out);
 /* first, then second: maps of `count` axes through the viewer's own map. */
 void kiln__compose(const kiln__axis_map *outer, const kiln__axis_map *inner, int count,
@@ -455,20 +459,21 @@ void kiln__compose(const kiln__axis_map *outer, const kiln__axis_map *inner, int
 /* Axis `axis` of a shape of `rank` axes, negative from the end. Fails with ERR_AXIS. */
 int kiln__lower_axis(kiln__build *b, uint32_t node, int64_t axis, int rank);
 
-/* ---- firsts.c --- */
-/* A result of topk() of `x`, which the node takes, as a part of the kernel that computes x; 0: it is a step of its own
- * between stored arrays. Operands and numbers were checked. */
-uint32_t kiln__lower_firsts(kiln__build *b, uint32_t node, uint32_t x);
-/* An operation by `lower`: where an operand is known in pieces, of each piece, and the result side by side. */
+/* ---- topk.c --- */
+/* A result of topk() of `x`, which the node takes, as a part of the kernel that computes x; 0: it
+ * is a step of its own between stored arrays. Operands and numbers were checked. */
+uint32_t kiln__lower_topk(kiln__build *b, uint32_t node, uint32_t x);
+/* An operation by `lower`: where an operand is known in pieces, of each piece, and the result side
+ * by side. */
 uint32_t kiln__lower_pieces(kiln__build *b, uint32_t node,
                             uint32_t (*lower)(kiln__build *b, uint32_t node));
 /* A recorded reduction of pieces along their axis; 0: it is another one. */
 uint32_t kiln__reduce_pieces(kiln__build *b, uint32_t node);
 
 /* ---- joins.c --- */
-/* Lows of one dtype along an axis; their other extents are equal. */
-uint32_t kiln__low_side_by_side(kiln__build *b, uint32_t node, const uint32_t *lows, size_t count,
-                                int axis, kiln_dtype dtype);
+/* Lowered nodes of one dtype along an axis; their other extents are equal. */
+uint32_t kiln__lowered_side_by_side(kiln__build *b, uint32_t node, const uint32_t *lowered,
+                                    size_t count, int axis, kiln_dtype dtype);
 /* A recorded rearrangement of its operands. */
 uint32_t kiln__lower_rearranged(kiln__build *b, uint32_t node);
 
@@ -476,9 +481,9 @@ uint32_t kiln__lower_rearranged(kiln__build *b, uint32_t node);
 uint32_t kiln__lower_gather(kiln__build *b, uint32_t node);
 
 /* ---- reshape.c --- */
-/* A low of as many elements under another shape. */
-uint32_t kiln__low_reshaped(kiln__build *b, uint32_t low, int rank, const int64_t *shape,
-                            uint32_t node);
+/* A lowered node of as many elements under another shape. */
+uint32_t kiln__lowered_reshaped(kiln__build *b, uint32_t low, int rank, const int64_t *shape,
+                                uint32_t node);
 uint32_t kiln__lower_reshape(kiln__build *b, uint32_t node, uint32_t operand);
 
 /* ---- facts.c --- */
@@ -490,13 +495,14 @@ enum {
 
 void kiln__find_needed(kiln__build *b);
 void kiln__find_snippets(kiln__build *b);
-/* Weights stop at what is stored (NULL: not decided yet): they are found again when that has changed. */
+/* Weights stop at what is stored (NULL: not decided yet): they are found again when that has
+ * changed. */
 void kiln__find_facts(kiln__build *b, const kiln__store *stores);
 /* The operand behind views. */
 static inline uint32_t kiln__behind(const kiln__build *b, uint32_t low)
 {
-    while (b->lows[low].kind == KILN__LOW_VIEW)
-        low = b->lows[low].operand[0];
+    while (b->lowered[low].kind == KILN__LOWERED_VIEW)
+        low = b->lowered[low].operand[0];
     return low;
 }
 
@@ -540,10 +546,10 @@ kiln__list kiln__order_tasks(kiln__build *b);
 /* ---- schedule.c --- */
 /* The kernels of tasks, in the order in which they were made. */
 kiln__plan_kernel *kiln__schedule_tasks(kiln__build *b, const kiln__list *tasks);
-/* Whether a kernel computes a low rather than read it from memory. */
+/* Whether a kernel computes a lowered node rather than read it from memory. */
 bool kiln__inlined(const kiln__build *b, const kiln__plan_kernel *kernel, uint32_t low);
 
-/* ---- later.c --- */
+/* ---- sink.c --- */
 /* The kernels in the order in which they run, some results moved between them. */
 kiln__plan_kernel *kiln__order_kernels(kiln__build *b, kiln__plan_kernel *made);
 

@@ -10,64 +10,64 @@ enum { WEIGHT_MAX = 1 << 20 };
 /* What some output is made of, and who uses it. */
 void kiln__find_needed(kiln__build *b)
 {
-    uint32_t *begin = kiln__build_alloc(b, (b->low_count + 1) * sizeof *begin);
+    uint32_t *begin = kiln__build_alloc(b, (b->lowered_count + 1) * sizeof *begin);
     uint32_t total = 0;
 
-    b->facts = kiln__build_alloc(b, b->low_count * sizeof *b->facts);
+    b->facts = kiln__build_alloc(b, b->lowered_count * sizeof *b->facts);
     for (uint32_t k = 0; k < b->ir->output_count; k++)
         b->facts[b->outputs[k]].needed = true;
-    for (uint32_t id = b->low_count; id-- > 1;)
-        for (uint32_t k = 0; b->facts[id].needed && k < b->lows[id].operand_count; k++) {
-            b->facts[b->lows[id].operand[k]].needed = true;
-            begin[b->lows[id].operand[k]]++;
+    for (uint32_t id = b->lowered_count; id-- > 1;)
+        for (uint32_t k = 0; b->facts[id].needed && k < b->lowered[id].operand_count; k++) {
+            b->facts[b->lowered[id].operand[k]].needed = true;
+            begin[b->lowered[id].operand[k]]++;
         }
-    for (uint32_t id = 1; id <= b->low_count; id++) {
+    for (uint32_t id = 1; id <= b->lowered_count; id++) {
         total += begin[id - 1];
         begin[id - 1] = total;
     }
-    begin[b->low_count] = total;
+    begin[b->lowered_count] = total;
     b->users = kiln__build_alloc(b, (total + 1) * sizeof *b->users);
-    for (uint32_t id = b->low_count; id-- > 1;) /* backwards, so that lists rise */
-        for (uint32_t k = b->facts[id].needed ? b->lows[id].operand_count : 0; k-- > 0;)
-            b->users[--begin[b->lows[id].operand[k]]] = id;
+    for (uint32_t id = b->lowered_count; id-- > 1;) /* backwards, so that lists rise */
+        for (uint32_t k = b->facts[id].needed ? b->lowered[id].operand_count : 0; k-- > 0;)
+            b->users[--begin[b->lowered[id].operand[k]]] = id;
     b->user_begin = begin;
 }
 
-static int own_weight(const kiln__low *n)
+static int own_weight(const kiln__lowered *n)
 {
     if (n->of_numbers) /* the same for all elements: a compiler computes it once */
         return 0;
-    if (n->kind == KILN__LOW_EXPR)
+    if (n->kind == KILN__LOWERED_EXPR)
         return n->loop.calls ? KILN__WEIGHT_CALL : 1;
-    if (n->kind == KILN__LOW_SNIPPET)
+    if (n->kind == KILN__LOWERED_SNIPPET)
         return kiln__snippet_loops(n->custom->def) ? KILN__WEIGHT_AGAIN + 1 : KILN__WEIGHT_CALL;
-    return n->kind == KILN__LOW_CAST || n->kind == KILN__LOW_GATHER;
+    return n->kind == KILN__LOWERED_CAST || n->kind == KILN__LOWERED_GATHER;
 }
 
 /* The bit of an argument of the call; the 64th stands for all that follow it. */
-static uint64_t input_bit(const kiln__low *n)
+static uint64_t input_bit(const kiln__lowered *n)
 {
-    return n->kind == KILN__LOW_LEAF && n->size > 1 ? UINT64_C(1) << (n->arg < 63 ? n->arg : 63)
-                                                    : 0;
+    return n->kind == KILN__LOWERED_LEAF && n->size > 1 ? UINT64_C(1) << (n->arg < 63 ? n->arg : 63)
+                                                        : 0;
 }
 
 void kiln__find_facts(kiln__build *b, const kiln__store *stores)
 {
-    for (uint32_t id = 1; id < b->low_count; id++) {
-        const kiln__low *n = &b->lows[id];
+    for (uint32_t id = 1; id < b->lowered_count; id++) {
+        const kiln__lowered *n = &b->lowered[id];
         kiln__fact *f = &b->facts[id];
-        const bool through = kiln__low_computed(n) || n->kind == KILN__LOW_VIEW;
+        const bool through = kiln__lowered_computed(n) || n->kind == KILN__LOWERED_VIEW;
         f->weight = own_weight(n);
         f->calls = f->weight >= KILN__WEIGHT_CALL;
-        f->loads = n->kind == KILN__LOW_LEAF || n->kind == KILN__LOW_IOTA ||
-                   n->kind == KILN__LOW_GATHER || n->kind == KILN__LOW_RESHAPED || n->kind == KILN__LOW_JOIN ||
-                   n->kind == KILN__LOW_CUSTOM;
-        f->reduces = n->kind == KILN__LOW_REDUCE;
-        f->arguments = n->kind != KILN__LOW_IOTA && n->kind != KILN__LOW_REDUCE &&
-                       n->kind != KILN__LOW_RESHAPED && n->kind != KILN__LOW_JOIN &&
-                       n->kind != KILN__LOW_CUSTOM &&
-                       n->kind != KILN__LOW_STORE && n->kind != KILN__LOW_GATHER;
-        f->positions = n->kind == KILN__LOW_IOTA || n->kind == KILN__LOW_GATHER;
+        f->loads = n->kind == KILN__LOWERED_LEAF || n->kind == KILN__LOWERED_IOTA ||
+                   n->kind == KILN__LOWERED_GATHER || n->kind == KILN__LOWERED_RESHAPED ||
+                   n->kind == KILN__LOWERED_JOIN || n->kind == KILN__LOWERED_CUSTOM;
+        f->reduces = n->kind == KILN__LOWERED_REDUCE;
+        f->arguments = n->kind != KILN__LOWERED_IOTA && n->kind != KILN__LOWERED_REDUCE &&
+                       n->kind != KILN__LOWERED_RESHAPED && n->kind != KILN__LOWERED_JOIN &&
+                       n->kind != KILN__LOWERED_CUSTOM && n->kind != KILN__LOWERED_STORE &&
+                       n->kind != KILN__LOWERED_GATHER;
+        f->positions = n->kind == KILN__LOWERED_IOTA || n->kind == KILN__LOWERED_GATHER;
         f->inputs = input_bit(n);
         for (uint32_t k = 0; k < n->operand_count; k++) {
             const kiln__fact *o = &b->facts[n->operand[k]];
@@ -75,7 +75,7 @@ void kiln__find_facts(kiln__build *b, const kiln__store *stores)
             if (!through)
                 continue;
             f->inputs |= o->inputs;
-            if (kiln__low_is_table(n, k))
+            if (kiln__lowered_is_table(n, k))
                 continue;
             f->loads = f->loads || o->loads;
             f->reduces = f->reduces || o->reduces;
@@ -84,17 +84,17 @@ void kiln__find_facts(kiln__build *b, const kiln__store *stores)
                 f->weight += o->weight;
         }
     }
-    b->work += b->low_count;
+    b->work += b->lowered_count;
 }
 
 /* ---- snippets with several results ----------------------------------------------------------- */
 
 void kiln__find_snippets(kiln__build *b)
 {
-    b->snippets = kiln__build_alloc(b, b->low_count * sizeof *b->snippets);
-    for (uint32_t id = 1; id < b->low_count; id++) {
-        const kiln__low *n = &b->lows[id];
-        if (n->kind != KILN__LOW_SNIPPET)
+    b->snippets = kiln__build_alloc(b, b->lowered_count * sizeof *b->snippets);
+    for (uint32_t id = 1; id < b->lowered_count; id++) {
+        const kiln__lowered *n = &b->lowered[id];
+        if (n->kind != KILN__LOWERED_SNIPPET)
             continue;
         kiln__buf *key = &b->scratch[KILN__SCRATCH_SHORT];
         kiln__buf_put(key, (const char *)&n->custom->kernel, sizeof n->custom->kernel);

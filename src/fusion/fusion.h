@@ -1,35 +1,39 @@
 /*
  * fusion.h - the door of src/fusion: from a recorded expression to the kernels of one call.
  *
- *     record > [lower > facts > online > states > stores > rows > size > order > schedule > later > write]
+ *     record > [lower > facts > online > states > stores > rows > size > order > schedule > sink > write]
  *            > program
  *
  * nodes.c     recorded nodes; equal ones are one
- * program.c   the passes in brackets, in order. What one finds about lows is a list of its own (build.h),
- *             which those after it read:
+ * program.c   the passes in brackets, in order. What one finds about lowered nodes is a list of its
+ *             own (build.h), which those after it read:
  *
- *     lower.c     kiln__ir, arguments  > lowered nodes ("lows") with dtypes, shapes, explicit casts
- *     facts.c     lows                 > users, costs, arguments beneath each low
- *     online.c    reductions           > sums of exp(x - max(x)) without the pass that finds max(x)
- *     states.c    reductions           > the accumulator of each, and which may share one
- *     stores.c    facts                > lows that something needs in memory
- *     rows.c      reductions, stores   > row programs: the reductions and loops of a row program
- *     size.c      stores, row programs     > lows stored so that no kernel is too large
- *     order.c     stores, row programs     > tasks, operands first
- *     schedule.c  tasks                > kernels with levels
- *     later.c     kernels              > kernels in order, results moved to where they cost less
- *     write.c     kernels              > steps: definitions, parameters, temporaries
+ *     lower.c     kiln__ir, arguments    > lowered nodes with dtypes, shapes, explicit casts
+ *     facts.c     lowered nodes          > users, costs, arguments beneath each lowered node
+ *     online.c    reductions             > sums of exp(x - max(x)) without the pass that finds max(x)
+ *     states.c    reductions             > the accumulator of each, and which may share one
+ *     stores.c    facts                  > lowered nodes that something needs in memory
+ *     rows.c      reductions, stores     > row programs: the reductions and loops of a row program
+ *     size.c      stores, row programs   > lowered nodes stored so that no kernel is too large
+ *     order.c     stores, row programs   > tasks, operands first
+ *     schedule.c  tasks                  > kernels with levels
+ *     sink.c      kernels                > kernels in order, results sunk into later ones
+ *     write.c     kernels                > steps: definitions, parameters, temporaries
  *
  * and below them, each file using only those above it in its group:
  *
- *     build.c     memory and failures; sets.c: marks, sets and maps
- *     lows.c      making lows; maps.c: views as maps of axes; joins.c: rearrangements; gather.c: elements
- *                 that index arrays name; numbers.c: plain numbers, and what is computed from them alone; reshape.c, views.c: recorded views; products.c: epilogues of matrix
- *                 products; why_dtype.c: which operand a dtype comes from; snippet.c: which of the user's kernels can be inlined
- *     names.c     what stands for a low in a text; values.c: where values are, parameters;
- *                 text_snippet.c, text_gather.c, text.c: expressions; text_loop.c, text_reduce.c, text_rows.c: the
- *                 definitions of each kind of kernel
- *     explain.c   programs for people: text and DOT
+ *     build.c             memory and failures; sets.c: marks, sets and maps
+ *     lowered.c           making lowered nodes
+ *     maps.c              views as maps of axes; views.c, reshape.c: recorded views
+ *     joins.c             rearrangements; gather.c: elements that index arrays name
+ *     numbers.c           plain numbers, and what is computed from them alone
+ *     product_epilogue.c  epilogues of matrix products; topk.c: topk() as reductions
+ *     why_dtype.c         which operand a dtype comes from
+ *     snippet.c           which of the user's kernels can be inlined
+ *     names.c             what stands for a lowered node in a text; values.c: where values are
+ *     text.c              expressions, with text_snippet.c and text_gather.c
+ *     text_loop.c, text_reduce.c, text_rows.c  the definitions of each kind of kernel
+ *     explain.c           programs for people: text and DOT
  *
  * A program is a list of steps, each an ordinary kernel (a definition as a user could have written
  * it) with the arrays it is called with. All below definitions - planning, emission, compilation,
@@ -116,8 +120,8 @@ typedef struct kiln__finish {
     kiln_dtype dtype; /* KILN_DTYPE_NONE: that of the product */
 } kiln__finish;
 
-/* An operation that a function does as a whole, between arrays that are stored: a matrix product by a
- * library. Whoever records such a node has the table of them, and knows how one is run. */
+/* An operation that a function does as a whole, between arrays that are stored: a matrix product by
+ * a library. Whoever records such a node has the table of them, and knows how one is run. */
 typedef struct kiln__opaque {
     const char *name;                /* for people: "matmul" */
     int operand_count, result_count; /* no operands: any number of them */
@@ -128,12 +132,12 @@ typedef struct kiln__opaque {
     kiln_status (*infer)(const struct kiln__opaque *o, const kiln__opaque_value *operands,
                          size_t count, const int64_t *data, kiln__opaque_value *results,
                          kiln_error *err);
-    bool firsts; /* topk: the k greatest elements of each row, and where they stand; data: the axis, k */
+    bool topk; /* the k greatest elements of each row, and where they stand; data: the axis, k */
     /* Not 0: a matrix product, which a copy of so many bytes of what this stands in finishes. */
     size_t copy_bytes;
     kiln__finish finish;
-    /* KILN__OPAQUE_NUMBERS: whether an axis is the first number, and which where none is named; behind it one
-     * for each letter of `numbers`, 'i' a whole one, 'd' the bits of a double. */
+    /* KILN__OPAQUE_NUMBERS: whether an axis is the first number, and which where none is named;
+     * behind it one for each letter of `numbers`, 'i' a whole one, 'd' the bits of a double. */
     bool takes_axis;
     int64_t axis;
     const char *numbers;
@@ -216,8 +220,8 @@ bool kiln__ir_output(kiln__ir *ir, const char *name, uint32_t node, const char *
 /* What a node is called in messages: "add", "sum", "transpose", "input `x`". */
 const char *kiln__ir_what(const kiln__ir *ir, uint32_t node, char text[96]);
 #define KILN__GRAPH_NAME "kiln_graph" /* of graphs that were given none */
-/* Fail for what `what` at byte `line` of an expression's text asked for; a graph that was given a name is
- * called by it. */
+/* Fail for what `what` at byte `line` of an expression's text asked for; a graph that was given a
+ * name is called by it. */
 kiln_status kiln__fail_in_text(kiln_error *err, kiln_status status, const kiln__ir *ir,
                                const char *what, int line, const char *text);
 
@@ -313,8 +317,8 @@ typedef struct kiln__program {
     kiln__made *outputs; /* as many as the graph has; order is for those not given */
     size_t output_count;
     /* last_read[k]: step that reads input k last, counted from 1; first_write likewise for each
-     * output. 0: never. An input that a step reads at other places than those that it writes counts as
-     * read one step later: what the step writes must not be its memory. */
+     * output. 0: never. An input that a step reads at other places than those that it writes counts
+     * as read one step later: what the step writes must not be its memory. */
     uint32_t *last_read, *first_write;
     bool reads_elsewhere; /* there is such an input */
     kiln__widened widened[KILN__WIDENED_MAX];

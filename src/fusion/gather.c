@@ -1,7 +1,7 @@
 /*
  * gather.c - elements that index arrays name: x[i], take() and take_along_axis().
  *
- *     lower > [gather > lows, maps]
+ *     lower > [gather > lowered, maps]
  *
  * A gather is computed where it is used, as any operation: its kernel reads the indices, and through them
  * the array. Its first operand is the array, which is in memory; the others are the indices, shaped
@@ -22,33 +22,34 @@ typedef struct indexed {
 /* The operand of a recorded node as an array in memory. */
 static uint32_t table_low(kiln__build *b, uint32_t node, uint32_t from)
 {
-    const uint32_t x = kiln__strong_low(b, from);
-    const kiln__low *behind = &b->lows[kiln__behind(b, x)];
-    const bool made_of_nothing = behind->kind == KILN__LOW_CONST ||
-                                 behind->kind == KILN__LOW_SCALAR || behind->kind == KILN__LOW_IOTA;
+    const uint32_t x = kiln__lowered_strong(b, from);
+    const kiln__lowered *behind = &b->lowered[kiln__behind(b, x)];
+    const bool made_of_nothing = behind->kind == KILN__LOWERED_CONST ||
+                                 behind->kind == KILN__LOWERED_SCALAR ||
+                                 behind->kind == KILN__LOWERED_IOTA;
 
-    return made_of_nothing ? kiln__low_store(b, x, node) : x;
+    return made_of_nothing ? kiln__lowered_store(b, x, node) : x;
 }
 
-/* Indices as a low: an integer array, or a number. */
+/* Indices as a lowered node: an integer array, or a number. */
 static uint32_t index_low(kiln__build *b, uint32_t node, uint32_t from)
 {
-    const uint32_t low = kiln__strong_low(b, from);
-    const char kind = kiln_dtype_kind(b->lows[low].dtype);
+    const uint32_t low = kiln__lowered_strong(b, from);
+    const char kind = kiln_dtype_kind(b->lowered[low].dtype);
 
     if (kind != 'i' && kind != 'u')
         kiln__build_fail(b, node, KILN_ERR_DTYPE, "indices are integers; these are %s",
-                         kiln_dtype_name(b->lows[low].dtype));
+                         kiln_dtype_name(b->lowered[low].dtype));
     return low;
 }
 
 /* A known number is checked now. */
-static void check_number(kiln__build *b, uint32_t node, uint32_t low, const kiln__low *table,
+static void check_number(kiln__build *b, uint32_t node, uint32_t low, const kiln__lowered *table,
                          int axis, int64_t mode)
 {
-    const kiln__low *n = &b->lows[low];
+    const kiln__lowered *n = &b->lowered[low];
 
-    if (n->kind != KILN__LOW_CONST || mode != KILN_INDEX_CHECK)
+    if (n->kind != KILN__LOWERED_CONST || mode != KILN_INDEX_CHECK)
         return;
     const int64_t i = n->number.value.i, extent = table->shape[axis];
     if (i < -extent || i >= extent)
@@ -57,7 +58,7 @@ static void check_number(kiln__build *b, uint32_t node, uint32_t low, const kiln
                          (long long)i, axis, (long long)extent);
 }
 
-static void read_indices(kiln__build *b, uint32_t node, const kiln__low *table, indexed *g)
+static void read_indices(kiln__build *b, uint32_t node, const kiln__lowered *table, indexed *g)
 {
     const kiln__node *n = &b->ir->nodes[node];
     const int64_t *data = b->ir->data + n->data;
@@ -77,7 +78,7 @@ static void read_indices(kiln__build *b, uint32_t node, const kiln__low *table, 
         g->low[at] = low;
         g->count++;
         check_number(b, node, low, table, axis, data[KILN__GATHER_MODE]);
-        const kiln__low *i = &b->lows[low];
+        const kiln__lowered *i = &b->lowered[low];
         if (!kiln__shape_broadcast(&g->rank, g->shape, i->rank, i->shape))
             kiln__build_fail(b, node, KILN_ERR_SHAPE,
                              "indices of shape %s do not broadcast with those before them",
@@ -88,7 +89,7 @@ static void read_indices(kiln__build *b, uint32_t node, const kiln__low *table, 
 /* Indices with so many further axes of one element behind their own. */
 static uint32_t with_axes(kiln__build *b, uint32_t node, uint32_t low, int behind)
 {
-    const kiln__low *o = &b->lows[low];
+    const kiln__lowered *o = &b->lowered[low];
     int64_t shape[2 * KILN_RANK_MAX];
     kiln__axis_map map[KILN_RANK_MAX];
 
@@ -100,12 +101,12 @@ static uint32_t with_axes(kiln__build *b, uint32_t node, uint32_t low, int behin
     }
     for (int a = 0; a < behind; a++)
         shape[o->rank + a] = 1;
-    return kiln__low_view(b, low, o->rank + behind, shape, map, node);
+    return kiln__lowered_view(b, low, o->rank + behind, shape, map, node);
 }
 
 /* Where nothing can be taken from. */
-static void check_extents(kiln__build *b, uint32_t node, const kiln__low *table,
-                          const kiln__low *made)
+static void check_extents(kiln__build *b, uint32_t node, const kiln__lowered *table,
+                          const kiln__lowered *made)
 {
     for (int a = 0; a < table->rank; a++)
         if (made->map[a].from <= KILN__BY_INDEX && table->shape[a] == 0 && made->size > 0)
@@ -113,32 +114,32 @@ static void check_extents(kiln__build *b, uint32_t node, const kiln__low *table,
 }
 
 static uint32_t finish(kiln__build *b, uint32_t node, uint32_t table, const indexed *g,
-                       kiln__low *made)
+                       kiln__lowered *made)
 {
     uint32_t operands[1 + KILN_RANK_MAX] = {table};
 
-    made->kind = KILN__LOW_GATHER;
+    made->kind = KILN__LOWERED_GATHER;
     made->origin = node;
-    made->dtype = b->lows[table].dtype;
+    made->dtype = b->lowered[table].dtype;
     made->op = (int)b->ir->data[b->ir->nodes[node].data + KILN__GATHER_MODE];
-    made->size = kiln__low_size(b, node, made->rank, made->shape, made->dtype);
-    check_extents(b, node, &b->lows[table], made);
+    made->size = kiln__lowered_size(b, node, made->rank, made->shape, made->dtype);
+    check_extents(b, node, &b->lowered[table], made);
     memcpy(operands + 1, g->low, (size_t)g->count * sizeof *operands);
     b->lowering.dtype[node] = b->lowering.dtype[b->ir->edges[b->ir->nodes[node].operands]];
-    return kiln__low_over(b, made, operands, 1 + (size_t)g->count);
+    return kiln__lowered_over(b, made, operands, 1 + (size_t)g->count);
 }
 
-/* The axes that the indices broadcast to stand where the first indexed axis was, when the indexed ones
- * are neighbours, and else come first. */
+/* The axes that the indices broadcast to stand where the first indexed axis was, when the indexed
+ * ones are neighbours, and else come first. */
 static uint32_t gather(kiln__build *b, uint32_t node, uint32_t table, indexed *g)
 {
-    const kiln__low o = b->lows[table];
+    const kiln__lowered o = b->lowered[table];
     const bool first =
         b->ir->data[b->ir->nodes[node].data + KILN__GATHER_KIND] == KILN__GATHER_APART ||
         g->axis[g->count - 1] - g->axis[0] != g->count - 1;
     const int place = first ? 0 : g->axis[0], rank = o.rank - g->count + g->rank;
     int64_t *shape = kiln__build_alloc(b, ((size_t)rank + 1) * sizeof *shape);
-    kiln__low made = {.rank = rank, .shape = shape};
+    kiln__lowered made = {.rank = rank, .shape = shape};
 
     if (rank > KILN_RANK_MAX)
         kiln__build_fail(b, node, KILN_ERR_ARGUMENT,
@@ -164,9 +165,9 @@ static uint32_t gather(kiln__build *b, uint32_t node, uint32_t table, indexed *g
 /* take_along_axis(): the indices have all of the array's axes, and broadcast with it on the others. */
 static uint32_t gather_along(kiln__build *b, uint32_t node, uint32_t table, indexed *g)
 {
-    const kiln__low o = b->lows[table], i = b->lows[g->low[0]];
+    const kiln__lowered o = b->lowered[table], i = b->lowered[g->low[0]];
     int64_t *shape = kiln__build_alloc(b, ((size_t)o.rank + 1) * sizeof *shape);
-    kiln__low made = {.rank = o.rank, .shape = shape};
+    kiln__lowered made = {.rank = o.rank, .shape = shape};
 
     made.map = kiln__build_alloc(b, ((size_t)o.rank + 1) * sizeof *made.map);
     bool fits = i.rank == o.rank;
@@ -192,7 +193,7 @@ uint32_t kiln__lower_gather(kiln__build *b, uint32_t node)
     const uint32_t table = table_low(b, node, b->ir->edges[n->operands]);
     indexed g = {.count = 0};
 
-    read_indices(b, node, &b->lows[table], &g);
+    read_indices(b, node, &b->lowered[table], &g);
     return b->ir->data[n->data + KILN__GATHER_KIND] == KILN__GATHER_ALONG
                ? gather_along(b, node, table, &g)
                : gather(b, node, table, &g);

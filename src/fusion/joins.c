@@ -43,64 +43,65 @@ static piece *add_piece(kiln__build *b, uint32_t node, pieces *p)
 static uint32_t store_part(kiln__build *b, uint32_t node, const piece *p, kiln_dtype dtype,
                            int rank)
 {
-    const uint32_t value = kiln__low_cast(b, p->low, dtype, node);
-    const kiln__low *o = &b->lows[value];
-    kiln__low made = {.kind = KILN__LOW_STORE,
-                      .dtype = dtype,
-                      .rank = rank,
-                      .shape = o->shape,
-                      .size = o->size,
-                      .arg = ++b->part_count, /* equal parts of different joins are different */
-                      .start = kiln__build_copy(b, p->start, (size_t)rank * sizeof(int64_t)),
-                      .origin = node};
-    const uint32_t part = kiln__low_over(b, &made, &value, 1);
-    b->lows[part].c_order = true;
+    const uint32_t value = kiln__lowered_cast(b, p->low, dtype, node);
+    const kiln__lowered *o = &b->lowered[value];
+    kiln__lowered made = {.kind = KILN__LOWERED_STORE,
+                          .dtype = dtype,
+                          .rank = rank,
+                          .shape = o->shape,
+                          .size = o->size,
+                          .arg = ++b->part_count, /* equal parts of different joins are different */
+                          .start = kiln__build_copy(b, p->start, (size_t)rank * sizeof(int64_t)),
+                          .origin = node};
+    const uint32_t part = kiln__lowered_over(b, &made, &value, 1);
+    b->lowered[part].c_order = true;
     return part;
 }
 
 static uint32_t join(kiln__build *b, uint32_t node, kiln_dtype dtype, int rank,
                      const int64_t *shape, const pieces *p)
 {
-    const int64_t size = kiln__low_size(b, node, rank, shape, dtype);
+    const int64_t size = kiln__lowered_size(b, node, rank, shape, dtype);
     uint32_t *parts = kiln__build_alloc(b, (p->count + 1) * sizeof *parts);
     size_t count = 0;
-    kiln__low made = {.kind = KILN__LOW_JOIN,
-                      .dtype = dtype,
-                      .rank = rank,
-                      .shape = kiln__build_copy(b, shape, (size_t)rank * sizeof *shape),
-                      .size = size,
-                      .origin = node};
+    kiln__lowered made = {.kind = KILN__LOWERED_JOIN,
+                          .dtype = dtype,
+                          .rank = rank,
+                          .shape = kiln__build_copy(b, shape, (size_t)rank * sizeof *shape),
+                          .size = size,
+                          .origin = node};
 
     for (size_t k = 0; k < p->count; k++) {
-        if (b->lows[p->list[k].low].size == size && size > 0) /* the one piece that is not empty */
-            return kiln__low_cast(b, p->list[k].low, dtype, node);
-        if (b->lows[p->list[k].low].size > 0)
+        if (b->lowered[p->list[k].low].size == size &&
+            size > 0) /* the one piece that is not empty */
+            return kiln__lowered_cast(b, p->list[k].low, dtype, node);
+        if (b->lowered[p->list[k].low].size > 0)
             parts[count++] = store_part(b, node, &p->list[k], dtype, rank);
     }
     if (count == 0) { /* no elements: any value of the shape will do */
-        const kiln__low zero = {.kind = KILN__LOW_CONST,
-                                .dtype = dtype,
-                                .size = 1,
-                                .number = {.kind = 'b'},
-                                .origin = node};
-        return kiln__low_view(b, kiln__low_add(b, &zero), rank, shape, NULL, node);
+        const kiln__lowered zero = {.kind = KILN__LOWERED_CONST,
+                                    .dtype = dtype,
+                                    .size = 1,
+                                    .number = {.kind = 'b'},
+                                    .origin = node};
+        return kiln__lowered_view(b, kiln__lowered_add(b, &zero), rank, shape, NULL, node);
     }
     made.arg = ++b->part_count;
-    const uint32_t whole = kiln__low_over(b, &made, parts, count);
+    const uint32_t whole = kiln__lowered_over(b, &made, parts, count);
     for (size_t k = 0; k < count; k++)
-        b->lows[parts[k]].into = whole;
+        b->lowered[parts[k]].into = whole;
     return whole;
 }
 
 /* ---- operands -------------------------------------------------------------------------------- */
 
-/* The operands of a node as lows of their common dtype, which is the result's. */
+/* The operands of a node as lowered nodes of their common dtype, which is the result's. */
 static uint32_t *common_operands(kiln__build *b, uint32_t node, size_t count, kiln_dtype *dtype_out)
 {
     const kiln__node *n = &b->ir->nodes[node];
     const uint32_t *from = b->ir->edges + n->operands;
     kiln__op_type *types = kiln__build_alloc(b, (count + 1) * sizeof *types);
-    uint32_t *lows = kiln__build_alloc(b, (count + 1) * sizeof *lows);
+    uint32_t *lowered = kiln__build_alloc(b, (count + 1) * sizeof *lowered);
     kiln_dtype dtype = KILN_DTYPE_NONE;
 
     for (size_t k = 0; k < count; k++)
@@ -114,29 +115,30 @@ static uint32_t *common_operands(kiln__build *b, uint32_t node, size_t count, ki
     for (size_t k = 0; k < count; k++) {
         if (types[k].weak)
             kiln__need_fit(b, node, &types[k], dtype);
-        lows[k] = types[k].weak ? kiln__number_low(b, from[k], dtype)
-                                : kiln__low_cast(b, b->lowering.lowered[from[k]], dtype, node);
+        lowered[k] = types[k].weak
+                         ? kiln__lowered_number(b, from[k], dtype)
+                         : kiln__lowered_cast(b, b->lowering.lowered[from[k]], dtype, node);
     }
     *dtype_out = dtype;
-    return lows;
+    return lowered;
 }
 
 static uint32_t flat(kiln__build *b, uint32_t node, uint32_t low)
 {
-    return kiln__low_reshaped(b, low, 1, &b->lows[low].size, node);
+    return kiln__lowered_reshaped(b, low, 1, &b->lowered[low].size, node);
 }
 
 static uint32_t with_rank(kiln__build *b, uint32_t node, uint32_t low, kiln_rearrangement atleast)
 {
-    const kiln__low *o = &b->lows[low];
+    const kiln__lowered *o = &b->lowered[low];
     kiln__arranged g;
     (void)kiln__arrange_view(atleast, NULL, 0, o->rank, o->shape, &g, NULL);
-    return kiln__low_view(b, low, g.rank, g.shape, g.map, node);
+    return kiln__lowered_view(b, low, g.rank, g.shape, g.map, node);
 }
 
 static uint32_t with_axis(kiln__build *b, uint32_t node, uint32_t low, int axis)
 {
-    const kiln__low *o = &b->lows[low];
+    const kiln__lowered *o = &b->lowered[low];
     int64_t shape[KILN_RANK_MAX + 1];
     kiln__axis_map map[KILN_RANK_MAX];
 
@@ -145,7 +147,7 @@ static uint32_t with_axis(kiln__build *b, uint32_t node, uint32_t low, int axis)
         map[a] = (kiln__axis_map){a < axis ? a : a + 1, 0, 1};
     }
     shape[axis] = 1;
-    return kiln__low_view(b, low, o->rank + 1, shape, map, node);
+    return kiln__lowered_view(b, low, o->rank + 1, shape, map, node);
 }
 
 static int read_axis(kiln__build *b, uint32_t node, int64_t axis, int rank)
@@ -155,17 +157,17 @@ static int read_axis(kiln__build *b, uint32_t node, int64_t axis, int rank)
 
 /* ---- side by side ---------------------------------------------------------------------------- */
 
-uint32_t kiln__low_side_by_side(kiln__build *b, uint32_t node, const uint32_t *lows, size_t count,
-                                int axis, kiln_dtype dtype)
+uint32_t kiln__lowered_side_by_side(kiln__build *b, uint32_t node, const uint32_t *lowered,
+                                    size_t count, int axis, kiln_dtype dtype)
 {
-    const kiln__low first = b->lows[lows[0]];
+    const kiln__lowered first = b->lowered[lowered[0]];
     int64_t shape[KILN_RANK_MAX];
     pieces p = {0};
 
     memcpy(shape, first.shape, (size_t)first.rank * sizeof *shape);
     shape[axis] = 0;
     for (size_t k = 0; k < count; k++) {
-        const kiln__low *o = &b->lows[lows[k]];
+        const kiln__lowered *o = &b->lowered[lowered[k]];
         bool fits = o->rank == first.rank;
         for (int a = 0; fits && a < first.rank; a++)
             fits = a == axis || o->shape[a] == first.shape[a];
@@ -174,7 +176,7 @@ uint32_t kiln__low_side_by_side(kiln__build *b, uint32_t node, const uint32_t *l
                              k + 1, kiln__build_shape(b, o->rank, o->shape),
                              kiln__build_shape(b, first.rank, first.shape));
         piece *made = add_piece(b, node, &p);
-        made->low = lows[k];
+        made->low = lowered[k];
         made->start[axis] = shape[axis];
         if (kiln__add_overflow(shape[axis], o->shape[axis], &shape[axis]))
             kiln__build_fail(b, node, KILN_ERR_OVERFLOW, "the result has too many elements");
@@ -185,60 +187,61 @@ uint32_t kiln__low_side_by_side(kiln__build *b, uint32_t node, const uint32_t *l
 static uint32_t concatenate(kiln__build *b, uint32_t node, const kiln__node *n)
 {
     kiln_dtype dtype;
-    uint32_t *lows = common_operands(b, node, n->operand_count, &dtype);
+    uint32_t *lowered = common_operands(b, node, n->operand_count, &dtype);
     int64_t axis = n->data_count > 0 ? b->ir->data[n->data] : 0;
     const kiln_rearrangement what = (kiln_rearrangement)n->op;
 
     for (uint32_t k = 0; k < n->operand_count; k++) {
         if (what == KILN_REARRANGE_CONCATENATE && n->data_count == 0)
-            lows[k] = flat(b, node, lows[k]);
-        else if (what == KILN_REARRANGE_CONCATENATE && b->lows[lows[k]].rank == 0)
+            lowered[k] = flat(b, node, lowered[k]);
+        else if (what == KILN_REARRANGE_CONCATENATE && b->lowered[lowered[k]].rank == 0)
             kiln__build_fail(b, node, KILN_ERR_SHAPE, "operand %u has no axes", k + 1);
         else if (what == KILN_REARRANGE_HSTACK)
-            lows[k] = with_rank(b, node, lows[k], KILN_REARRANGE_ATLEAST_1D);
+            lowered[k] = with_rank(b, node, lowered[k], KILN_REARRANGE_ATLEAST_1D);
         else if (what == KILN_REARRANGE_VSTACK)
-            lows[k] = with_rank(b, node, lows[k], KILN_REARRANGE_ATLEAST_2D);
+            lowered[k] = with_rank(b, node, lowered[k], KILN_REARRANGE_ATLEAST_2D);
         else if (what == KILN_REARRANGE_DSTACK)
-            lows[k] = with_rank(b, node, lows[k], KILN_REARRANGE_ATLEAST_3D);
+            lowered[k] = with_rank(b, node, lowered[k], KILN_REARRANGE_ATLEAST_3D);
     }
     if (what == KILN_REARRANGE_HSTACK)
-        axis = b->lows[lows[0]].rank > 1;
+        axis = b->lowered[lowered[0]].rank > 1;
     if (what == KILN_REARRANGE_DSTACK)
         axis = 2;
-    return kiln__low_side_by_side(b, node, lows, n->operand_count,
-                                  read_axis(b, node, axis, b->lows[lows[0]].rank), dtype);
+    return kiln__lowered_side_by_side(b, node, lowered, n->operand_count,
+                                      read_axis(b, node, axis, b->lowered[lowered[0]].rank), dtype);
 }
 
 /* What is stacked is known in pieces as well, so that operations on it need not wait for the join. */
-static void note_pieces(kiln__build *b, uint32_t node, const uint32_t *lows, size_t count, int back)
+static void note_pieces(kiln__build *b, uint32_t node, const uint32_t *lowered, size_t count,
+                        int back)
 {
     if (count > KILN__PIECES_MOST)
         return;
     kiln__pieces *p = kiln__build_alloc(b, sizeof *p);
     p->count = (int)count;
     p->back = back;
-    memcpy(p->low, lows, count * sizeof *lows);
+    memcpy(p->low, lowered, count * sizeof *lowered);
     b->lowering.pieces[node] = p;
 }
 
 static uint32_t stack(kiln__build *b, uint32_t node, const kiln__node *n)
 {
     kiln_dtype dtype;
-    uint32_t *lows = common_operands(b, node, n->operand_count, &dtype);
-    const int rank = b->lows[lows[0]].rank;
+    uint32_t *lowered = common_operands(b, node, n->operand_count, &dtype);
+    const int rank = b->lowered[lowered[0]].rank;
     const int axis = read_axis(b, node, n->data_count > 0 ? b->ir->data[n->data] : 0, rank + 1);
 
     for (uint32_t k = 1; k < n->operand_count; k++) {
-        const kiln__low *o = &b->lows[lows[k]], *first = &b->lows[lows[0]];
+        const kiln__lowered *o = &b->lowered[lowered[k]], *first = &b->lowered[lowered[0]];
         if (!kiln__same_shape(o->rank, o->shape, first->rank, first->shape))
             kiln__build_fail(b, node, KILN_ERR_SHAPE, "operand %u has shape %s, operand 1 %s",
                              k + 1, kiln__build_shape(b, o->rank, o->shape),
                              kiln__build_shape(b, first->rank, first->shape));
     }
     for (uint32_t k = 0; k < n->operand_count; k++)
-        lows[k] = with_axis(b, node, lows[k], axis);
-    note_pieces(b, node, lows, n->operand_count, rank - axis);
-    return kiln__low_side_by_side(b, node, lows, n->operand_count, axis, dtype);
+        lowered[k] = with_axis(b, node, lowered[k], axis);
+    note_pieces(b, node, lowered, n->operand_count, rank - axis);
+    return kiln__lowered_side_by_side(b, node, lowered, n->operand_count, axis, dtype);
 }
 
 /* ---- boxes of segments ----------------------------------------------------------------------- */
@@ -253,7 +256,7 @@ typedef struct cut {
 static void add_boxes(kiln__build *b, uint32_t node, uint32_t low, uint32_t fill, const cut *cuts,
                       const int64_t *shape, int axis, kiln__axis_run *chosen, pieces *p)
 {
-    const int rank = b->lows[low].rank;
+    const int rank = b->lowered[low].rank;
     int64_t box[KILN_RANK_MAX];
     kiln__axis_map map[KILN_RANK_MAX];
 
@@ -276,13 +279,13 @@ static void add_boxes(kiln__build *b, uint32_t node, uint32_t low, uint32_t fill
         map[a] =
             s->step != 0 ? (kiln__axis_map){a, s->from, s->step} : (kiln__axis_map){-1, s->from, 0};
     }
-    made->low = kiln__low_view(b, filled ? fill : low, rank, box, filled ? NULL : map, node);
+    made->low = kiln__lowered_view(b, filled ? fill : low, rank, box, filled ? NULL : map, node);
 }
 
 static uint32_t of_boxes(kiln__build *b, uint32_t node, uint32_t low, uint32_t fill,
                          const cut *cuts)
 {
-    const kiln__low o = b->lows[low];
+    const kiln__lowered o = b->lowered[low];
     kiln__axis_run chosen[KILN_RANK_MAX];
     int64_t shape[KILN_RANK_MAX];
     pieces p = {0};
@@ -292,7 +295,7 @@ static uint32_t of_boxes(kiln__build *b, uint32_t node, uint32_t low, uint32_t f
         for (size_t k = 0; k < cuts[a].count; k++)
             shape[a] += cuts[a].list[k].count;
     }
-    (void)kiln__low_size(b, node, o.rank, shape, o.dtype);
+    (void)kiln__lowered_size(b, node, o.rank, shape, o.dtype);
     add_boxes(b, node, low, fill, cuts, shape, 0, chosen, &p);
     return join(b, node, o.dtype, o.rank, shape, &p);
 }
@@ -312,23 +315,24 @@ static uint32_t operand_as(kiln__build *b, uint32_t node, uint32_t k, kiln_dtype
     kiln__op_type type;
 
     if (!kiln__is_number(b, from, &type))
-        return kiln__low_cast(b, b->lowering.lowered[from], dtype, node);
+        return kiln__lowered_cast(b, b->lowering.lowered[from], dtype, node);
     if (!type.unknown && !kiln__number_fits(&type.number, dtype))
         kiln__build_fail(b, node, KILN_ERR_RANGE, "%s does not fit %s", what,
                          kiln_dtype_name(dtype));
     const bool whole = kiln_dtype_kind(dtype) == 'i' || kiln_dtype_kind(dtype) == 'u';
     if (whole && type.number.kind == 'f') /* 2.5 becomes 2 */
-        return kiln__low_cast(b, kiln__number_low(b, from, KILN_FLOAT64), dtype, node);
-    return kiln__number_low(b, from, dtype);
+        return kiln__lowered_cast(b, kiln__lowered_number(b, from, KILN_FLOAT64), dtype, node);
+    return kiln__lowered_number(b, from, dtype);
 }
 
-/* Numbers: the mode, then for each axis how many before and after. A second operand is the constant. */
+/* Numbers: the mode, then for each axis how many before and after. A second operand is the
+ * constant. */
 static uint32_t pad(kiln__build *b, uint32_t node, const kiln__node *n)
 {
     const int64_t *data = b->ir->data + n->data;
     kiln_dtype dtype;
-    uint32_t *lows = common_operands(b, node, 1, &dtype);
-    const int rank = b->lows[lows[0]].rank;
+    uint32_t *lowered = common_operands(b, node, 1, &dtype);
+    const int rank = b->lowered[lowered[0]].rank;
     cut *cuts = kiln__build_alloc(b, ((size_t)rank + 1) * sizeof *cuts);
     kiln__axis_run found[KILN__SEGMENTS_MAX];
     kiln_error err = KILN_ERROR_INIT;
@@ -340,26 +344,27 @@ static uint32_t pad(kiln__build *b, uint32_t node, const kiln__node *n)
                          (n->data_count - 1) / 2, rank);
     if (data[0] == KILN_PAD_CONSTANT && n->operand_count > 1) {
         fill = operand_as(b, node, 1, dtype, "the constant");
-        if (b->lows[fill].rank != 0)
+        if (b->lowered[fill].rank != 0)
             kiln__build_fail(b, node, KILN_ERR_SHAPE, "the constant has shape %s",
-                             kiln__build_shape(b, b->lows[fill].rank, b->lows[fill].shape));
+                             kiln__build_shape(b, b->lowered[fill].rank, b->lowered[fill].shape));
     } else if (data[0] == KILN_PAD_CONSTANT) {
-        const kiln__low zero = {.kind = KILN__LOW_CONST,
-                                .dtype = dtype,
-                                .size = 1,
-                                .number = {.kind = 'b'},
-                                .origin = node};
-        fill = kiln__low_add(b, &zero);
+        const kiln__lowered zero = {.kind = KILN__LOWERED_CONST,
+                                    .dtype = dtype,
+                                    .size = 1,
+                                    .number = {.kind = 'b'},
+                                    .origin = node};
+        fill = kiln__lowered_add(b, &zero);
     }
     for (int a = 0; a < rank; a++) {
         const int64_t *widths = data + (alike ? 1 : 1 + 2 * a);
         kiln__check_resolved(b, node,
-                             kiln__arrange_pad((kiln_pad_mode)data[0], b->lows[lows[0]].shape[a],
-                                               widths[0], widths[1], found, &cuts[a].count, &err),
+                             kiln__arrange_pad((kiln_pad_mode)data[0],
+                                               b->lowered[lowered[0]].shape[a], widths[0],
+                                               widths[1], found, &cuts[a].count, &err),
                              &err);
         cuts[a].list = kiln__build_copy(b, found, cuts[a].count * sizeof *found);
     }
-    return of_boxes(b, node, lows[0], fill, cuts);
+    return of_boxes(b, node, lowered[0], fill, cuts);
 }
 
 /* Numbers: shifts, then as many axes; or one shift of the elements in C-order. */
@@ -368,7 +373,7 @@ static uint32_t roll(kiln__build *b, uint32_t node, const kiln__node *n)
     const int64_t *data = b->ir->data + n->data;
     kiln_dtype dtype;
     uint32_t low = common_operands(b, node, 1, &dtype)[0];
-    const kiln__low o = b->lows[low];
+    const kiln__lowered o = b->lowered[low];
     int64_t shifts[KILN_RANK_MAX] = {0};
     cut *cuts = kiln__build_alloc(b, ((size_t)o.rank + 1) * sizeof *cuts);
     const bool by_axes = n->data_count > 1;
@@ -383,9 +388,9 @@ static uint32_t roll(kiln__build *b, uint32_t node, const kiln__node *n)
         const int a = read_axis(b, node, data[n->data_count / 2 + k], o.rank);
         shifts[a] = (shifts[a] + data[k] % o.shape[a]) % o.shape[a];
     }
-    const int rank = b->lows[low].rank;
+    const int rank = b->lowered[low].rank;
     for (int a = 0; a < rank; a++) {
-        const int64_t extent = b->lows[low].shape[a];
+        const int64_t extent = b->lowered[low].shape[a];
         const int64_t s = (shifts[a] + extent) % extent;
         const kiln__axis_run two[] = {{0, s, extent - s, 1}, {s, extent - s, 0, 1}};
         whole_axis(b, &cuts[a], extent);
@@ -393,7 +398,7 @@ static uint32_t roll(kiln__build *b, uint32_t node, const kiln__node *n)
             cuts[a] = (cut){kiln__build_copy(b, two, sizeof two), 2};
     }
     low = of_boxes(b, node, low, 0, cuts);
-    return by_axes ? low : kiln__low_reshaped(b, low, o.rank, o.shape, node);
+    return by_axes ? low : kiln__lowered_reshaped(b, low, o.rank, o.shape, node);
 }
 
 /* Numbers: the axis, then what is left out of it. */
@@ -402,7 +407,7 @@ static uint32_t leave_out(kiln__build *b, uint32_t node, const kiln__node *n)
     const int64_t *data = b->ir->data + n->data;
     kiln_dtype dtype;
     const uint32_t low = common_operands(b, node, 1, &dtype)[0];
-    const kiln__low o = b->lows[low];
+    const kiln__lowered o = b->lowered[low];
     cut *cuts = kiln__build_alloc(b, ((size_t)o.rank + 1) * sizeof *cuts);
 
     const int axis = read_axis(b, node, data[0], o.rank);
@@ -441,12 +446,13 @@ typedef struct gap {
     int64_t at, value;
 } gap;
 
-/* What goes into a gap: values of a shape that broadcasts. With one gap they are as many as their first
- * axis has, if they have as many axes as the array; else there is one for each gap, along the axis. */
-static uint32_t values_at(kiln__build *b, uint32_t node, uint32_t values, const kiln__low *o,
+/* What goes into a gap: values of a shape that broadcasts. With one gap they are as many as their
+ * first axis has, if they have as many axes as the array; else there is one for each gap, along the
+ * axis. */
+static uint32_t values_at(kiln__build *b, uint32_t node, uint32_t values, const kiln__lowered *o,
                           int axis, size_t gaps, int64_t which, int64_t *box)
 {
-    const kiln__low v = b->lows[values];
+    const kiln__lowered v = b->lowered[values];
     kiln__axis_map map[KILN_RANK_MAX];
 
     memcpy(box, o->shape, (size_t)o->rank * sizeof *box);
@@ -465,7 +471,7 @@ static uint32_t values_at(kiln__build *b, uint32_t node, uint32_t values, const 
         kiln__build_fail(b, node, KILN_ERR_SHAPE, "values of shape %s do not go into shape %s",
                          kiln__build_shape(b, v.rank, v.shape),
                          kiln__build_shape(b, o->rank, o->shape));
-    return kiln__low_view(b, values, o->rank, box, map, node);
+    return kiln__lowered_view(b, values, o->rank, box, map, node);
 }
 
 /* Numbers: the axis, then the places before which values stand, by the array's own indices. */
@@ -476,7 +482,7 @@ static uint32_t put_in(kiln__build *b, uint32_t node, const kiln__node *n)
     kiln_dtype dtype;
     const uint32_t low = common_operands(b, node, 1, &dtype)[0];
     const uint32_t values = operand_as(b, node, 1, dtype, "the number");
-    const kiln__low o = b->lows[low];
+    const kiln__lowered o = b->lowered[low];
     const int axis = read_axis(b, node, data[0], o.rank);
     gap *gaps = kiln__build_alloc(b, (count + 1) * sizeof *gaps);
     int64_t shape[KILN_RANK_MAX], box[KILN_RANK_MAX], from = 0;
@@ -504,7 +510,7 @@ static uint32_t put_in(kiln__build *b, uint32_t node, const kiln__node *n)
         box[axis] = stop - from;
         piece *kept = add_piece(b, node, &p);
         kept->start[axis] = shape[axis];
-        kept->low = kiln__low_view(b, low, o.rank, box, map, node);
+        kept->low = kiln__lowered_view(b, low, o.rank, box, map, node);
         shape[axis] += box[axis];
         from = stop;
         if (k == count)
@@ -525,7 +531,7 @@ static uint32_t put_in(kiln__build *b, uint32_t node, const kiln__node *n)
 static uint32_t spread(kiln__build *b, uint32_t node, uint32_t low, const int64_t *times,
                        bool inner)
 {
-    const kiln__low o = b->lows[low];
+    const kiln__lowered o = b->lowered[low];
     int64_t wide[KILN_RANK_MAX], shape[KILN_RANK_MAX];
     kiln__axis_map map[KILN_RANK_MAX];
     int rank = 0;
@@ -545,15 +551,15 @@ static uint32_t spread(kiln__build *b, uint32_t node, uint32_t low, const int64_
         if (times[a] != 1 && inner)
             wide[rank++] = times[a];
     }
-    return kiln__low_reshaped(b, kiln__low_view(b, low, rank, wide, map, node), o.rank, shape,
-                              node);
+    return kiln__lowered_reshaped(b, kiln__lowered_view(b, low, rank, wide, map, node), o.rank,
+                                  shape, node);
 }
 
-/* An array larger than what caches keep is read once, and stored where it is repeated, as parts of a join; a part's
- * rows must be long runs of memory. */
+/* An array larger than what caches keep is read once, and stored where it is repeated, as parts of
+ * a join; a part's rows must be long runs of memory. */
 enum { PARTS_OF_TILE = 8, BYTES_OF_TILE = 1 << 22, BYTES_OF_RUN = 512 };
 
-static bool tiles_in_parts(const kiln__low *o, const int64_t *times)
+static bool tiles_in_parts(const kiln__lowered *o, const int64_t *times)
 {
     const int64_t item = (int64_t)kiln_dtype_size(o->dtype);
     int64_t parts = 1, run = item;
@@ -571,7 +577,7 @@ static bool tiles_in_parts(const kiln__low *o, const int64_t *times)
 
 static uint32_t tile_in_parts(kiln__build *b, uint32_t node, uint32_t low, const int64_t *times)
 {
-    const kiln__low o = b->lows[low];
+    const kiln__lowered o = b->lowered[low];
     int64_t shape[KILN_RANK_MAX], parts = 1;
     pieces p = {0};
 
@@ -599,12 +605,12 @@ static uint32_t tile(kiln__build *b, uint32_t node, const kiln__node *n)
     uint32_t low = common_operands(b, node, 1, &dtype)[0];
     int64_t times[KILN_RANK_MAX];
 
-    while (b->lows[low].rank < count)
+    while (b->lowered[low].rank < count)
         low = with_axis(b, node, low, 0);
-    const int rank = b->lows[low].rank;
+    const int rank = b->lowered[low].rank;
     for (int a = 0; a < rank; a++)
         times[a] = a < rank - count ? 1 : data[a - (rank - count)];
-    if (tiles_in_parts(&b->lows[low], times))
+    if (tiles_in_parts(&b->lowered[low], times))
         return tile_in_parts(b, node, low, times);
     return spread(b, node, low, times, false);
 }
@@ -622,7 +628,7 @@ static uint32_t repeat(kiln__build *b, uint32_t node, const kiln__node *n, bool 
 
     if (!has_axis)
         low = flat(b, node, low);
-    const kiln__low o = b->lows[low];
+    const kiln__lowered o = b->lowered[low];
     const int axis = has_axis ? read_axis(b, node, data[count], o.rank) : 0;
     for (int a = 0; a < o.rank; a++)
         times[a] = a == axis ? data[0] : 1;
@@ -646,7 +652,7 @@ static uint32_t repeat(kiln__build *b, uint32_t node, const kiln__node *n, bool 
         box[axis] = data[k];
         piece *made = add_piece(b, node, &p);
         made->start[axis] = shape[axis];
-        made->low = kiln__low_view(b, low, o.rank, box, map, node);
+        made->low = kiln__lowered_view(b, low, o.rank, box, map, node);
         shape[axis] += data[k];
     }
     return join(b, node, dtype, o.rank, shape, &p);
@@ -662,14 +668,14 @@ uint32_t kiln__lower_rearranged(kiln__build *b, uint32_t node)
     kiln__arranged g;
 
     if (kiln__arrange_is_view(what)) {
-        const uint32_t x = kiln__strong_low(b, b->ir->edges[n->operands]);
-        const kiln__low *o = &b->lows[x];
+        const uint32_t x = kiln__lowered_strong(b, b->ir->edges[n->operands]);
+        const kiln__lowered *o = &b->lowered[x];
         b->lowering.dtype[node] = b->lowering.dtype[b->ir->edges[n->operands]];
         kiln__check_resolved(b, node,
                              kiln__arrange_view(what, b->ir->data + n->data, n->data_count, o->rank,
                                                 o->shape, &g, &err),
                              &err);
-        return kiln__low_view(b, x, g.rank, g.shape, g.map, node);
+        return kiln__lowered_view(b, x, g.rank, g.shape, g.map, node);
     }
     switch (what) {
     case KILN_REARRANGE_STACK:

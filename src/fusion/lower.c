@@ -1,7 +1,7 @@
 /*
  * lower.c - a recorded graph with the dtypes and shapes of one call.
  *
- *     record > [lower > lows, numbers, views, reshape, products] > facts
+ *     record > [lower > lowered, numbers, views, reshape, product_epilogue] > facts
  *
  * Lowering walks the nodes that outputs need, operands first, and applies NumPy's rules: which loop an
  * operation runs (ops.h), which dtype a plain number takes from the arrays it meets, how shapes
@@ -19,7 +19,7 @@ static uint32_t lower_input(kiln__build *b, uint32_t node)
         if (n->rank > 0)
             kiln__build_fail(b, node, KILN_ERR_SHAPE, "a number was given; rank %d is required",
                              n->rank);
-        return kiln__scalar_low(
+        return kiln__lowered_scalar(
             b, node, n->dtype != KILN_DTYPE_NONE ? n->dtype : kiln__number_dtype(&arg->number));
     }
     if (n->dtype != KILN_DTYPE_NONE && n->dtype != arg->dtype)
@@ -29,28 +29,30 @@ static uint32_t lower_input(kiln__build *b, uint32_t node)
         kiln__build_fail(b, node, KILN_ERR_SHAPE, "the array has shape %s; rank %d is required",
                          kiln__build_shape(b, arg->rank, arg->shape), n->rank);
     const size_t axes = (size_t)arg->rank * sizeof(int64_t);
-    const kiln__low made = {.kind = KILN__LOW_LEAF,
-                            .dtype = arg->dtype,
-                            .rank = arg->rank,
-                            .shape = kiln__build_copy(b, arg->shape, axes),
-                            .strides = kiln__build_copy(b, arg->strides, axes),
-                            .size = kiln__low_size(b, node, arg->rank, arg->shape, arg->dtype),
-                            .arg = n->input,
-                            .origin = node};
-    return kiln__low_add(b, &made);
+    const kiln__lowered made = {.kind = KILN__LOWERED_LEAF,
+                                .dtype = arg->dtype,
+                                .rank = arg->rank,
+                                .shape = kiln__build_copy(b, arg->shape, axes),
+                                .strides = kiln__build_copy(b, arg->strides, axes),
+                                .size =
+                                    kiln__lowered_size(b, node, arg->rank, arg->shape, arg->dtype),
+                                .arg = n->input,
+                                .origin = node};
+    return kiln__lowered_add(b, &made);
 }
 
 /* ---- operations ------------------------------------------------------------------------------ */
 
 /* A value that has its operands' shape and depends on none of them (isnan of integers, imag of real
  * numbers): one element, spread over the shape. The operands are not read. */
-static uint32_t lower_independent(kiln__build *b, uint32_t node, const kiln__low *made)
+static uint32_t lower_independent(kiln__build *b, uint32_t node, const kiln__lowered *made)
 {
-    kiln__low one = *made;
+    kiln__lowered one = *made;
     one.rank = 0;
     one.shape = NULL;
     one.size = 1;
-    return kiln__low_view(b, kiln__low_over(b, &one, NULL, 0), made->rank, made->shape, NULL, node);
+    return kiln__lowered_view(b, kiln__lowered_over(b, &one, NULL, 0), made->rank, made->shape,
+                              NULL, node);
 }
 
 /* A number as an operand of an operation on arrays. */
@@ -60,15 +62,15 @@ static uint32_t number_operand(kiln__build *b, uint32_t node, kiln_op op, const 
     const char kind = kiln_dtype_kind(dtype);
     const bool whole = type->number.kind == 'i' || type->number.kind == 'u';
     if (op == KILN_OP_CLIP && type->unknown && whole && (kind == 'i' || kind == 'u'))
-        return kiln__clamped_low(b, node, dtype);
-    return kiln__number_low(b, node, dtype);
+        return kiln__lowered_clamped(b, node, dtype);
+    return kiln__lowered_number(b, node, dtype);
 }
 
 static uint32_t lower_op(kiln__build *b, uint32_t node)
 {
     const kiln__node *n = &b->ir->nodes[node];
     const uint32_t *from = b->ir->edges + n->operands;
-    kiln__low made = {.kind = KILN__LOW_EXPR, .origin = node};
+    kiln__lowered made = {.kind = KILN__LOWERED_EXPR, .origin = node};
     kiln__op_type types[KILN__OP_ARITY_MAX];
     uint32_t operands[KILN__OP_ARITY_MAX], numbers = 0;
 
@@ -87,15 +89,16 @@ static uint32_t lower_op(kiln__build *b, uint32_t node)
     if (b->target->wide)
         kiln__op_widen(kiln__op_find((kiln_op)n->op), types, &made.loop);
     for (uint32_t k = 0; k < n->operand_count; k++)
-        operands[k] = types[k].weak
-                          ? number_operand(b, from[k], (kiln_op)n->op, &types[k], made.loop.in[k])
-                          : kiln__low_cast(b, b->lowering.lowered[from[k]], made.loop.in[k], node);
+        operands[k] =
+            types[k].weak
+                ? number_operand(b, from[k], (kiln_op)n->op, &types[k], made.loop.in[k])
+                : kiln__lowered_cast(b, b->lowering.lowered[from[k]], made.loop.in[k], node);
     made.dtype = made.loop.out;
     kiln__shape_over(b, node, operands, n->operand_count, &made);
     if (!kiln__op_reads(&made.loop))
         return lower_independent(b, node, &made);
-    made.size = kiln__low_size(b, node, made.rank, made.shape, made.dtype);
-    return kiln__low_over(b, &made, operands, n->operand_count);
+    made.size = kiln__lowered_size(b, node, made.rank, made.shape, made.dtype);
+    return kiln__lowered_over(b, &made, operands, n->operand_count);
 }
 
 /* Whether a value of this dtype is kept in float32, though NumPy has it in 16 bits. */
@@ -107,7 +110,7 @@ static bool stays_wide(const kiln__build *b, kiln_dtype dtype)
 /* ---- reductions ------------------------------------------------------------------------------ */
 
 /* Mark the axes of `space` that a node reduces, and shape its result. */
-static void reduce_shape(kiln__build *b, uint32_t node, kiln__low *made)
+static void reduce_shape(kiln__build *b, uint32_t node, kiln__lowered *made)
 {
     const kiln__node *n = &b->ir->nodes[node];
     const int64_t *axes = n->data_count == 0 ? NULL : b->ir->data + n->data;
@@ -125,23 +128,23 @@ static void reduce_shape(kiln__build *b, uint32_t node, kiln__low *made)
     for (int a = 0; a < made->space_rank; a++)
         if (!made->reduced[a] || made->keepdims)
             made->shape[made->rank++] = made->reduced[a] ? 1 : made->space[a];
-    made->size = kiln__low_size(b, node, made->rank, made->shape, made->dtype);
+    made->size = kiln__lowered_size(b, node, made->rank, made->shape, made->dtype);
 }
 
 /* A REDUCE of `x` as a recorded node reduces, but perhaps by another `op`. */
 static uint32_t reduce_low(kiln__build *b, uint32_t node, int op, uint32_t x, bool keepdims)
 {
-    const kiln__low *o = &b->lows[x];
+    const kiln__lowered *o = &b->lowered[x];
     const kiln__reduce_row *row = kiln__reduce_row_find(op, o->dtype);
     if (row == NULL)
         kiln__build_fail(b, node, KILN_ERR_DTYPE, "it does not take %s", kiln_dtype_name(o->dtype));
-    kiln__low made = {.kind = KILN__LOW_REDUCE,
-                      .dtype = kiln__reduce_result(row, o->dtype),
-                      .op = op,
-                      .space_rank = o->rank,
-                      .space = o->shape,
-                      .keepdims = keepdims,
-                      .origin = node};
+    kiln__lowered made = {.kind = KILN__LOWERED_REDUCE,
+                          .dtype = kiln__reduce_result(row, o->dtype),
+                          .op = op,
+                          .space_rank = o->rank,
+                          .space = o->shape,
+                          .keepdims = keepdims,
+                          .origin = node};
     if (stays_wide(b, made.dtype))
         made.dtype = KILN_FLOAT32;
     reduce_shape(b, node, &made);
@@ -152,7 +155,7 @@ static uint32_t reduce_low(kiln__build *b, uint32_t node, int op, uint32_t x, bo
         kiln__build_fail(b, node, KILN_ERR_IDENTITY,
                          "no elements have no such value: the shape is %s",
                          kiln__build_shape(b, o->rank, o->shape));
-    return kiln__low_over(b, &made, &x, 1);
+    return kiln__lowered_over(b, &made, &x, 1);
 }
 
 /* Whether variances are better computed in two steps, a mean and then squared deviations from it:
@@ -160,7 +163,7 @@ static uint32_t reduce_low(kiln__build *b, uint32_t node, int op, uint32_t x, bo
 static bool in_two_steps(kiln__build *b, uint32_t node, uint32_t x)
 {
     const kiln__node *n = &b->ir->nodes[node];
-    const kiln__low *o = &b->lows[x];
+    const kiln__lowered *o = &b->lowered[x];
     bool reduced[KILN_RANK_MAX];
     int64_t length = 1, bytes = 0, weight = 0;
     if (kiln_dtype_kind(o->dtype) == 'c' || o->size == 0)
@@ -185,46 +188,46 @@ static bool in_two_steps(kiln__build *b, uint32_t node, uint32_t x)
 static uint32_t variance_in_two_steps(kiln__build *b, uint32_t node, uint32_t x)
 {
     const kiln__node *n = &b->ir->nodes[node];
-    const kiln_dtype from = b->lows[x].dtype;
+    const kiln_dtype from = b->lowered[x].dtype;
     const bool half = kiln__is_narrow(from);
     const kiln_dtype wide = half                           ? KILN_FLOAT32
                             : kiln_dtype_kind(from) == 'f' ? from
                                                            : KILN_FLOAT64;
-    const uint32_t value = kiln__low_cast(b, x, wide, node);
+    const uint32_t value = kiln__lowered_cast(b, x, wide, node);
     const uint32_t pair[] = {value, reduce_low(b, node, KILN_REDUCE_MEAN, value, true)};
-    const uint32_t deviation = kiln__low_op(b, node, KILN_OP_SUBTRACT, pair, 2);
-    const uint32_t square = kiln__low_op(b, node, KILN_OP_SQUARE, &deviation, 1);
+    const uint32_t deviation = kiln__lowered_op(b, node, KILN_OP_SUBTRACT, pair, 2);
+    const uint32_t square = kiln__lowered_op(b, node, KILN_OP_SQUARE, &deviation, 1);
     uint32_t result = reduce_low(b, node, KILN_REDUCE_MEAN, square, n->keepdims);
     if (n->op == KILN_REDUCE_STD)
-        result = kiln__low_op(b, node, KILN_OP_SQRT, &result, 1);
-    return kiln__low_cast(b, result, half && !b->target->wide ? from : wide, node);
+        result = kiln__lowered_op(b, node, KILN_OP_SQRT, &result, 1);
+    return kiln__lowered_cast(b, result, half && !b->target->wide ? from : wide, node);
 }
 
 /* What a reduction can run over: a kernel needs an array. A value that reads none is stored first;
  * of one that is spread over a shape, only what is spread. */
 static uint32_t in_memory(kiln__build *b, uint32_t x, uint32_t node)
 {
-    const kiln__low *n = &b->lows[x];
+    const kiln__lowered *n = &b->lowered[x];
     if (n->memory)
         return x;
-    if (n->kind != KILN__LOW_VIEW || b->lows[n->operand[0]].size > n->size)
-        return kiln__low_store(b, x, node);
-    const uint32_t kept = kiln__low_store(b, n->operand[0], node);
-    n = &b->lows[x]; /* the list of lows may have moved */
-    return kiln__low_view(b, kept, n->rank, n->shape, n->map, node);
+    if (n->kind != KILN__LOWERED_VIEW || b->lowered[n->operand[0]].size > n->size)
+        return kiln__lowered_store(b, x, node);
+    const uint32_t kept = kiln__lowered_store(b, n->operand[0], node);
+    n = &b->lowered[x]; /* the list of lowered nodes may have moved */
+    return kiln__lowered_view(b, kept, n->rank, n->shape, n->map, node);
 }
 
 static uint32_t lower_reduce(kiln__build *b, uint32_t node)
 {
     const kiln__node *n = &b->ir->nodes[node];
     const uint32_t from = b->ir->edges[n->operands], folded = kiln__reduce_pieces(b, node);
-    uint32_t x = kiln__strong_low(b, from);
+    uint32_t x = kiln__lowered_strong(b, from);
     if (folded != 0)
         return folded;
     const kiln_dtype narrow = b->lowering.dtype[from];
 
     if (n->dtype != KILN_DTYPE_NONE)
-        x = kiln__low_cast(b, x, n->dtype, node);
+        x = kiln__lowered_cast(b, x, n->dtype, node);
     else if (stays_wide(b, narrow))
         b->lowering.dtype[node] = kiln__reduce_result(kiln__reduce_row_find(n->op, narrow), narrow);
     x = in_memory(b, x, node);
@@ -232,14 +235,14 @@ static uint32_t lower_reduce(kiln__build *b, uint32_t node)
     const uint32_t low = variance && in_two_steps(b, node, x)
                              ? variance_in_two_steps(b, node, x)
                              : reduce_low(b, node, n->op, x, n->keepdims);
-    return n->dtype != KILN_DTYPE_NONE ? kiln__low_cast(b, low, n->dtype, node) : low;
+    return n->dtype != KILN_DTYPE_NONE ? kiln__lowered_cast(b, low, n->dtype, node) : low;
 }
 
 /* ---- custom kernels -------------------------------------------------------------------------- */
 
 /* A custom kernel that is done where its results are used: operands have the dtypes of its
  * parameters. */
-static uint32_t lower_snippet(kiln__build *b, uint32_t node, kiln__low *made,
+static uint32_t lower_snippet(kiln__build *b, uint32_t node, kiln__lowered *made,
                               const kiln_dtype *dtypes)
 {
     const kiln__node *n = &b->ir->nodes[node];
@@ -248,24 +251,24 @@ static uint32_t lower_snippet(kiln__build *b, uint32_t node, kiln__low *made,
         const uint32_t from = b->ir->edges[n->operands + p];
         kiln__op_type type;
         if (!kiln__is_number(b, from, &type)) {
-            operands[p] = kiln__low_cast(b, b->lowering.lowered[from], dtypes[p], node);
+            operands[p] = kiln__lowered_cast(b, b->lowering.lowered[from], dtypes[p], node);
             continue;
         }
         if (!type.unknown && !kiln__number_fits(&type.number, dtypes[p]))
             kiln__build_fail(b, node, KILN_ERR_RANGE, "the number for `%s` does not fit %s",
                              n->def->params[p].name, kiln_dtype_name(dtypes[p]));
-        operands[p] = kiln__number_low(b, from, dtypes[p]);
+        operands[p] = kiln__lowered_number(b, from, dtypes[p]);
     }
-    made->kind = KILN__LOW_SNIPPET;
-    made->size = kiln__low_size(b, node, made->rank, made->shape, made->dtype);
-    return kiln__low_over(b, made, operands, n->def->input_count);
+    made->kind = KILN__LOWERED_SNIPPET;
+    made->size = kiln__lowered_size(b, node, made->rank, made->shape, made->dtype);
+    return kiln__lowered_over(b, made, operands, n->def->input_count);
 }
 
 static uint32_t lower_custom(kiln__build *b, uint32_t node)
 {
     const kiln__node *n = &b->ir->nodes[node];
     const kiln__definition *d = n->def;
-    kiln__low made = {.kind = KILN__LOW_CUSTOM, .custom = n, .origin = node};
+    kiln__lowered made = {.kind = KILN__LOWERED_CUSTOM, .custom = n, .origin = node};
     uint32_t operands[KILN_PARAM_MAX], shaping[KILN_PARAM_MAX];
     kiln__given given[KILN_PARAM_MAX];
     kiln_dtype dtypes[KILN_PARAM_MAX];
@@ -276,9 +279,9 @@ static uint32_t lower_custom(kiln__build *b, uint32_t node)
     for (size_t p = 0; p < d->input_count; p++) {
         const uint32_t from = b->ir->edges[n->operands + p];
         kiln__op_type type;
-        operands[p] = kiln__strong_low(b, from);
+        operands[p] = kiln__lowered_strong(b, from);
         given[p].kind = KILN__GIVEN_ARRAY;
-        given[p].dtype = b->lows[operands[p]].dtype;
+        given[p].dtype = b->lowered[operands[p]].dtype;
         if (stays_wide(b, b->lowering.dtype[from]))
             given[p].dtype = b->lowering.dtype[from];
         if (kiln__is_number(b, from, &type))
@@ -300,15 +303,15 @@ static uint32_t lower_custom(kiln__build *b, uint32_t node)
     for (size_t p = 0; p < d->input_count; p++) /* what is computed from numbers is stored for it */
         if (b->lowering.numbers[b->ir->edges[n->operands + p]] != 0 ||
             stays_wide(b, given[p].dtype))
-            operands[p] = kiln__low_cast(b, operands[p], dtypes[p], node);
+            operands[p] = kiln__lowered_cast(b, operands[p], dtypes[p], node);
     made.space = made.shape;
     made.space_rank = made.rank;
     made.keepdims = n->keepdims;
     if (d->family->maps)
         reduce_shape(b, node, &made);
     else
-        made.size = kiln__low_size(b, node, made.rank, made.shape, made.dtype);
-    return kiln__low_over(b, &made, operands, d->input_count);
+        made.size = kiln__lowered_size(b, node, made.rank, made.shape, made.dtype);
+    return kiln__lowered_over(b, &made, operands, d->input_count);
 }
 
 /* ---- opaque operations ----------------------------------------------------------------------- */
@@ -325,11 +328,11 @@ static uint32_t lower_opaque(kiln__build *b, uint32_t node)
     memset(values, 0, sizeof values);
     for (uint32_t k = 0; k < n->operand_count; k++) {
         const uint32_t from = b->ir->edges[n->operands + k];
-        operands[k] = kiln__strong_low(b, from);
+        operands[k] = kiln__lowered_strong(b, from);
         if (stays_wide(b, b->lowering.dtype[from]))
-            operands[k] = kiln__low_cast(b, operands[k], b->lowering.dtype[from], node);
+            operands[k] = kiln__lowered_cast(b, operands[k], b->lowering.dtype[from], node);
         operands[k] = in_memory(b, operands[k], node);
-        const kiln__low *low = &b->lows[operands[k]];
+        const kiln__lowered *low = &b->lowered[operands[k]];
         values[k].dtype = low->dtype;
         values[k].rank = low->rank;
         if (low->rank > 0)
@@ -337,23 +340,23 @@ static uint32_t lower_opaque(kiln__build *b, uint32_t node)
     }
     kiln__check_resolved(
         b, node, o->infer(o, values, n->operand_count, b->ir->data + n->data, results, &err), &err);
-    const uint32_t part = o->firsts ? kiln__lower_firsts(b, node, operands[0]) : 0;
+    const uint32_t part = o->topk ? kiln__lower_topk(b, node, operands[0]) : 0;
     if (part != 0)
         return part;
     const kiln__opaque_value *made = kiln__build_copy(b, results, sizeof results);
     const kiln__opaque_value *own = &made[n->result];
-    kiln__low low = {.kind = KILN__LOW_CUSTOM,
-                     .custom = n,
-                     .op = (int)n->result,
-                     .dtype = own->dtype,
-                     .rank = own->rank,
-                     .shape = kiln__build_copy(b, own->shape, sizeof own->shape),
-                     .made = made,
-                     .origin = node};
+    kiln__lowered low = {.kind = KILN__LOWERED_CUSTOM,
+                         .custom = n,
+                         .op = (int)n->result,
+                         .dtype = own->dtype,
+                         .rank = own->rank,
+                         .shape = kiln__build_copy(b, own->shape, sizeof own->shape),
+                         .made = made,
+                         .origin = node};
     low.space = low.shape;
     low.space_rank = low.rank;
-    low.size = kiln__low_size(b, node, low.rank, low.shape, low.dtype);
-    return kiln__low_over(b, &low, operands, n->operand_count);
+    low.size = kiln__lowered_size(b, node, low.rank, low.shape, low.dtype);
+    return kiln__lowered_over(b, &low, operands, n->operand_count);
 }
 
 /* ---- positions ------------------------------------------------------------------------------- */
@@ -362,23 +365,23 @@ static uint32_t lower_opaque(kiln__build *b, uint32_t node)
 static uint32_t iota(kiln__build *b, uint32_t node, int64_t count)
 {
     static const int64_t one = 1;
-    const kiln__low made = {.kind = KILN__LOW_IOTA,
-                            .dtype = KILN_INT64,
-                            .rank = 1,
-                            .shape = kiln__build_copy(b, &count, sizeof count),
-                            .size = kiln__low_size(b, node, 1, &count, KILN_INT64),
-                            .coef = kiln__build_copy(b, &one, sizeof one),
-                            .origin = node};
-    return kiln__low_add(b, &made);
+    const kiln__lowered made = {.kind = KILN__LOWERED_IOTA,
+                                .dtype = KILN_INT64,
+                                .rank = 1,
+                                .shape = kiln__build_copy(b, &count, sizeof count),
+                                .size = kiln__lowered_size(b, node, 1, &count, KILN_INT64),
+                                .coef = kiln__build_copy(b, &one, sizeof one),
+                                .origin = node};
+    return kiln__lowered_add(b, &made);
 }
 
 static uint32_t lower_index(kiln__build *b, uint32_t node)
 {
     const kiln__node *n = &b->ir->nodes[node];
-    const kiln__low *o = &b->lows[kiln__strong_low(b, b->ir->edges[n->operands])];
+    const kiln__lowered *o = &b->lowered[kiln__lowered_strong(b, b->ir->edges[n->operands])];
     const int axis = kiln__lower_axis(b, node, b->ir->data[n->data], o->rank);
     const kiln__axis_map map = {axis, 0, 1};
-    return kiln__low_view(b, iota(b, node, o->shape[axis]), o->rank, o->shape, &map, node);
+    return kiln__lowered_view(b, iota(b, node, o->shape[axis]), o->rank, o->shape, &map, node);
 }
 
 /* ---- random numbers -------------------------------------------------------------------------- */
@@ -390,17 +393,17 @@ static uint32_t linear_index(kiln__build *b, uint32_t node, int rank, const int6
 
     for (int a = rank - 1; a >= 0; a--) {
         coef[a] = step;
-        step *= shape[a]; /* kiln__low_size() below has checked it */
+        step *= shape[a]; /* kiln__lowered_size() below has checked it */
     }
     const size_t axes = (size_t)rank * sizeof *shape;
-    const kiln__low made = {.kind = KILN__LOW_IOTA,
-                            .dtype = KILN_INT64,
-                            .rank = rank,
-                            .shape = kiln__build_copy(b, shape, axes),
-                            .size = kiln__low_size(b, node, rank, shape, KILN_INT64),
-                            .coef = kiln__build_copy(b, coef, axes),
-                            .origin = node};
-    return kiln__low_add(b, &made);
+    const kiln__lowered made = {.kind = KILN__LOWERED_IOTA,
+                                .dtype = KILN_INT64,
+                                .rank = rank,
+                                .shape = kiln__build_copy(b, shape, axes),
+                                .size = kiln__lowered_size(b, node, rank, shape, KILN_INT64),
+                                .coef = kiln__build_copy(b, coef, axes),
+                                .origin = node};
+    return kiln__lowered_add(b, &made);
 }
 
 /* An operand of a draw as `dtype`; what it is, if it is a number, goes to `type`. */
@@ -417,9 +420,9 @@ static uint32_t draw_operand(kiln__build *b, uint32_t node, uint32_t from, kiln_
     if (kiln_dtype_kind(own) == 'c')
         kiln__build_fail(b, node, KILN_ERR_DTYPE, "a parameter is complex");
     if (!weak)
-        return kiln__low_cast(b, b->lowering.lowered[from], dtype, node);
+        return kiln__lowered_cast(b, b->lowering.lowered[from], dtype, node);
     kiln__need_fit(b, node, type, dtype);
-    return kiln__number_low(b, from, dtype);
+    return kiln__lowered_number(b, from, dtype);
 }
 
 static uint32_t lower_draw(kiln__build *b, uint32_t node)
@@ -427,7 +430,7 @@ static uint32_t lower_draw(kiln__build *b, uint32_t node)
     const kiln__node *n = &b->ir->nodes[node];
     const uint32_t *from = b->ir->edges + n->operands;
     const size_t params = kiln__draw_params((kiln_draw)n->op);
-    kiln__low made = {.kind = KILN__LOW_EXPR, .origin = node};
+    kiln__lowered made = {.kind = KILN__LOWERED_EXPR, .origin = node};
     kiln_dtype dtypes[KILN__DRAW_PARAMS_MAX];
     kiln__op_type types[KILN__DRAW_OPERANDS_MAX];
     const kiln__number *known[KILN__DRAW_PARAMS_MAX] = {NULL};
@@ -437,7 +440,7 @@ static uint32_t lower_draw(kiln__build *b, uint32_t node)
     const int64_t *shape = b->ir->data + n->data;
 
     if (n->operand_count > 2 + params) { /* an array whose shape is meant */
-        const kiln__low *like = &b->lows[kiln__strong_low(b, from[2 + params])];
+        const kiln__lowered *like = &b->lowered[kiln__lowered_strong(b, from[2 + params])];
         rank = like->rank;
         shape = like->shape;
     }
@@ -445,7 +448,7 @@ static uint32_t lower_draw(kiln__build *b, uint32_t node)
         b, node, kiln__draw_resolve((kiln_draw)n->op, n->dtype, &made.loop, dtypes, &err), &err);
     for (size_t k = 0; k < 2; k++)
         operands[k] = draw_operand(b, node, from[k], KILN_UINT64, &types[k]);
-    (void)kiln__low_size(b, node, rank, shape, KILN_INT64);
+    (void)kiln__lowered_size(b, node, rank, shape, KILN_INT64);
     operands[2] = linear_index(b, node, rank, shape);
     for (size_t k = 0; k < params; k++) {
         operands[3 + k] = draw_operand(b, node, from[2 + k], dtypes[k], &types[3 + k]);
@@ -456,15 +459,15 @@ static uint32_t lower_draw(kiln__build *b, uint32_t node)
                          &err);
     made.dtype = made.loop.out;
     kiln__shape_over(b, node, operands, 3 + params, &made);
-    if (!kiln__same_shape(made.rank, made.shape, b->lows[operands[2]].rank,
-                          b->lows[operands[2]].shape))
+    if (!kiln__same_shape(made.rank, made.shape, b->lowered[operands[2]].rank,
+                          b->lowered[operands[2]].shape))
         kiln__build_fail(b, node, KILN_ERR_SHAPE,
                          "parameters of shape %s do not broadcast to the shape",
                          kiln__build_shape(b, made.rank, made.shape));
-    made.size = kiln__low_size(b, node, made.rank, made.shape, made.dtype);
-    const uint32_t low = kiln__low_over(b, &made, operands, 3 + params);
+    made.size = kiln__lowered_size(b, node, made.rank, made.shape, made.dtype);
+    const uint32_t low = kiln__lowered_over(b, &made, operands, 3 + params);
     b->lowering.dtype[node] = made.dtype;
-    return stays_wide(b, made.dtype) ? kiln__low_cast(b, low, KILN_FLOAT32, node) : low;
+    return stays_wide(b, made.dtype) ? kiln__lowered_cast(b, low, KILN_FLOAT32, node) : low;
 }
 
 /* ---- the walk -------------------------------------------------------------------------------- */
@@ -474,17 +477,18 @@ static uint32_t lower_cast(kiln__build *b, uint32_t node)
 {
     const kiln__node *n = &b->ir->nodes[node];
     const uint32_t *from = b->ir->edges + n->operands;
-    uint32_t x = kiln__strong_low(b, from[0]);
+    uint32_t x = kiln__lowered_strong(b, from[0]);
 
     if (n->operand_count == 1)
-        return kiln__low_cast(b, x, n->dtype, node);
-    const kiln_dtype dtype = b->lows[kiln__strong_low(b, from[1])].dtype;
+        return kiln__lowered_cast(b, x, n->dtype, node);
+    const kiln_dtype dtype = b->lowered[kiln__lowered_strong(b, from[1])].dtype;
     const bool whole = kiln_dtype_kind(dtype) == 'i' || kiln_dtype_kind(dtype) == 'u';
     const int64_t how = b->ir->data[n->data];
-    if (whole && how != KILN__CAST_PLAIN && kiln_dtype_kind(b->lows[x].dtype) == 'f')
-        x = kiln__low_op(b, node, how == KILN__CAST_ROUND ? KILN_OP_RINT : KILN_OP_FLOOR, &x, 1);
+    if (whole && how != KILN__CAST_PLAIN && kiln_dtype_kind(b->lowered[x].dtype) == 'f')
+        x = kiln__lowered_op(b, node, how == KILN__CAST_ROUND ? KILN_OP_RINT : KILN_OP_FLOOR, &x,
+                             1);
     b->lowering.dtype[node] = b->lowering.dtype[from[1]];
-    return kiln__low_cast(b, x, dtype, node);
+    return kiln__lowered_cast(b, x, dtype, node);
 }
 
 static uint32_t lower_node(kiln__build *b, uint32_t node)
@@ -503,7 +507,7 @@ static uint32_t lower_node(kiln__build *b, uint32_t node)
         return lower_reduce(b, node);
     case KILN__NODE_VIEW:
         b->lowering.dtype[node] = b->lowering.dtype[b->ir->edges[n->operands]];
-        return kiln__lower_view(b, node, kiln__strong_low(b, b->ir->edges[n->operands]));
+        return kiln__lower_view(b, node, kiln__lowered_strong(b, b->ir->edges[n->operands]));
     case KILN__NODE_IOTA:
         return lower_index(b, node);
     case KILN__NODE_ARANGE:
@@ -555,23 +559,23 @@ static bool is_dense(const kiln__graph_arg *arg)
     return true;
 }
 
-/* Whether an output is another shape of a value that is stored in C-order: that is then stored where
- * the output is. */
+/* Whether an output is another shape of a value that is stored in C-order: that is then stored
+ * where the output is. */
 static bool shares_memory(kiln__build *b, uint32_t low, const kiln__graph_arg *arg)
 {
-    const kiln__low *n = &b->lows[low];
+    const kiln__lowered *n = &b->lowered[low];
 
-    if (n->kind != KILN__LOW_RESHAPED || n->given || !is_dense(arg) ||
-        b->lows[n->operand[0]].into != 0 || b->lows[n->operand[0]].given)
+    if (n->kind != KILN__LOWERED_RESHAPED || n->given || !is_dense(arg) ||
+        b->lowered[n->operand[0]].into != 0 || b->lowered[n->operand[0]].given)
         return false;
-    b->lows[n->operand[0]].into = low;
+    b->lowered[n->operand[0]].into = low;
     return true;
 }
 
 /* Whether an output may be the memory of a join, which others may read under another shape. */
-static bool is_own_memory(const kiln__low *n, const kiln__graph_arg *arg)
+static bool is_own_memory(const kiln__lowered *n, const kiln__graph_arg *arg)
 {
-    return n->kind == KILN__LOW_JOIN && n->into == 0 && (!n->c_order || is_dense(arg));
+    return n->kind == KILN__LOWERED_JOIN && n->into == 0 && (!n->c_order || is_dense(arg));
 }
 
 /* An output is computed by some kernel, and by one only once: what is not, or is an output already,
@@ -580,26 +584,26 @@ static void lower_output(kiln__build *b, uint32_t k)
 {
     const kiln__ir_name *name = &b->ir->outputs[k];
     const kiln__graph_arg *arg = &b->args[b->ir->input_count + k];
-    uint32_t low = kiln__strong_low(b, name->node);
+    uint32_t low = kiln__lowered_strong(b, name->node);
     if (stays_wide(b, b->lowering.dtype[name->node]))
-        low = kiln__low_cast(b, low, b->lowering.dtype[name->node], name->node);
-    const kiln__low *n = &b->lows[low];
-    const bool taken = !kiln__low_computed(n) && n->kind != KILN__LOW_REDUCE &&
-                       n->kind != KILN__LOW_CUSTOM && !is_own_memory(n, arg) &&
+        low = kiln__lowered_cast(b, low, b->lowering.dtype[name->node], name->node);
+    const kiln__lowered *n = &b->lowered[low];
+    const bool taken = !kiln__lowered_computed(n) && n->kind != KILN__LOWERED_REDUCE &&
+                       n->kind != KILN__LOWERED_CUSTOM && !is_own_memory(n, arg) &&
                        !shares_memory(b, low, arg);
     if (taken || n->given) {
-        kiln__low made = {.kind = KILN__LOW_STORE,
-                          .dtype = n->dtype,
-                          .rank = n->rank,
-                          .shape = n->shape,
-                          .size = n->size,
-                          .output = (int)k + 1, /* a copy for each output */
-                          .origin = name->node};
-        low = kiln__low_over(b, &made, &low, 1);
-        n = &b->lows[low];
+        kiln__lowered made = {.kind = KILN__LOWERED_STORE,
+                              .dtype = n->dtype,
+                              .rank = n->rank,
+                              .shape = n->shape,
+                              .size = n->size,
+                              .output = (int)k + 1, /* a copy for each output */
+                              .origin = name->node};
+        low = kiln__lowered_over(b, &made, &low, 1);
+        n = &b->lowered[low];
     }
     b->outputs[k] = low;
-    b->lows[low].given = true;
+    b->lowered[low].given = true;
     if (!arg->is_array)
         return;
     if (arg->dtype != n->dtype)
@@ -630,13 +634,13 @@ void kiln__lower(kiln__build *b)
         if (b->lowering.wanted[id]) {
             const uint32_t low = b->lowering.lowered[id] = lower_node(b, id);
             if (low != 0 && b->lowering.dtype[id] == KILN_DTYPE_NONE)
-                b->lowering.dtype[id] = b->lows[low].dtype;
+                b->lowering.dtype[id] = b->lowered[low].dtype;
             b->lowering.lowered[id] = kiln__finished_product(b, id, low);
         }
     for (uint32_t k = 0; k < b->ir->output_count; k++)
         lower_output(b, k);
-    for (uint32_t id = 1; id < b->low_count; id++)
-        b->lows[id].output = -1;
+    for (uint32_t id = 1; id < b->lowered_count; id++)
+        b->lowered[id].output = -1;
     for (uint32_t k = 0; k < b->ir->output_count; k++)
-        b->lows[b->outputs[k]].output = (int)k;
+        b->lowered[b->outputs[k]].output = (int)k;
 }

@@ -26,7 +26,7 @@ void kiln__compose(const kiln__axis_map *outer, const kiln__axis_map *inner, int
     }
 }
 
-void kiln__broadcast_map(const kiln__low *operand, int rank, const int64_t *shape,
+void kiln__broadcast_map(const kiln__lowered *operand, int rank, const int64_t *shape,
                          kiln__axis_map *map_out)
 {
     for (int a = 0; a < operand->rank; a++) {
@@ -36,7 +36,7 @@ void kiln__broadcast_map(const kiln__low *operand, int rank, const int64_t *shap
     }
 }
 
-static bool is_identity(const kiln__low *o, int rank, const int64_t *shape,
+static bool is_identity(const kiln__lowered *o, int rank, const int64_t *shape,
                         const kiln__axis_map *map)
 {
     if (!kiln__same_shape(o->rank, o->shape, rank, shape))
@@ -48,9 +48,9 @@ static bool is_identity(const kiln__low *o, int rank, const int64_t *shape,
 }
 
 /* The view of an argument's array: strides and offset instead of a map. */
-static uint32_t view_leaf(kiln__build *b, const kiln__low *leaf, kiln__low *made)
+static uint32_t view_leaf(kiln__build *b, const kiln__lowered *leaf, kiln__lowered *made)
 {
-    made->kind = KILN__LOW_LEAF;
+    made->kind = KILN__LOWERED_LEAF;
     made->arg = leaf->arg;
     made->offset = leaf->offset;
     made->strides = kiln__build_alloc(b, (size_t)made->rank * sizeof *made->strides);
@@ -62,14 +62,15 @@ static uint32_t view_leaf(kiln__build *b, const kiln__low *leaf, kiln__low *made
     if (made->size == 0)
         made->offset = leaf->offset;
     made->map = NULL;
-    return kiln__low_add(b, made);
+    return kiln__lowered_add(b, made);
 }
 
-uint32_t kiln__low_view(kiln__build *b, uint32_t low, int rank, const int64_t *shape,
-                        const kiln__axis_map *map, uint32_t origin)
+uint32_t kiln__lowered_view(kiln__build *b, uint32_t low, int rank, const int64_t *shape,
+                            const kiln__axis_map *map, uint32_t origin)
 {
-    const kiln__low *o = &b->lows[low];
-    kiln__low made = {.kind = KILN__LOW_VIEW, .dtype = o->dtype, .rank = rank, .origin = origin};
+    const kiln__lowered *o = &b->lowered[low];
+    kiln__lowered made = {
+        .kind = KILN__LOWERED_VIEW, .dtype = o->dtype, .rank = rank, .origin = origin};
 
     if (rank > KILN_RANK_MAX)
         kiln__build_fail(b, origin, KILN_ERR_ARGUMENT, "the result would have %d axes; %d are allowed",
@@ -77,24 +78,24 @@ uint32_t kiln__low_view(kiln__build *b, uint32_t low, int rank, const int64_t *s
     if (is_identity(o, rank, shape, map))
         return low;
     made.shape = kiln__build_copy(b, shape, (size_t)rank * sizeof *shape);
-    made.size = kiln__low_size(b, origin, rank, shape, o->dtype);
+    made.size = kiln__lowered_size(b, origin, rank, shape, o->dtype);
     made.map = kiln__build_copy(b, map, (size_t)o->rank * sizeof *map);
     for (int a = 0; a < o->rank; a++) {
         kiln__axis_map *m = &made.map[a];
         if (m->from < 0 || shape[m->from] == 1)
             *m = (kiln__axis_map){-1, m->start, 0};
     }
-    if (o->kind == KILN__LOW_LEAF)
+    if (o->kind == KILN__LOWERED_LEAF)
         return view_leaf(b, o, &made);
-    if (o->kind == KILN__LOW_VIEW) {
-        const kiln__low *behind = &b->lows[o->operand[0]];
+    if (o->kind == KILN__LOWERED_VIEW) {
+        const kiln__lowered *behind = &b->lowered[o->operand[0]];
         kiln__axis_map *through = kiln__build_alloc(b, (size_t)behind->rank * sizeof *through);
         kiln__compose(made.map, o->map, behind->rank, through);
-        return kiln__low_view(b, o->operand[0], rank, shape, through, origin);
+        return kiln__lowered_view(b, o->operand[0], rank, shape, through, origin);
     }
     made.operand = kiln__build_copy(b, &low, sizeof low);
     made.operand_count = 1;
-    return kiln__low_add(b, &made);
+    return kiln__lowered_add(b, &made);
 }
 
 int kiln__lower_axis(kiln__build *b, uint32_t node, int64_t axis, int rank)

@@ -1,11 +1,12 @@
 /*
- * names.c - what stands for a low in the text of a kernel: names, and the views they are had through.
+ * names.c - what stands for a lowered node in the text of a kernel: names, and the views through which
+ *           they are read.
  */
 #include "fusion/write.h"
 
 const kiln__axis_map *kiln__own_map(kiln__writer *w, uint32_t low)
 {
-    const kiln__low *n = &w->b->lows[low];
+    const kiln__lowered *n = &w->b->lowered[low];
     kiln__axis_map *map = kiln__build_note(w->b, (size_t)n->rank * sizeof *map + 1);
     for (int k = 0; k < w->rank; k++) {
         const int a = w->axis[k];
@@ -18,7 +19,7 @@ const kiln__axis_map *kiln__own_map(kiln__writer *w, uint32_t low)
 const kiln__axis_map *kiln__kept_map(kiln__writer *w, uint32_t low)
 {
     const kiln__plan_kernel *k = w->kernel;
-    const kiln__low *n = &w->b->lows[low];
+    const kiln__lowered *n = &w->b->lowered[low];
     kiln__axis_map *map = kiln__build_note(w->b, (size_t)n->rank * sizeof *map + 1);
     int axis = 0;
     for (int own = 0; own < n->rank; own++) {
@@ -43,20 +44,20 @@ const char *kiln__find_named(const kiln__writer *w, uint32_t low, const kiln__ax
         const kiln__seen *s = &w->seen[at - 1];
         if (s->of_element && w->body == KILN__BUF_ROW)
             continue;
-        if ((at > w->seen_base || s->lasting) && kiln__same_map(s->map, map, b->lows[low].rank))
+        if ((at > w->seen_base || s->lasting) && kiln__same_map(s->map, map, b->lowered[low].rank))
             text = s->text; /* the first one of all counts */
     }
     return text;
 }
 
-void kiln__name_low(kiln__writer *w, uint32_t low, const kiln__axis_map *map, const char *text)
+void kiln__name_lowered(kiln__writer *w, uint32_t low, const kiln__axis_map *map, const char *text)
 {
     kiln__writing *const all = &w->b->text;
     all->seen = w->seen =
         kiln__build_room(w->b, w->seen, w->seen_count, &all->seen_room, sizeof *w->seen);
-    const kiln__low *n = &w->b->lows[low];
+    const kiln__lowered *n = &w->b->lowered[low];
     const bool rows = w->kernel->kind == KILN__STEP_ROW;
-    const bool number = n->kind == KILN__LOW_SCALAR || n->kind == KILN__LOW_CONST;
+    const bool number = n->kind == KILN__LOWERED_SCALAR || n->kind == KILN__LOWERED_CONST;
     const bool given = number || (rows && !kiln__inlined(w->b, w->kernel, low));
     const bool of_row = rows && w->body == KILN__BUF_ROW;
     const uint32_t before =

@@ -47,55 +47,58 @@ bool kiln__is_number(const kiln__build *b, uint32_t node, kiln__op_type *type_ou
     return true;
 }
 
-uint32_t kiln__scalar_low(kiln__build *b, uint32_t node, kiln_dtype dtype)
+uint32_t kiln__lowered_scalar(kiln__build *b, uint32_t node, kiln_dtype dtype)
 {
-    const kiln__low made = {.kind = KILN__LOW_SCALAR,
-                            .dtype = dtype,
-                            .size = 1,
-                            .arg = b->ir->nodes[node].input,
-                            .origin = node};
-    return kiln__low_add(b, &made);
+    const kiln__lowered made = {.kind = KILN__LOWERED_SCALAR,
+                                .dtype = dtype,
+                                .size = 1,
+                                .arg = b->ir->nodes[node].input,
+                                .origin = node};
+    return kiln__lowered_add(b, &made);
 }
 
-uint32_t kiln__number_low(kiln__build *b, uint32_t node, kiln_dtype dtype)
+uint32_t kiln__lowered_number(kiln__build *b, uint32_t node, kiln_dtype dtype)
 {
     const kiln__node *n = &b->ir->nodes[node];
-    kiln__low made = {
-        .kind = KILN__LOW_CONST, .dtype = dtype, .size = 1, .number = n->number, .origin = node};
+    kiln__lowered made = {.kind = KILN__LOWERED_CONST,
+                          .dtype = dtype,
+                          .size = 1,
+                          .number = n->number,
+                          .origin = node};
 
     if (n->kind == KILN__NODE_CONSTANT)
-        return kiln__low_add(b, &made);
+        return kiln__lowered_add(b, &made);
     if (n->kind != KILN__NODE_INPUT)
-        return kiln__low_cast(b, b->lowering.lowered[node], dtype, node);
+        return kiln__lowered_cast(b, b->lowering.lowered[node], dtype, node);
     if (dtype != KILN_BOOL) /* the call converts it, and checks that it fits */
-        return kiln__scalar_low(b, node, dtype);
+        return kiln__lowered_scalar(b, node, dtype);
     const kiln_dtype own = kiln__number_dtype(&b->args[n->input].number);
-    return kiln__low_cast(b, kiln__scalar_low(b, node, own), dtype, node);
+    return kiln__lowered_cast(b, kiln__lowered_scalar(b, node, own), dtype, node);
 }
 
-uint32_t kiln__strong_low(kiln__build *b, uint32_t node)
+uint32_t kiln__lowered_strong(kiln__build *b, uint32_t node)
 {
     kiln__op_type type;
     if (!kiln__is_number(b, node, &type) || b->lowering.numbers[node] != 0)
         return b->lowering.lowered[node];
-    return kiln__number_low(b, node, kiln__number_dtype(&type.number));
+    return kiln__lowered_number(b, node, kiln__number_dtype(&type.number));
 }
 
-uint32_t kiln__clamped_low(kiln__build *b, uint32_t node, kiln_dtype dtype)
+uint32_t kiln__lowered_clamped(kiln__build *b, uint32_t node, kiln_dtype dtype)
 {
-    const kiln_dtype own = b->lows[kiln__strong_low(b, node)].dtype;
+    const kiln_dtype own = b->lowered[kiln__lowered_strong(b, node)].dtype;
     const kiln__number ends[] = {{.kind = 'i', .value = {.i = INT64_MIN}},
                                  {.kind = 'u', .value = {.u = UINT64_MAX}}};
-    uint32_t operands[3] = {kiln__strong_low(b, node)};
+    uint32_t operands[3] = {kiln__lowered_strong(b, node)};
 
     if (kiln__can_cast(own, dtype))
-        return kiln__low_cast(b, operands[0], dtype, node);
+        return kiln__lowered_cast(b, operands[0], dtype, node);
     for (int k = 0; k < 2; k++) {
-        kiln__low end = {.kind = KILN__LOW_CONST, .dtype = own, .size = 1, .origin = node};
+        kiln__lowered end = {.kind = KILN__LOWERED_CONST, .dtype = own, .size = 1, .origin = node};
         end.number = kiln__number_as(&ends[k], dtype);
-        operands[1 + k] = kiln__low_add(b, &end);
+        operands[1 + k] = kiln__lowered_add(b, &end);
     }
-    return kiln__low_cast(b, kiln__low_op(b, node, KILN_OP_CLIP, operands, 3), dtype, node);
+    return kiln__lowered_cast(b, kiln__lowered_op(b, node, KILN_OP_CLIP, operands, 3), dtype, node);
 }
 
 /* Whether a loop computes in a dtype that numbers have. NumPy's loops of bools alone do not: they
@@ -123,7 +126,7 @@ uint32_t kiln__lower_number_op(kiln__build *b, uint32_t node)
     const kiln__op *op = kiln__op_find((kiln_op)n->op);
     kiln__op_type weak[KILN__OP_ARITY_MAX], types[KILN__OP_ARITY_MAX];
     uint32_t operands[KILN__OP_ARITY_MAX];
-    kiln__low made = {.kind = KILN__LOW_EXPR, .size = 1, .origin = node};
+    kiln__lowered made = {.kind = KILN__LOWERED_EXPR, .size = 1, .origin = node};
 
     memset(types, 0, sizeof types);
     for (uint32_t k = 0; k < n->operand_count; k++) {
@@ -140,11 +143,11 @@ uint32_t kiln__lower_number_op(kiln__build *b, uint32_t node)
     }
     made.dtype = made.loop.out;
     for (uint32_t k = 0; k < n->operand_count; k++)
-        operands[k] = kiln__number_low(b, from[k], made.loop.in[k]);
+        operands[k] = kiln__lowered_number(b, from[k], made.loop.in[k]);
     made.operand_count = kiln__op_reads(&made.loop) ? n->operand_count : 0;
     made.operand = kiln__build_copy(b, operands, made.operand_count * sizeof *operands);
     b->lowering.numbers[node] = kind_of(made.dtype);
-    return kiln__low_add(b, &made);
+    return kiln__lowered_add(b, &made);
 }
 
 void kiln__need_fit(kiln__build *b, uint32_t node, const kiln__op_type *type, kiln_dtype dtype)

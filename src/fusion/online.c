@@ -18,13 +18,13 @@
 
 enum { ROW_BYTES_MIN = 32 << 10 }; /* shorter rows are read at the speed of memory as they are */
 
-/* Whether a low is an operation as it is resolved for its own dtype. */
-static bool is_op(kiln__build *b, const kiln__low *n, kiln_op op, uint32_t operands)
+/* Whether a lowered node is an operation as it is resolved for its own dtype. */
+static bool is_op(kiln__build *b, const kiln__lowered *n, kiln_op op, uint32_t operands)
 {
     kiln__op_type types[KILN__OP_ARITY_MAX];
     kiln__op_loop loop;
 
-    if (n->kind != KILN__LOW_EXPR || n->operand_count != operands)
+    if (n->kind != KILN__LOWERED_EXPR || n->operand_count != operands)
         return false;
     memset(types, 0, sizeof types);
     for (uint32_t k = 0; k < operands; k++)
@@ -33,29 +33,31 @@ static bool is_op(kiln__build *b, const kiln__low *n, kiln_op op, uint32_t opera
     return strcmp(n->loop.expression, loop.expression) == 0;
 }
 
-static bool is_exp(kiln__build *b, const kiln__low *n)
+static bool is_exp(kiln__build *b, const kiln__lowered *n)
 {
     return is_op(b, n, KILN_OP_EXP, 1) ||
-           (n->kind == KILN__LOW_EXPR && strcmp(n->loop.expression, "kiln_wide_exp($0)") == 0);
+           (n->kind == KILN__LOWERED_EXPR && strcmp(n->loop.expression, "kiln_wide_exp($0)") == 0);
 }
 
 /* Whether `low` is `x`, or the 16-bit floats that `x` widens: their greatest one is the same. */
 static bool is_same_value(const kiln__build *b, uint32_t low, uint32_t x)
 {
     return low == x ||
-           (b->lows[x].kind == KILN__LOW_CAST && b->lows[x].operand[0] == low &&
-            kiln_dtype_kind(b->lows[low].dtype) == 'f' && kiln_dtype_size(b->lows[low].dtype) == 2);
+           (b->lowered[x].kind == KILN__LOWERED_CAST && b->lowered[x].operand[0] == low &&
+            kiln_dtype_kind(b->lowered[low].dtype) == 'f' &&
+            kiln_dtype_size(b->lowered[low].dtype) == 2);
 }
 
 /* The greatest value of each row of `x`, where `low` is that, seen by every element of its own row. */
-static kiln__low *greatest_of(kiln__build *b, uint32_t low, uint32_t x, const kiln__low *sum)
+static kiln__lowered *greatest_of(kiln__build *b, uint32_t low, uint32_t x,
+                                  const kiln__lowered *sum)
 {
-    const kiln__low *seen = &b->lows[low];
-    kiln__low *most = &b->lows[seen->kind == KILN__LOW_VIEW ? seen->operand[0] : low];
-    const kiln__axis_map *map = seen->kind == KILN__LOW_VIEW ? seen->map : NULL;
+    const kiln__lowered *seen = &b->lowered[low];
+    kiln__lowered *most = &b->lowered[seen->kind == KILN__LOWERED_VIEW ? seen->operand[0] : low];
+    const kiln__axis_map *map = seen->kind == KILN__LOWERED_VIEW ? seen->map : NULL;
     int own = 0;
 
-    if (most->kind != KILN__LOW_REDUCE || most->dtype != sum->dtype ||
+    if (most->kind != KILN__LOWERED_REDUCE || most->dtype != sum->dtype ||
         !is_same_value(b, most->operand[0], x) ||
         (most->op != KILN_REDUCE_MAX && most->op != KILN__REDUCE_SUMEXP_MAX) ||
         seen->rank != sum->space_rank ||
@@ -76,9 +78,9 @@ static kiln__low *greatest_of(kiln__build *b, uint32_t low, uint32_t x, const ki
     return most;
 }
 
-/* Whether a pass less is worth an exponential more for each batch of elements: the row is long, and is not
- * held on chip for other users of what is summed. */
-static bool is_worth_it(kiln__build *b, const kiln__low *sum, uint32_t x, bool alone)
+/* Whether a pass less is worth an exponential more for each batch of elements: the row is long, and
+ * is not held on chip for other users of what is summed. */
+static bool is_worth_it(kiln__build *b, const kiln__lowered *sum, uint32_t x, bool alone)
 {
     int64_t length = 1, bytes = 0, weight = 0;
 
@@ -95,23 +97,24 @@ static uint32_t users_of(const kiln__build *b, uint32_t low)
     return b->user_begin[low + 1] - b->user_begin[low];
 }
 
-/* Make `sum` and the greatest value that its elements subtract two results of one pass, if they can be. */
-static bool join(kiln__build *b, kiln__low *sum)
+/* Make `sum` and the greatest value that its elements subtract two results of one pass, if they can
+ * be. */
+static bool join(kiln__build *b, kiln__lowered *sum)
 {
     const uint32_t exponential = sum->operand[0];
-    const kiln__low *e = &b->lows[exponential];
+    const kiln__lowered *e = &b->lowered[exponential];
 
     if (kiln_dtype_kind(sum->dtype) != 'f' || kiln_dtype_size(sum->dtype) < 4 ||
         e->dtype != sum->dtype || !is_exp(b, e))
         return false;
-    const kiln__low *d = &b->lows[e->operand[0]];
+    const kiln__lowered *d = &b->lowered[e->operand[0]];
     if (d->dtype != sum->dtype || !is_op(b, d, KILN_OP_SUBTRACT, 2))
         return false;
     const uint32_t x = d->operand[0];
-    if (b->lows[x].dtype != sum->dtype ||
-        !kiln__same_shape(b->lows[x].rank, b->lows[x].shape, sum->space_rank, sum->space))
+    if (b->lowered[x].dtype != sum->dtype ||
+        !kiln__same_shape(b->lowered[x].rank, b->lowered[x].shape, sum->space_rank, sum->space))
         return false;
-    kiln__low *most = greatest_of(b, d->operand[1], x, sum);
+    kiln__lowered *most = greatest_of(b, d->operand[1], x, sum);
     const bool alone = users_of(b, exponential) == 1 && users_of(b, e->operand[0]) == 1;
     if (most == NULL || !is_worth_it(b, sum, x, alone))
         return false;
@@ -127,10 +130,10 @@ void kiln__find_online(kiln__build *b)
 
     if (b->target->backend != KILN_BACKEND_CUDA)
         return;
-    for (uint32_t id = 1; id < b->low_count; id++)
-        if (b->facts[id].needed && b->lows[id].kind == KILN__LOW_REDUCE &&
-            b->lows[id].op == KILN_REDUCE_SUM)
-            joined |= join(b, &b->lows[id]);
+    for (uint32_t id = 1; id < b->lowered_count; id++)
+        if (b->facts[id].needed && b->lowered[id].kind == KILN__LOWERED_REDUCE &&
+            b->lowered[id].op == KILN_REDUCE_SUM)
+            joined |= join(b, &b->lowered[id]);
     if (joined)
         kiln__find_needed(b);
 }

@@ -10,7 +10,7 @@
 #include "fusion/build.h"
 
 /* The map of a reshape that only drops, or inserts, axes of one index. */
-static bool unit_map(const kiln__low *o, int rank, const int64_t *shape, kiln__axis_map *map)
+static bool unit_map(const kiln__lowered *o, int rank, const int64_t *shape, kiln__axis_map *map)
 {
     int at = 0;
     for (int a = 0; a < o->rank; a++) {
@@ -28,7 +28,7 @@ static bool unit_map(const kiln__low *o, int rank, const int64_t *shape, kiln__a
     return at == rank;
 }
 
-/* A low on its way to a shape. */
+/* A lowered node on its way to a shape. */
 typedef struct sinking {
     struct sinking *user; /* whose operand it is */
     uint32_t low;
@@ -55,22 +55,22 @@ static sinking *begin_sinking(kiln__build *b, sinking *user, uint32_t low, int r
     return made;
 }
 
-/* Whether a low is reshaped by itself, or cannot be: `*out` is the result, 0 for none. */
+/* Whether a lowered node is reshaped by itself, or cannot be: `*out` is the result, 0 for none. */
 static bool sinks_alone(kiln__build *b, const sinking *s, uint32_t origin, uint32_t *out)
 {
-    const kiln__low *n = &b->lows[s->low];
+    const kiln__lowered *n = &b->lowered[s->low];
     kiln__axis_map map[KILN_RANK_MAX];
     int64_t strides[KILN_RANK_MAX];
-    kiln__low made = *n;
+    kiln__lowered made = *n;
 
     *out = 0;
     if (unit_map(n, s->rank, s->shape, map)) {
-        *out = kiln__low_view(b, s->low, s->rank, s->shape, map, origin);
+        *out = kiln__lowered_view(b, s->low, s->rank, s->shape, map, origin);
         return true;
     }
-    if (n->kind != KILN__LOW_LEAF && n->kind != KILN__LOW_IOTA)
-        return n->kind != KILN__LOW_EXPR && n->kind != KILN__LOW_CAST;
-    const bool leaf = n->kind == KILN__LOW_LEAF;
+    if (n->kind != KILN__LOWERED_LEAF && n->kind != KILN__LOWERED_IOTA)
+        return n->kind != KILN__LOWERED_EXPR && n->kind != KILN__LOWERED_CAST;
+    const bool leaf = n->kind == KILN__LOWERED_LEAF;
     if (!kiln__reshape_strides(n->rank, n->shape, leaf ? n->strides : n->coef,
                                leaf ? kiln_dtype_size(n->dtype) : 0, s->rank, s->shape, strides))
         return true;
@@ -78,22 +78,22 @@ static bool sinks_alone(kiln__build *b, const sinking *s, uint32_t origin, uint3
     made.shape = kiln__build_copy(b, s->shape, (size_t)s->rank * sizeof *s->shape);
     *(leaf ? &made.strides : &made.coef) =
         kiln__build_copy(b, strides, (size_t)s->rank * sizeof *strides);
-    *out = kiln__low_add(b, &made);
+    *out = kiln__lowered_add(b, &made);
     return true;
 }
 
 /* An operation over its reshaped operands. */
 static uint32_t sink_operation(kiln__build *b, const sinking *s)
 {
-    kiln__low made = b->lows[s->low];
+    kiln__lowered made = b->lowered[s->low];
     made.rank = s->rank;
     made.shape = kiln__build_copy(b, s->shape, (size_t)s->rank * sizeof *s->shape);
     made.operand = kiln__build_copy(b, s->operands, made.operand_count * sizeof *s->operands);
-    return kiln__low_add(b, &made);
+    return kiln__lowered_add(b, &made);
 }
 
-/* Look at a low, or at its next operand. True when its result is known; else `*next` is what must
- * be reshaped first, if anything. */
+/* Look at a lowered node, or at its next operand. True when its result is known; else `*next` is
+ * what must be reshaped first, if anything. */
 static bool sink_step(kiln__build *b, sinking *s, uint32_t origin, uint32_t *result, sinking **next)
 {
     *next = NULL;
@@ -103,12 +103,12 @@ static bool sink_step(kiln__build *b, sinking *s, uint32_t origin, uint32_t *res
     }
     if (s->count == 0 && sinks_alone(b, s, origin, result))
         return true;
-    const kiln__low *n = &b->lows[s->low];
+    const kiln__lowered *n = &b->lowered[s->low];
     if (s->count == n->operand_count) {
         *result = sink_operation(b, s);
         return true;
     }
-    const kiln__low *o = &b->lows[n->operand[s->count]];
+    const kiln__lowered *o = &b->lowered[n->operand[s->count]];
     *result = 0;
     if (o->size == 1 && n->size != 1 && o->rank == 0)
         s->operands[s->count] = n->operand[s->count], s->count++;
@@ -121,8 +121,9 @@ static bool sink_step(kiln__build *b, sinking *s, uint32_t origin, uint32_t *res
     return false;
 }
 
-/* The reshaped low when it costs nothing, else 0. `origin` is the recorded reshape. Each low is
- * reshaped once, and without recursion: expressions share operands, and may be as deep as graphs. */
+/* The reshaped lowered node when it costs nothing, else 0. `origin` is the recorded reshape. Each
+ * lowered node is reshaped once, and without recursion: expressions share operands, and may be as
+ * deep as graphs. */
 static uint32_t sink(kiln__build *b, uint32_t low, int rank, const int64_t *shape, uint32_t origin)
 {
     uint32_t result = 0;
@@ -145,35 +146,35 @@ static uint32_t sink(kiln__build *b, uint32_t low, int rank, const int64_t *shap
     return result;
 }
 
-uint32_t kiln__low_reshaped(kiln__build *b, uint32_t low, int rank, const int64_t *shape,
-                            uint32_t node)
+uint32_t kiln__lowered_reshaped(kiln__build *b, uint32_t low, int rank, const int64_t *shape,
+                                uint32_t node)
 {
-    const kiln__low o = b->lows[low];
+    const kiln__lowered o = b->lowered[low];
 
     if (o.size > 0) {
         const uint32_t found = sink(b, low, rank, shape, node);
         if (found != 0)
             return found;
     }
-    const uint32_t kept = o.kind == KILN__LOW_JOIN       ? low
-                          : o.kind == KILN__LOW_RESHAPED ? o.operand[0]
-                                                         : kiln__low_store(b, low, node);
-    b->lows[kept].c_order = true;
-    const kiln__low made = {.kind = KILN__LOW_RESHAPED,
-                            .dtype = o.dtype,
-                            .rank = rank,
-                            .shape = kiln__build_copy(b, shape, (size_t)rank * sizeof *shape),
-                            .size = o.size,
-                            .operand = kiln__build_copy(b, &kept, sizeof kept),
-                            .operand_count = 1,
-                            .origin = node};
-    return kiln__low_add(b, &made);
+    const uint32_t kept = o.kind == KILN__LOWERED_JOIN       ? low
+                          : o.kind == KILN__LOWERED_RESHAPED ? o.operand[0]
+                                                             : kiln__lowered_store(b, low, node);
+    b->lowered[kept].c_order = true;
+    const kiln__lowered made = {.kind = KILN__LOWERED_RESHAPED,
+                                .dtype = o.dtype,
+                                .rank = rank,
+                                .shape = kiln__build_copy(b, shape, (size_t)rank * sizeof *shape),
+                                .size = o.size,
+                                .operand = kiln__build_copy(b, &kept, sizeof kept),
+                                .operand_count = 1,
+                                .origin = node};
+    return kiln__lowered_add(b, &made);
 }
 
 uint32_t kiln__lower_reshape(kiln__build *b, uint32_t node, uint32_t operand)
 {
     const kiln__node *n = &b->ir->nodes[node];
-    const kiln__low o = b->lows[operand];
+    const kiln__lowered o = b->lowered[operand];
     const int rank = (int)n->data_count;
     int64_t shape[KILN_RANK_MAX], known = 1;
     int open = -1;
@@ -189,9 +190,9 @@ uint32_t kiln__lower_reshape(kiln__build *b, uint32_t node, uint32_t operand)
     }
     if (open >= 0)
         shape[open] = known > 0 ? o.size / known : 0;
-    if (kiln__low_size(b, node, rank, shape, o.dtype) != o.size)
+    if (kiln__lowered_size(b, node, rank, shape, o.dtype) != o.size)
         kiln__build_fail(b, node, KILN_ERR_SHAPE, "%s cannot be %s",
                          kiln__build_shape(b, o.rank, o.shape),
                          kiln__build_shape(b, rank, b->ir->data + n->data));
-    return kiln__low_reshaped(b, operand, rank, shape, node);
+    return kiln__lowered_reshaped(b, operand, rank, shape, node);
 }

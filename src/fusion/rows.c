@@ -31,9 +31,9 @@ enum {
     CHAIN_NODES = 20 /* operations of a chain that its next row program may compute again */
 };
 
-/* A low seen through a view: which members of the row program it uses, and whether it may. */
+/* A lowered node seen through a view: which members of the row program it uses, and whether it may. */
 typedef struct sight {
-    struct sight *next; /* another view of the same low */
+    struct sight *next; /* another view of the same lowered node */
     struct sight *user; /* during the walk: the sight that is waiting for this one */
     kiln__axis_map *map;
     uint32_t id, operand; /* during the walk: the operand that is looked at next */
@@ -41,14 +41,14 @@ typedef struct sight {
     bool bad;             /* it uses a member's result in another row, or a position */
 } sight;
 
-/* All sights of one low, of the row program with this number. */
+/* All sights of one lowered node, of the row program with this number. */
 typedef struct sights {
     uint32_t row_program;
     sight *first;
 } sights;
 
-/* What a member or a root reads for each element: bytes of arrays whose rows are contiguous, bytes of
- * arrays whose columns are, and both together. */
+/* What a member or a root reads for each element: bytes of arrays whose rows are contiguous, bytes
+ * of arrays whose columns are, and both together. */
 typedef struct met {
     int64_t row_bytes, turned_bytes, element_bytes;
 } met;
@@ -66,17 +66,18 @@ typedef struct row_program {
     uint32_t uses[MEMBERS_MAX]; /* members that a member's operand sees, as bits */
     bool taken[MEMBERS_MAX];
     int stage[MEMBERS_MAX];
-    kiln__list roots;         /* stored in the space, part of the row program */
-    kiln__list reads;         /* read from memory, and computed by another kernel */
-    kiln__marks root, read;   /* the same, by low */
-    kiln__marks seen;         /* by low: whether it was asked if it depends on the row program */
-    kiln__marks made;         /* by low: made of results alone */
-    kiln__marks later;        /* by low: another kernel computes it from members, or from such */
-    sights *sights;           /* by low */
-    uint32_t number;          /* of the row program */
-    bool *positions, *others; /* by low: beneath it are positions; values of other kernels */
-    uint32_t first;           /* nothing before it depends on the row program */
-    const kiln__low *sample;
+    kiln__list roots;       /* stored in the space, part of the row program */
+    kiln__list reads;       /* read from memory, and computed by another kernel */
+    kiln__marks root, read; /* the same, by lowered node */
+    kiln__marks seen;  /* by lowered node: whether it was asked if it depends on the row program */
+    kiln__marks made;  /* by lowered node: made of results alone */
+    kiln__marks later; /* by lowered node: another kernel computes it from members, or from such */
+    sights *sights;    /* by lowered node */
+    uint32_t number;   /* of the row program */
+    bool *positions,
+        *others;    /* by lowered node: beneath it are positions; values of other kernels */
+    uint32_t first; /* nothing before it depends on the row program */
+    const kiln__lowered *sample;
     kiln__row_kernel *formed; /* before, the last one first */
 } row_program;
 
@@ -89,7 +90,7 @@ static int member_at(const row_program *f, uint32_t low)
 }
 
 /* Whether a member's result, seen through `map`, is that of the element's own row. */
-static bool own_row(const row_program *f, const kiln__low *n, const kiln__axis_map *map)
+static bool own_row(const row_program *f, const kiln__lowered *n, const kiln__axis_map *map)
 {
     int own = 0;
     for (int a = 0; a < f->sample->space_rank; a++) {
@@ -104,37 +105,37 @@ static bool own_row(const row_program *f, const kiln__low *n, const kiln__axis_m
     return true;
 }
 
-/* Whether a row program computes a low for itself rather than read it. */
+/* Whether a row program computes a lowered node for itself rather than read it. */
 static bool is_inside(const row_program *f, uint32_t id, bool root)
 {
-    const kiln__low *n = &f->b->lows[id];
-    return n->kind == KILN__LOW_VIEW ||
-           (kiln__low_computed(n) &&
+    const kiln__lowered *n = &f->b->lowered[id];
+    return n->kind == KILN__LOWERED_VIEW ||
+           (kiln__lowered_computed(n) &&
             (!f->b->stores[id].stored || root || kiln__is_marked(&f->root, id)));
 }
 
-/* Whether a low that a row program does not compute is computed by another kernel. */
-static bool is_other(const kiln__low *n)
+/* Whether a lowered node that a row program does not compute is computed by another kernel. */
+static bool is_other(const kiln__lowered *n)
 {
-    return n->kind != KILN__LOW_IOTA && n->kind != KILN__LOW_LEAF && n->kind != KILN__LOW_CONST &&
-           n->kind != KILN__LOW_SCALAR;
+    return n->kind != KILN__LOWERED_IOTA && n->kind != KILN__LOWERED_LEAF &&
+           n->kind != KILN__LOWERED_CONST && n->kind != KILN__LOWERED_SCALAR;
 }
 
 /* The map through which an operand of `n` is seen where `n` is seen through `map`. */
-static void operand_map(const kiln__low *n, const kiln__low *o, const kiln__axis_map *map,
+static void operand_map(const kiln__lowered *n, const kiln__lowered *o, const kiln__axis_map *map,
                         kiln__axis_map *out)
 {
     kiln__axis_map own[KILN_RANK_MAX];
-    if (n->kind == KILN__LOW_VIEW)
+    if (n->kind == KILN__LOWERED_VIEW)
         memcpy(own, n->map, (size_t)o->rank * sizeof own[0]);
-    else if (n->kind == KILN__LOW_GATHER) /* no row program computes one */
+    else if (n->kind == KILN__LOWERED_GATHER) /* no row program computes one */
         memset(own, 0xff, (size_t)o->rank * sizeof own[0]);
     else
         kiln__broadcast_map(o, n->rank, n->shape, own);
     kiln__compose(map, own, o->rank, out);
 }
 
-static void own_map(const kiln__low *n, kiln__axis_map *map)
+static void own_map(const kiln__lowered *n, kiln__axis_map *map)
 {
     for (int a = 0; a < n->rank; a++)
         map[a] = n->shape[a] == 1 ? (kiln__axis_map){-1, 0, 0} : (kiln__axis_map){a, 0, 1};
@@ -142,11 +143,11 @@ static void own_map(const kiln__low *n, kiln__axis_map *map)
 
 /* ---- who uses members ------------------------------------------------------------------------ */
 
-/* The sight of a low through a map: the one there is, or a new one that has yet to be looked at.
- * Lows before the first member are not made of members. */
+/* The sight of a lowered node through a map: the one there is, or a new one that has yet to be
+ * looked at. Lowered nodes before the first member are not made of members. */
 static sight *find_sight(row_program *f, uint32_t id, const kiln__axis_map *map, bool *is_new)
 {
-    const int rank = f->b->lows[id].rank;
+    const int rank = f->b->lowered[id].rank;
     sights *low = &f->sights[id];
     f->b->work++;
     if (low->row_program != f->number)
@@ -165,11 +166,12 @@ static sight *find_sight(row_program *f, uint32_t id, const kiln__axis_map *map,
     return made;
 }
 
-/* Decide what a low is without regard to its operands. Returns whether these are to be looked at. */
+/* Decide what a lowered node is without regard to its operands. Returns whether these are to be
+ * looked at. */
 static bool look(row_program *f, sight *s, bool root)
 {
-    const kiln__low *n = &f->b->lows[s->id];
-    const int member = n->kind == KILN__LOW_REDUCE ? member_at(f, s->id) : -1;
+    const kiln__lowered *n = &f->b->lowered[s->id];
+    const int member = n->kind == KILN__LOWERED_REDUCE ? member_at(f, s->id) : -1;
     if (s->id < f->members[0]) {
         s->bad = f->positions[s->id];
         return false;
@@ -179,25 +181,25 @@ static bool look(row_program *f, sight *s, bool root)
         s->uses = 1u << member;
         return false;
     }
-    s->bad = n->kind == KILN__LOW_IOTA || n->kind == KILN__LOW_GATHER;
+    s->bad = n->kind == KILN__LOWERED_IOTA || n->kind == KILN__LOWERED_GATHER;
     return is_inside(f, s->id, root);
 }
 
-/* Look at a low and at everything that it is computed from. Without recursion, because expressions may be
- * as deep as graphs are. */
+/* Look at a lowered node and at everything that it is computed from. Without recursion, because
+ * expressions may be as deep as graphs are. */
 static sight *look_from(row_program *f, uint32_t id, bool root)
 {
     kiln__build *b = f->b;
     kiln__axis_map map[KILN_RANK_MAX];
     bool is_new = false;
-    own_map(&b->lows[id], map);
+    own_map(&b->lowered[id], map);
     sight *const first = find_sight(f, id, map, &is_new), *s = first;
     if (!is_new)
         return first;
     if (!look(f, s, root))
         return first;
     while (s != NULL) {
-        const kiln__low *n = &b->lows[s->id];
+        const kiln__lowered *n = &b->lowered[s->id];
         if (s->operand == n->operand_count) {
             sight *user = s->user;
             if (user != NULL) {
@@ -208,7 +210,7 @@ static sight *look_from(row_program *f, uint32_t id, bool root)
             continue;
         }
         const uint32_t o = n->operand[s->operand++];
-        operand_map(n, &b->lows[o], s->map, map);
+        operand_map(n, &b->lowered[o], s->map, map);
         sight *below = find_sight(f, o, map, &is_new);
         if (is_new && look(f, below, false)) {
             below->user = s;
@@ -224,7 +226,8 @@ static sight *look_from(row_program *f, uint32_t id, bool root)
 /* ---- what a row program reads ---------------------------------------------------------------- */
 
 /* Count what a kernel reads of an array for each element, and along which axes it runs. */
-static void count_leaf(const row_program *f, const kiln__low *n, const kiln__axis_map *map, met *m)
+static void count_leaf(const row_program *f, const kiln__lowered *n, const kiln__axis_map *map,
+                       met *m)
 {
     int64_t along = 0, across = 0;
     for (int a = 0; a < n->rank; a++) {
@@ -243,25 +246,25 @@ static void count_leaf(const row_program *f, const kiln__low *n, const kiln__axi
     *(across == 0 || along <= across ? &m->row_bytes : &m->turned_bytes) += bytes;
 }
 
-/* Count what a row program reads in order to compute a low, and list the values among it that other
- * kernels compute. Lows before `least` are left out. */
+/* Count what a row program reads in order to compute a lowered node, and list the values among it
+ * that other kernels compute. Lowered nodes before `least` are left out. */
 static void walk_from(row_program *f, uint32_t id, bool root, uint32_t least, met *m)
 {
     kiln__build *b = f->b;
     kiln__axis_map map[KILN_RANK_MAX];
     bool is_new = false;
-    own_map(&b->lows[id], map);
+    own_map(&b->lowered[id], map);
     f->number++;
     for (sight *open = find_sight(f, id, map, &is_new); open != NULL;) {
         sight *const s = open;
-        const kiln__low *n = &b->lows[s->id];
+        const kiln__lowered *n = &b->lowered[s->id];
         open = s->user;
-        if (s->id < least || (n->kind == KILN__LOW_REDUCE && member_at(f, s->id) >= 0))
+        if (s->id < least || (n->kind == KILN__LOWERED_REDUCE && member_at(f, s->id) >= 0))
             continue;
-        if (n->kind == KILN__LOW_LEAF)
+        if (n->kind == KILN__LOWERED_LEAF)
             count_leaf(f, n, s->map, m);
         for (uint32_t k = 0; is_inside(f, s->id, root) && k < n->operand_count; k++) {
-            operand_map(n, &b->lows[n->operand[k]], s->map, map);
+            operand_map(n, &b->lowered[n->operand[k]], s->map, map);
             sight *below = find_sight(f, n->operand[k], map, &is_new);
             if (!is_new)
                 continue;
@@ -276,8 +279,8 @@ static void walk_from(row_program *f, uint32_t id, bool root, uint32_t least, me
 
 /* ---- dependence ------------------------------------------------------------------------------ */
 
-/* The first low that may depend on the row program: its own first one, or that of an earlier row
- * program whose lows lie on both sides of it, for that one is one kernel. */
+/* The first lowered node that may depend on the row program: its own first one, or that of an
+ * earlier row program whose lowered nodes lie on both sides of it, for that one is one kernel. */
 static uint32_t first_dependent(const row_program *f)
 {
     uint32_t first = f->members[0];
@@ -303,15 +306,15 @@ static bool is_cyclic(row_program *f)
         kiln__list_add(b, &open, f->reads.ids[k]);
     while (open.count > 0) {
         const uint32_t id = open.ids[--open.count];
-        const kiln__low *n = &b->lows[id];
+        const kiln__lowered *n = &b->lowered[id];
         if (id < f->first || !kiln__mark(b, &f->seen, id))
             continue;
-        const int member = n->kind == KILN__LOW_REDUCE ? member_at(f, id) : -1;
+        const int member = n->kind == KILN__LOWERED_REDUCE ? member_at(f, id) : -1;
         if ((member >= 0 && f->taken[member]) || kiln__is_marked(&f->root, id))
             return true;
-        for (size_t k = 0; b->row_parts[id].rows != NULL && k < b->row_parts[id].rows->lows.count;
-             k++)
-            kiln__list_add(b, &open, b->row_parts[id].rows->lows.ids[k]);
+        for (size_t k = 0;
+             b->row_parts[id].rows != NULL && k < b->row_parts[id].rows->lowered.count; k++)
+            kiln__list_add(b, &open, b->row_parts[id].rows->lowered.ids[k]);
         for (uint32_t k = 0; k < n->operand_count; k++)
             kiln__list_add(b, &open, n->operand[k]);
     }
@@ -320,7 +323,7 @@ static bool is_cyclic(row_program *f)
 
 /* ---- members and roots ----------------------------------------------------------------------- */
 
-/* A queue of lows, from which the one with the smallest number is taken first. */
+/* A queue of lowered nodes, from which the one with the smallest number is taken first. */
 static void enqueue(kiln__build *b, kiln__list *queue, uint32_t id)
 {
     kiln__list_add(b, queue, id);
@@ -353,8 +356,8 @@ static void enqueue_users(kiln__build *b, kiln__list *queue, uint32_t id)
             enqueue(b, queue, b->users[u]);
 }
 
-/* Whether a low may be a root: stored in the space. */
-static bool may_be_root(const row_program *f, const kiln__low *n)
+/* Whether a lowered node may be a root: stored in the space. */
+static bool may_be_root(const row_program *f, const kiln__lowered *n)
 {
     const kiln__build *b = f->b;
     return b->stores[n->id].stored && b->facts[n->id].loads && b->row_parts[n->id].rows == NULL &&
@@ -362,8 +365,9 @@ static bool may_be_root(const row_program *f, const kiln__low *n)
            kiln__same_shape(n->rank, n->shape, f->sample->space_rank, f->sample->space);
 }
 
-/* Whether a low uses what another kernel computes from members: the row program cannot compute it. */
-static bool uses_later(const row_program *f, const kiln__low *n)
+/* Whether a lowered node uses what another kernel computes from members: the row program cannot
+ * compute it. */
+static bool uses_later(const row_program *f, const kiln__lowered *n)
 {
     bool later = false;
     for (uint32_t k = 0; k < n->operand_count; k++)
@@ -386,7 +390,7 @@ static uint32_t find_roots(row_program *f)
         enqueue_users(b, &queue, f->members[m]);
     while (queue.count > 0) {
         const uint32_t id = dequeue(&queue);
-        const kiln__low *n = &b->lows[id];
+        const kiln__lowered *n = &b->lowered[id];
         bool later = uses_later(f, n);
         if (!later && may_be_root(f, n)) {
             sight *s = look_from(f, id, true);
@@ -421,8 +425,8 @@ static bool stage_fits(const row_program *f, int stage, int more)
     return kiln__pass_states(f->b, ids, count) <= STATES_A_STAGE;
 }
 
-/* Give each member its stage: one after those of all members that it uses. Returns how many there are
- * before the first that would come too late. */
+/* Give each member its stage: one after those of all members that it uses. Returns how many there
+ * are before the first that would come too late. */
 static int find_stages(row_program *f)
 {
     for (int m = 0; m < f->count; m++) {
@@ -503,11 +507,11 @@ static bool check(row_program *f)
     kiln__marks_clear(b, &f->read);
     f->reads.count = 0;
     for (int m = 0; m < f->count; m++)
-        if (f->taken[m] && look_from(f, b->lows[f->members[m]].operand[0], false)->bad)
+        if (f->taken[m] && look_from(f, b->lowered[f->members[m]].operand[0], false)->bad)
             return false;
     for (int m = 0; m < f->count; m++)
         if (f->taken[m])
-            add_reads(f, b->lows[f->members[m]].operand[0], false, &sum);
+            add_reads(f, b->lowered[f->members[m]].operand[0], false, &sum);
     for (size_t r = 0; r < f->roots.count; r++)
         add_reads(f, f->roots.ids[r], true, &sum);
     f->first = f->reads.count > 0 ? first_dependent(f) : f->members[0];
@@ -517,17 +521,17 @@ static bool check(row_program *f)
 
 /* ---- what follows from results alone --------------------------------------------------------- */
 
-/* Whether a low is made of the row program's results and of arguments, one value a row, all its
- * operands that are so being in `made`. Views of results are left to kernels of their own, so that
- * shapes stay those of results. */
+/* Whether a lowered node is made of the row program's results and of arguments, one value a row,
+ * all its operands that are so being in `made`. Views of results are left to kernels of their own,
+ * so that shapes stay those of results. */
 static bool is_of_results(const row_program *f, uint32_t id, const kiln__marks *made)
 {
     const kiln__build *b = f->b;
-    const kiln__low *n = &b->lows[id];
-    if (!kiln__low_computed(n))
+    const kiln__lowered *n = &b->lowered[id];
+    if (!kiln__lowered_computed(n))
         return false;
     for (uint32_t k = 0; k < n->operand_count; k++) {
-        const kiln__low *o = &b->lows[n->operand[k]];
+        const kiln__lowered *o = &b->lowered[n->operand[k]];
         if ((b->facts[o->id].reduces && !kiln__same_shape(n->rank, n->shape, o->rank, o->shape)) ||
             (!b->facts[o->id].arguments && !kiln__is_marked(made, n->operand[k])))
             return false;
@@ -549,24 +553,24 @@ static kiln__list find_results(row_program *f)
         }
     while (queue.count > 0) {
         const uint32_t id = dequeue(&queue);
-        const kiln__low *n = &b->lows[id];
+        const kiln__lowered *n = &b->lowered[id];
         if (!is_of_results(f, id, &f->made))
             continue;
         (void)kiln__mark(b, &f->made, id);
         enqueue_users(b, &queue, id);
-        if (b->stores[id].stored && b->row_parts[id].rows == NULL && kiln__low_lies_anyhow(n))
+        if (b->stores[id].stored && b->row_parts[id].rows == NULL && kiln__lowered_lies_anyhow(n))
             kiln__list_add(b, &found, id);
     }
     return found;
 }
 
-/* Add other reductions of the same rows to the row program, where they read arguments of the call alone
- * and nothing that the row program reads depends on their results. */
+/* Add other reductions of the same rows to the row program, where they read arguments of the call
+ * alone and nothing that the row program reads depends on their results. */
 static void take_others(row_program *f)
 {
     f->first = first_dependent(f);
     for (int m = 0; m < f->count; m++) {
-        const uint32_t operand = f->b->lows[f->members[m]].operand[0];
+        const uint32_t operand = f->b->lowered[f->members[m]].operand[0];
         met unused = {0, 0, 0};
         if (f->taken[m])
             continue;
@@ -585,22 +589,22 @@ static void take_others(row_program *f)
 /* Mark what the row program computes from `id` on without storing it. */
 static void mark_inside(const row_program *f, kiln__row_kernel *made, uint32_t id)
 {
-    const kiln__low *n = &f->b->lows[id];
-    if (f->b->stores[id].stored || (n->kind != KILN__LOW_VIEW && !kiln__low_computed(n)) ||
+    const kiln__lowered *n = &f->b->lowered[id];
+    if (f->b->stores[id].stored || (n->kind != KILN__LOWERED_VIEW && !kiln__lowered_computed(n)) ||
         !kiln__set_add(f->b, &made->inside, id))
         return;
     for (uint32_t k = 0; k < n->operand_count; k++)
         mark_inside(f, made, n->operand[k]);
 }
 
-/* Give a low to the row program. */
+/* Give a lowered node to the row program. */
 static void own(const row_program *f, kiln__row_kernel *made, uint32_t id)
 {
-    kiln__low *n = &f->b->lows[id];
+    kiln__lowered *n = &f->b->lowered[id];
     f->b->row_parts[id].rows = made;
     made->first = made->first == 0 || id < made->first ? id : made->first;
     made->last = id > made->last ? id : made->last;
-    kiln__list_add(f->b, &made->lows, id);
+    kiln__list_add(f->b, &made->lowered, id);
     for (uint32_t k = 0; k < n->operand_count; k++)
         mark_inside(f, made, n->operand[k]);
 }
@@ -640,7 +644,7 @@ static void begin_rows(row_program *f, candidates *c)
     f->count = 0;
     while (c->next < c->reductions.count && f->count < MEMBERS_MAX)
         f->members[f->count++] = c->reductions.ids[c->next++];
-    f->sample = &f->b->lows[f->members[0]];
+    f->sample = &f->b->lowered[f->members[0]];
     memset(f->uses, 0, sizeof f->uses);
     memset(f->taken, 0, sizeof f->taken);
     memset(f->stage, 0, sizeof f->stage);
@@ -655,23 +659,23 @@ static void store_chain(row_program *f, uint32_t member)
 {
     kiln__plan_kernel alone = {.kind = KILN__STEP_ROW};
     kiln__build *b = f->b;
-    uint32_t id = b->lows[member].operand[0];
-    kiln__low *n = &b->lows[id];
+    uint32_t id = b->lowered[member].operand[0];
+    kiln__lowered *n = &b->lowered[id];
 
     if (kiln__kernel_grow(b, &alone, member) && alone.size.nodes <= CHAIN_NODES)
         return;
-    while (kiln__low_computed(n) && !b->stores[n->id].stored && n->operand_count > 0 &&
+    while (kiln__lowered_computed(n) && !b->stores[n->id].stored && n->operand_count > 0 &&
            b->user_begin[id + 1] - b->user_begin[id] == 1) {
         id = n->operand[0];
-        n = &b->lows[id];
+        n = &b->lowered[id];
     }
-    if (kiln__low_computed(n) && b->facts[n->id].loads &&
+    if (kiln__lowered_computed(n) && b->facts[n->id].loads &&
         kiln__same_shape(n->rank, n->shape, f->sample->space_rank, f->sample->space))
         b->stores[n->id].stored = true;
 }
 
-/* Leave the part of a chain that does not fit into this row program to the next one. Returns whether
- * there is such a part. */
+/* Leave the part of a chain that does not fit into this row program to the next one. Returns
+ * whether there is such a part. */
 static bool cut_chain(row_program *f, candidates *c)
 {
     const int fitting = find_stages(f), rest = f->count - fitting;
@@ -686,7 +690,7 @@ static bool cut_chain(row_program *f, candidates *c)
 static bool find_uses(row_program *f)
 {
     for (int m = 0; m < f->count; m++) {
-        const sight *s = look_from(f, f->b->lows[f->members[m]].operand[0], false);
+        const sight *s = look_from(f, f->b->lowered[f->members[m]].operand[0], false);
         f->uses[m] = s->uses;
         if (s->bad && s->uses != 0)
             return false;
@@ -713,16 +717,16 @@ static void find_rows(row_program *f, candidates *c)
         make_rows(f);
 }
 
-/* Find for each low whether positions, or values that other kernels compute, are beneath it, on the
- * assumption that everything that is not stored is computed where it is used. */
+/* Find for each lowered node whether positions, or values that other kernels compute, are beneath
+ * it, on the assumption that everything that is not stored is computed where it is used. */
 static void find_beneath(row_program *f)
 {
     const kiln__build *b = f->b;
-    for (uint32_t id = 1; id < b->low_count; id++) {
-        const kiln__low *n = &b->lows[id];
+    for (uint32_t id = 1; id < b->lowered_count; id++) {
+        const kiln__lowered *n = &b->lowered[id];
         const bool inside =
-            n->kind == KILN__LOW_VIEW || (kiln__low_computed(n) && !b->stores[id].stored);
-        f->positions[id] = n->kind == KILN__LOW_IOTA || n->kind == KILN__LOW_GATHER;
+            n->kind == KILN__LOWERED_VIEW || (kiln__lowered_computed(n) && !b->stores[id].stored);
+        f->positions[id] = n->kind == KILN__LOWERED_IOTA || n->kind == KILN__LOWERED_GATHER;
         f->others[id] = !inside && is_other(n);
         for (uint32_t k = 0; inside && k < n->operand_count; k++) {
             f->positions[id] = f->positions[id] || f->positions[n->operand[k]];
@@ -733,18 +737,18 @@ static void find_beneath(row_program *f)
 
 void kiln__find_rows(kiln__build *b)
 {
-    candidates **list = kiln__build_alloc(b, b->low_count * sizeof(*list));
+    candidates **list = kiln__build_alloc(b, b->lowered_count * sizeof(*list));
     row_program *f = kiln__build_alloc(b, sizeof *f);
     kiln__buf *key = &b->scratch[KILN__SCRATCH_SHORT];
     f->b = b;
-    f->sights = kiln__build_alloc(b, b->low_count * sizeof *f->sights);
-    f->positions = kiln__build_alloc(b, b->low_count);
-    f->others = kiln__build_alloc(b, b->low_count);
-    b->row_parts = kiln__build_alloc(b, b->low_count * sizeof *b->row_parts);
+    f->sights = kiln__build_alloc(b, b->lowered_count * sizeof *f->sights);
+    f->positions = kiln__build_alloc(b, b->lowered_count);
+    f->others = kiln__build_alloc(b, b->lowered_count);
+    b->row_parts = kiln__build_alloc(b, b->lowered_count * sizeof *b->row_parts);
     find_beneath(f);
-    for (uint32_t id = 1; id < b->low_count; id++) {
-        const kiln__low *n = &b->lows[id];
-        if (!b->facts[id].needed || n->kind != KILN__LOW_REDUCE)
+    for (uint32_t id = 1; id < b->lowered_count; id++) {
+        const kiln__lowered *n = &b->lowered[id];
+        if (!b->facts[id].needed || n->kind != KILN__LOWERED_REDUCE)
             continue;
         kiln__buf_put(key, (const char *)&n->space_rank, sizeof n->space_rank);
         kiln__buf_put(key, (const char *)n->space, (size_t)n->space_rank * sizeof *n->space);
@@ -755,7 +759,7 @@ void kiln__find_rows(kiln__build *b)
         list[id] = *found;
         kiln__list_add(b, &list[id]->reductions, id);
     }
-    for (uint32_t id = 1; id < b->low_count; id++)
+    for (uint32_t id = 1; id < b->lowered_count; id++)
         if (list[id] != NULL && list[id]->next < list[id]->reductions.count &&
             list[id]->reductions.ids[list[id]->next] == id)
             find_rows(f, list[id]);

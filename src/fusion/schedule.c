@@ -1,7 +1,7 @@
 /*
  * schedule.c - which kernel computes each task, and when.
  *
- *     size > order > [schedule] > later > text
+ *     size > order > [schedule] > sink > text
  *
  * Each task gets a level, one more than that of any stored value its kernel has to read. Kernels of
  * one level do not depend on one another, so loops over the same shape are merged, and so are
@@ -13,8 +13,8 @@
  */
 #include "fusion/states.h"
 
-/* How a value is used: by a loop at the same index; at another index, so that a stored value must be
- * read from memory; by a reduction. */
+/* How a value is used: by a loop at the same index; at another index, so that a stored value must
+ * be read from memory; by a reduction. */
 enum { CONTEXT_SAME, CONTEXT_OTHER, CONTEXT_REDUCE };
 
 enum { STATES_MAX = 6 }; /* what a pass accumulates */
@@ -36,8 +36,8 @@ typedef enum finish {
 
 typedef struct schedule {
     kiln__build *b;
-    int (*ready)[3];         /* by low and context: the first level that can compute or read it */
-    uint8_t *known;          /* by marked low: a `finish` */
+    int (*ready)[3]; /* by lowered node and context: the first level that can compute or read it */
+    uint8_t *known;  /* by marked lowered node: a `finish` */
     kiln__plan_kernel **end; /* of the list of kernels */
     uint32_t kernel_count;
 } schedule;
@@ -117,9 +117,9 @@ static void add_root(kiln__build *b, kiln__plan_kernel *k, uint32_t id)
  * them. */
 static int continued(kiln__build *b, uint32_t id, int level, kiln__plan_kernel **loop)
 {
-    const kiln__low *n = &b->lows[id];
+    const kiln__lowered *n = &b->lowered[id];
     int count = 0;
-    for (uint32_t k = 0; kiln__low_computed(n) && k < n->operand_count; k++) {
+    for (uint32_t k = 0; kiln__lowered_computed(n) && k < n->operand_count; k++) {
         const uint32_t o = n->operand[k];
         const kiln__task *task = &b->tasks[o];
         if (!kiln__mark(b, &b->marks, o))
@@ -142,7 +142,7 @@ static bool is_full_loop(const kiln__plan_kernel *k)
 
 static bool takes(kiln__build *b, const kiln__plan_kernel *k, uint32_t id, int level)
 {
-    const kiln__low *n = &b->lows[id];
+    const kiln__lowered *n = &b->lowered[id];
     return k->kind == KILN__STEP_LOOP && k->level == level && !is_full_loop(k) &&
            kiln__same_shape(k->rank, k->shape, n->rank, n->shape) && kiln__kernel_fits(b, k, id);
 }
@@ -152,7 +152,7 @@ static bool takes(kiln__build *b, const kiln__plan_kernel *k, uint32_t id, int l
 static int join_loop(schedule *s, uint32_t id, int level)
 {
     kiln__build *b = s->b;
-    const kiln__low *n = &b->lows[id];
+    const kiln__lowered *n = &b->lowered[id];
     kiln__plan_kernel *k = NULL;
     int loops;
     for (;; level++) {
@@ -213,7 +213,7 @@ static kiln__plan_kernel *find_pass(kiln__build *b, group *g, group *same, uint3
 static void join_reduction(schedule *s, uint32_t id, int level)
 {
     kiln__build *b = s->b;
-    kiln__low *n = &b->lows[id];
+    kiln__lowered *n = &b->lowered[id];
     group *g = group_of(s, level, n->space_rank, n->space, n->reduced);
     kiln__buf *key = &b->scratch[KILN__SCRATCH_SHORT];
     put_bytes(key, &g, sizeof(g));
@@ -237,7 +237,7 @@ static void join_reduction(schedule *s, uint32_t id, int level)
 
 /* ---- the user's kernels ---------------------------------------------------------------------- */
 
-static kiln__step_kind custom_kind(const kiln__low *n)
+static kiln__step_kind custom_kind(const kiln__lowered *n)
 {
     if (n->custom->kind == KILN__NODE_OPAQUE)
         return KILN__STEP_OPAQUE;
@@ -248,7 +248,7 @@ static kiln__step_kind custom_kind(const kiln__low *n)
 static void join_custom(schedule *s, uint32_t id, int level)
 {
     kiln__build *b = s->b;
-    kiln__low *n = &b->lows[id];
+    kiln__lowered *n = &b->lowered[id];
     kiln__buf *key = &b->scratch[KILN__SCRATCH_SHORT];
     put_bytes(key, &n->custom->kernel, sizeof n->custom->kernel);
     put_bytes(key, &n->keepdims, sizeof n->keepdims);
@@ -274,15 +274,15 @@ static int ready(schedule *s, uint32_t id, int context);
 static int ready_operands(schedule *s, uint32_t id, int context)
 {
     const kiln__build *b = s->b;
-    const kiln__low *n = &b->lows[id];
+    const kiln__lowered *n = &b->lowered[id];
     int level = 1;
     for (uint32_t k = 0; k < n->operand_count; k++) {
-        const kiln__low *o = &b->lows[n->operand[k]];
+        const kiln__lowered *o = &b->lowered[n->operand[k]];
         int inner = context;
-        if (context == CONTEXT_SAME &&
-            (n->kind == KILN__LOW_VIEW || !kiln__same_shape(n->rank, n->shape, o->rank, o->shape)))
+        if (context == CONTEXT_SAME && (n->kind == KILN__LOWERED_VIEW ||
+                                        !kiln__same_shape(n->rank, n->shape, o->rank, o->shape)))
             inner = CONTEXT_OTHER;
-        if (kiln__low_is_table(n, k))
+        if (kiln__lowered_is_table(n, k))
             inner = CONTEXT_OTHER;
         level = larger(level, ready(s, n->operand[k], inner));
     }
@@ -293,18 +293,18 @@ static int ready_operands(schedule *s, uint32_t id, int context)
 static int ready(schedule *s, uint32_t id, int context)
 {
     const kiln__build *b = s->b;
-    const kiln__low *n = &b->lows[id];
+    const kiln__lowered *n = &b->lowered[id];
     const kiln__task *task = &b->tasks[id];
     int *level = &s->ready[id][context];
     if (*level != 0)
         return *level;
     s->b->work++;
-    if (n->kind == KILN__LOW_RESHAPED || n->kind == KILN__LOW_JOIN) {
+    if (n->kind == KILN__LOWERED_RESHAPED || n->kind == KILN__LOWERED_JOIN) {
         for (uint32_t k = 0; k < n->operand_count; k++)
-            *level = larger(*level, b->lows[n->operand[k]].kind == KILN__LOW_JOIN
+            *level = larger(*level, b->lowered[n->operand[k]].kind == KILN__LOWERED_JOIN
                                         ? ready(s, n->operand[k], context)
                                         : b->tasks[n->operand[k]].level + 1);
-    } else if (n->kind == KILN__LOW_REDUCE || n->kind == KILN__LOW_CUSTOM)
+    } else if (n->kind == KILN__LOWERED_REDUCE || n->kind == KILN__LOWERED_CUSTOM)
         *level = task->level + 1;
     else if (!b->stores[id].stored || (context == CONTEXT_REDUCE && task->again))
         *level = ready_operands(s, id, context);
@@ -333,9 +333,9 @@ static bool same_squeezed(int rank, const int64_t *shape, int other_rank, const 
 }
 
 /* Whether a view only adds or drops axes of one index. */
-static bool squeezes(const kiln__build *b, const kiln__low *view)
+static bool squeezes(const kiln__build *b, const kiln__lowered *view)
 {
-    const kiln__low *o = &b->lows[view->operand[0]];
+    const kiln__lowered *o = &b->lowered[view->operand[0]];
     int last = -1;
     if (!same_squeezed(view->rank, view->shape, o->rank, o->shape))
         return false;
@@ -353,13 +353,13 @@ static bool squeezes(const kiln__build *b, const kiln__low *view)
 /* The kernel of the last reduction that an unstored expression is made of, or NULL. */
 static kiln__plan_kernel *last_reduction(kiln__build *b, uint32_t id, bool root)
 {
-    const kiln__low *n = &b->lows[id];
+    const kiln__lowered *n = &b->lowered[id];
     kiln__plan_kernel *last = NULL;
     if (!b->facts[id].reduces || !kiln__mark(b, &b->marks, id))
         return NULL;
-    if (n->kind == KILN__LOW_REDUCE)
+    if (n->kind == KILN__LOWERED_REDUCE)
         return b->row_parts[id].rows == NULL ? b->tasks[id].kernel : NULL;
-    if (n->kind != KILN__LOW_VIEW && !kiln__low_computed(n))
+    if (n->kind != KILN__LOWERED_VIEW && !kiln__lowered_computed(n))
         return NULL;
     if (b->stores[id].stored && !root)
         return b->tasks[id].epilogue ? b->tasks[id].kernel : NULL;
@@ -374,11 +374,12 @@ static kiln__plan_kernel *last_reduction(kiln__build *b, uint32_t id, bool root)
 static finish finishes(schedule *s, uint32_t id, const kiln__plan_kernel *kernel, bool root);
 
 /* What a computed value is to the kernel, given what its operands are. */
-static finish finishes_computed(schedule *s, const kiln__low *n, const kiln__plan_kernel *kernel)
+static finish finishes_computed(schedule *s, const kiln__lowered *n,
+                                const kiln__plan_kernel *kernel)
 {
     finish all = FINISH_READ;
     for (uint32_t k = 0; k < n->operand_count && all != FINISH_NOT; k++) {
-        const kiln__low *o = &s->b->lows[n->operand[k]];
+        const kiln__lowered *o = &s->b->lowered[n->operand[k]];
         const finish one = finishes(s, n->operand[k], kernel, false);
         if (one == FINISH_NOT ||
             (one == FINISH_RESULT && !same_squeezed(n->rank, n->shape, o->rank, o->shape)))
@@ -391,34 +392,34 @@ static finish finishes_computed(schedule *s, const kiln__low *n, const kiln__pla
 
 static finish look_at(schedule *s, uint32_t id, const kiln__plan_kernel *kernel, bool root)
 {
-    const kiln__low *n = &s->b->lows[id];
+    const kiln__lowered *n = &s->b->lowered[id];
     finish one;
     switch (n->kind) {
-    case KILN__LOW_CONST:
-    case KILN__LOW_SCALAR:
-    case KILN__LOW_LEAF:
+    case KILN__LOWERED_CONST:
+    case KILN__LOWERED_SCALAR:
+    case KILN__LOWERED_LEAF:
         return FINISH_READ;
-    case KILN__LOW_IOTA:
-    case KILN__LOW_GATHER:
+    case KILN__LOWERED_IOTA:
+    case KILN__LOWERED_GATHER:
         return FINISH_NOT;
-    case KILN__LOW_VIEW:
+    case KILN__LOWERED_VIEW:
         one = finishes(s, n->operand[0], kernel, false);
         return one == FINISH_RESULT && !squeezes(s->b, n) ? FINISH_NOT : one;
-    case KILN__LOW_EXPR:
-    case KILN__LOW_CAST:
-    case KILN__LOW_SNIPPET:
-    case KILN__LOW_STORE:
+    case KILN__LOWERED_EXPR:
+    case KILN__LOWERED_CAST:
+    case KILN__LOWERED_SNIPPET:
+    case KILN__LOWERED_STORE:
         if (root || !s->b->stores[id].stored ||
             (s->b->tasks[id].epilogue && s->b->tasks[id].kernel == kernel))
             return finishes_computed(s, n, kernel);
         break;
-    case KILN__LOW_REDUCE:
+    case KILN__LOWERED_REDUCE:
         if (s->b->row_parts[id].rows == NULL && s->b->tasks[id].kernel == kernel)
             return FINISH_RESULT;
         break;
-    case KILN__LOW_RESHAPED:
-    case KILN__LOW_JOIN:
-    case KILN__LOW_CUSTOM:
+    case KILN__LOWERED_RESHAPED:
+    case KILN__LOWERED_JOIN:
+    case KILN__LOWERED_CUSTOM:
         break;
     }
     return ready(s, id, CONTEXT_OTHER) <= kernel->level ? FINISH_READ : FINISH_NOT;
@@ -438,7 +439,7 @@ static finish finishes(schedule *s, uint32_t id, const kiln__plan_kernel *kernel
 static kiln__plan_kernel *find_finisher(schedule *s, uint32_t id)
 {
     kiln__build *b = s->b;
-    if (!kiln__low_lies_anyhow(&b->lows[id]))
+    if (!kiln__lowered_lies_anyhow(&b->lowered[id]))
         return NULL;
     kiln__marks_clear(b, &b->marks);
     kiln__plan_kernel *kernel = last_reduction(b, id, true);
@@ -468,7 +469,7 @@ static void schedule_stored(schedule *s, uint32_t id)
 static int level_outside(schedule *s, const kiln__row_kernel *row_program, uint32_t id)
 {
     kiln__build *b = s->b;
-    const kiln__low *n = &b->lows[id];
+    const kiln__lowered *n = &b->lowered[id];
     int level = 1;
     if (!kiln__mark(b, &b->marks, id))
         return 1;
@@ -484,30 +485,30 @@ static void schedule_rows(schedule *s, kiln__row_kernel *row_program)
     kiln__build *b = s->b;
     int level = 1;
     kiln__marks_clear(b, &b->marks);
-    for (size_t k = 0; k < row_program->lows.count; k++)
-        level = larger(level, level_outside(s, row_program, row_program->lows.ids[k]));
+    for (size_t k = 0; k < row_program->lowered.count; k++)
+        level = larger(level, level_outside(s, row_program, row_program->lowered.ids[k]));
     kiln__plan_kernel *k = new_kernel(s, KILN__STEP_ROW, level, row_program->sample->space_rank,
                                       row_program->sample->space);
     k->reduced = row_program->sample->reduced;
     k->rows = row_program;
-    for (size_t l = 0; l < row_program->lows.count; l++) {
-        const uint32_t id = row_program->lows.ids[l];
-        kiln__low *n = &b->lows[id];
+    for (size_t l = 0; l < row_program->lowered.count; l++) {
+        const uint32_t id = row_program->lowered.ids[l];
+        kiln__lowered *n = &b->lowered[id];
         b->tasks[id].kernel = k;
         b->tasks[id].level = level;
-        kiln__list_add(b, n->kind == KILN__LOW_REDUCE ? &k->members : &k->roots, id);
+        kiln__list_add(b, n->kind == KILN__LOWERED_REDUCE ? &k->members : &k->roots, id);
     }
 }
 
 static void schedule_task(schedule *s, uint32_t id)
 {
-    kiln__low *n = &s->b->lows[id];
+    kiln__lowered *n = &s->b->lowered[id];
     if (s->b->row_parts[id].rows != NULL) {
         schedule_rows(s, s->b->row_parts[id].rows);
-    } else if (n->kind == KILN__LOW_REDUCE) {
+    } else if (n->kind == KILN__LOWERED_REDUCE) {
         s->b->tasks[id].level = ready(s, n->operand[0], CONTEXT_REDUCE);
         join_reduction(s, id, s->b->tasks[id].level);
-    } else if (n->kind == KILN__LOW_CUSTOM) {
+    } else if (n->kind == KILN__LOWERED_CUSTOM) {
         s->b->tasks[id].level = ready_operands(s, id, CONTEXT_OTHER);
         join_custom(s, id, s->b->tasks[id].level);
     } else {
@@ -519,11 +520,11 @@ kiln__plan_kernel *kiln__schedule_tasks(kiln__build *b, const kiln__list *tasks)
 {
     kiln__plan_kernel *made = NULL;
     schedule s = {.b = b, .end = &made};
-    s.ready = kiln__build_alloc(b, b->low_count * sizeof *s.ready);
-    s.known = kiln__build_alloc(b, b->low_count);
+    s.ready = kiln__build_alloc(b, b->lowered_count * sizeof *s.ready);
+    s.known = kiln__build_alloc(b, b->lowered_count);
     for (size_t k = 0; k < tasks->count; k++)
         schedule_task(&s, tasks->ids[k]);
-    for (uint32_t id = 1; id < b->low_count; id++)
+    for (uint32_t id = 1; id < b->lowered_count; id++)
         b->tasks[id].recomputed =
             s.ready[id][CONTEXT_REDUCE] != 0 && s.ready[id][CONTEXT_REDUCE] <= b->tasks[id].level;
     return made;
@@ -533,7 +534,7 @@ bool kiln__inlined(const kiln__build *b, const kiln__plan_kernel *kernel, uint32
 {
     const kiln__task *task = &b->tasks[low];
     const kiln__row_kernel *rows = b->row_parts[low].rows;
-    if (!kiln__low_computed(&b->lows[low]))
+    if (!kiln__lowered_computed(&b->lowered[low]))
         return false;
     if (!b->stores[low].stored)
         return true;

@@ -59,29 +59,29 @@ static bool are_apart(const kiln__measure *x, const kiln__measure *y)
 static void measure_below(walk *w, uint32_t id, bool root)
 {
     kiln__build *b = w->b;
-    const kiln__low *n = &b->lows[id];
+    const kiln__lowered *n = &b->lowered[id];
     if (is_large(w) || !kiln__mark(b, &b->marks, id) || kiln__set_has(w->counted, id))
         return;
     kiln__list_add(b, &b->size.measured, id);
-    if (n->kind == KILN__LOW_CONST || n->kind == KILN__LOW_IOTA)
+    if (n->kind == KILN__LOWERED_CONST || n->kind == KILN__LOWERED_IOTA)
         return;
-    if (n->kind == KILN__LOW_VIEW) {
+    if (n->kind == KILN__LOWERED_VIEW) {
         note_block(w->sum, id);
         w->sum->nodes += b->size.beneath[id][0];
         w->sum->leaves += b->size.beneath[id][1];
         return;
     }
-    if (!kiln__low_computed(n) || (b->stores[id].stored && !root)) {
+    if (!kiln__lowered_computed(n) || (b->stores[id].stored && !root)) {
         w->sum->leaves++;
-        if (n->kind == KILN__LOW_LEAF || n->kind == KILN__LOW_SCALAR)
+        if (n->kind == KILN__LOWERED_LEAF || n->kind == KILN__LOWERED_SCALAR)
             return;
         note_block(w->sum, id);
         w->sum->made++;
         return;
     }
     note_block(w->sum, id);
-    w->sum->leaves += n->kind == KILN__LOW_GATHER ? 2 : 0; /* the report, and the array twice */
-    w->sum->nodes += n->kind == KILN__LOW_SNIPPET ? 1 + (int)n->custom->def->words.count : 1;
+    w->sum->leaves += n->kind == KILN__LOWERED_GATHER ? 2 : 0; /* the report, and the array twice */
+    w->sum->nodes += n->kind == KILN__LOWERED_SNIPPET ? 1 + (int)n->custom->def->words.count : 1;
     for (uint32_t k = 0; k < n->operand_count; k++)
         measure_below(w, n->operand[k], false);
 }
@@ -92,11 +92,11 @@ static bool measure(kiln__build *b, const kiln__set *counted, kiln__measure *sum
                     int nodes_max, int leaves_max)
 {
     walk w = {b, counted, sum, nodes_max, leaves_max};
-    const kiln__low *n = &b->lows[id];
+    const kiln__lowered *n = &b->lowered[id];
 
     kiln__marks_clear(b, &b->marks);
     b->size.measured.count = 0;
-    if (n->kind == KILN__LOW_REDUCE)
+    if (n->kind == KILN__LOWERED_REDUCE)
         measure_below(&w, n->operand[0], false);
     else
         measure_below(&w, id, true);
@@ -114,7 +114,7 @@ static void measure_view(kiln__build *b, uint32_t view)
 
     kiln__marks_clear(b, &b->marks);
     b->size.measured.count = 0;
-    if (kiln__low_computed(&b->lows[behind]) && !b->stores[behind].stored)
+    if (kiln__lowered_computed(&b->lowered[behind]) && !b->stores[behind].stored)
         measure_below(&w, behind, false);
     else
         sum.leaves = 1;
@@ -125,9 +125,9 @@ static void measure_view(kiln__build *b, uint32_t view)
 void kiln__measure_views(kiln__build *b)
 {
     if (b->size.beneath == NULL)
-        b->size.beneath = kiln__build_alloc(b, b->low_count * sizeof *b->size.beneath);
-    for (uint32_t id = 1; id < b->low_count; id++)
-        if (b->facts[id].needed && b->lows[id].kind == KILN__LOW_VIEW)
+        b->size.beneath = kiln__build_alloc(b, b->lowered_count * sizeof *b->size.beneath);
+    for (uint32_t id = 1; id < b->lowered_count; id++)
+        if (b->facts[id].needed && b->lowered[id].kind == KILN__LOWERED_VIEW)
             measure_view(b, id);
 }
 
@@ -136,7 +136,7 @@ void kiln__measure_views(kiln__build *b)
 static const kiln__measure *measure_alone(kiln__build *b, uint32_t id)
 {
     if (b->size.alone == NULL)
-        b->size.alone = kiln__build_alloc(b, b->low_count * sizeof(*b->size.alone));
+        b->size.alone = kiln__build_alloc(b, b->lowered_count * sizeof(*b->size.alone));
     if (b->size.alone[id] == NULL) {
         b->size.alone[id] = kiln__build_alloc(b, sizeof(**b->size.alone));
         (void)measure(b, &nothing, b->size.alone[id], id, KERNEL_NODES_MAX, KERNEL_LEAVES_MAX);
@@ -187,14 +187,14 @@ static bool exceeds(kiln__build *b, uint32_t id, int nodes, int leaves)
  * are visited operands first, so that each kernel is near the bound. */
 static void cut(kiln__build *b)
 {
-    for (uint32_t id = 1; id < b->low_count; id++) {
-        kiln__low *n = &b->lows[id];
+    for (uint32_t id = 1; id < b->lowered_count; id++) {
+        kiln__lowered *n = &b->lowered[id];
         const kiln__fact *f = &b->facts[id];
         const bool small =
             !n->of_numbers && ((!f->loads && !f->reduces) || f->weight < NODES_MAX / 8);
-        if (b->facts[id].needed && n->kind == KILN__LOW_VIEW)
+        if (b->facts[id].needed && n->kind == KILN__LOWERED_VIEW)
             measure_view(b, id);
-        if (!b->facts[id].needed || !kiln__low_computed(n) || b->stores[id].stored ||
+        if (!b->facts[id].needed || !kiln__lowered_computed(n) || b->stores[id].stored ||
             b->stores[id].in_rows || small)
             continue;
         b->stores[id].stored = b->stores[id].cut = exceeds(b, id, NODES_MAX / 2, LEAVES_MAX / 2);
@@ -204,9 +204,9 @@ static void cut(kiln__build *b)
 void kiln__cut_large(kiln__build *b)
 {
     kiln__measure_views(b);
-    for (uint32_t id = 1; id < b->low_count; id++) {
-        const kiln__low *n = &b->lows[id];
-        if (b->facts[id].needed && (b->stores[id].stored || n->kind == KILN__LOW_REDUCE) &&
+    for (uint32_t id = 1; id < b->lowered_count; id++) {
+        const kiln__lowered *n = &b->lowered[id];
+        if (b->facts[id].needed && (b->stores[id].stored || n->kind == KILN__LOWERED_REDUCE) &&
             exceeds(b, id, NODES_MAX, LEAVES_MAX)) {
             cut(b);
             return;

@@ -10,7 +10,7 @@
  * in a variance's moments, a minimum beside its position): the table has such a form of them, which
  * is taken when the other is there.
  *
- * Rule: which states there are depends on lows alone, so plans and texts agree about them.
+ * Rule: which states there are depends on lowered nodes alone, so plans and texts agree about them.
  */
 #include "fusion/states.h"
 
@@ -60,12 +60,12 @@ static const kiln__form *form_of(kiln__build *b, const kiln__reduce_row *row, in
 
 void kiln__find_forms(kiln__build *b)
 {
-    b->forms = kiln__build_alloc(b, b->low_count * sizeof *b->forms);
-    for (uint32_t id = 1; id < b->low_count; id++) {
-        const kiln__low *n = &b->lows[id];
-        if (!b->facts[id].needed || n->kind != KILN__LOW_REDUCE)
+    b->forms = kiln__build_alloc(b, b->lowered_count * sizeof *b->forms);
+    for (uint32_t id = 1; id < b->lowered_count; id++) {
+        const kiln__lowered *n = &b->lowered[id];
+        if (!b->facts[id].needed || n->kind != KILN__LOWERED_REDUCE)
             continue;
-        const kiln_dtype from = b->lows[n->operand[0]].dtype;
+        const kiln_dtype from = b->lowered[n->operand[0]].dtype;
         b->forms[id].alone = form_of(b, kiln__reduce_row_find(n->op, from), n->op, from);
         b->forms[id].shared = form_of(b, kiln__reduce_row_beside(n->op, from), n->op, from);
     }
@@ -73,7 +73,7 @@ void kiln__find_forms(kiln__build *b)
 
 /* ---- members --------------------------------------------------------------------------------- */
 
-static bool same_state(const kiln__low *m, const kiln__form *form, const kiln__member *o)
+static bool same_state(const kiln__lowered *m, const kiln__form *form, const kiln__member *o)
 {
     return m->operand[0] == o->low->operand[0] && form->state == o->form->state;
 }
@@ -81,7 +81,7 @@ static bool same_state(const kiln__low *m, const kiln__form *form, const kiln__m
 /* Take the form that reads another member's state, when that member is there. */
 static void use_shared_form(const kiln__build *b, kiln__member *members, size_t count, size_t at)
 {
-    const kiln__low *n = members[at].low;
+    const kiln__lowered *n = members[at].low;
     const kiln__form *const shared = b->forms[members[at].id].shared;
     for (size_t o = 0; shared != NULL && o < count; o++)
         if (o != at && same_state(n, shared, &members[o])) {
@@ -96,8 +96,8 @@ static size_t read_members(const kiln__build *b, const uint32_t *ids, size_t cou
 {
     size_t states = 0;
     for (size_t m = 0; m < count; m++)
-        members[m] =
-            (kiln__member){.low = &b->lows[ids[m]], .id = ids[m], .form = b->forms[ids[m]].alone};
+        members[m] = (kiln__member){
+            .low = &b->lowered[ids[m]], .id = ids[m], .form = b->forms[ids[m]].alone};
     for (size_t m = 0; m < count; m++)
         use_shared_form(b, members, count, m);
     for (size_t m = 0; m < count; m++) {

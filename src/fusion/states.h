@@ -11,7 +11,7 @@ enum { KILN__MEMBERS_MAX = 24 };
 
 /* One reduction of a pass. */
 typedef struct kiln__member {
-    const kiln__low *low;
+    const kiln__lowered *low;
     uint32_t id;
     const kiln__form *form; /* how it is computed from the pass's states */
     size_t state;           /* which of them it is had from, counted from 0 */

@@ -21,21 +21,21 @@ enum {
 
 void kiln__store_outputs(kiln__build *b)
 {
-    b->stores = kiln__build_alloc(b, b->low_count * sizeof *b->stores);
-    for (uint32_t id = 1; id < b->low_count; id++) {
-        kiln__low *n = &b->lows[id];
+    b->stores = kiln__build_alloc(b, b->lowered_count * sizeof *b->stores);
+    for (uint32_t id = 1; id < b->lowered_count; id++) {
+        kiln__lowered *n = &b->lowered[id];
         if (!b->facts[id].needed)
             continue;
-        if (n->kind == KILN__LOW_STORE || (n->output >= 0 && kiln__low_computed(n)))
+        if (n->kind == KILN__LOWERED_STORE || (n->output >= 0 && kiln__lowered_computed(n)))
             b->stores[id].stored = true;
-        if (n->kind == KILN__LOW_SNIPPET && kiln__snippet_loops(n->custom->def) &&
+        if (n->kind == KILN__LOWERED_SNIPPET && kiln__snippet_loops(n->custom->def) &&
             b->snippets[id]->uses > 1)
             b->stores[id].stored = true;
         for (uint32_t k = 0; k < n->operand_count; k++) {
-            if (n->kind != KILN__LOW_CUSTOM && !kiln__low_is_table(n, k))
+            if (n->kind != KILN__LOWERED_CUSTOM && !kiln__lowered_is_table(n, k))
                 continue;
-            kiln__low *o = &b->lows[kiln__behind(b, n->operand[k])];
-            b->stores[o->id].stored = b->stores[o->id].stored || kiln__low_computed(o);
+            kiln__lowered *o = &b->lowered[kiln__behind(b, n->operand[k])];
+            b->stores[o->id].stored = b->stores[o->id].stored || kiln__lowered_computed(o);
         }
     }
 }
@@ -43,25 +43,26 @@ void kiln__store_outputs(kiln__build *b)
 /* Mark what only row programs compute: they spread a row's results themselves. */
 static void mark_row_uses(kiln__build *b)
 {
-    for (uint32_t id = 1; id < b->low_count; id++)
+    for (uint32_t id = 1; id < b->lowered_count; id++)
         b->stores[id].in_rows = b->row_parts[id].rows != NULL;
-    for (uint32_t id = b->low_count; id-- > 1;) {
-        const kiln__low *n = &b->lows[id];
+    for (uint32_t id = b->lowered_count; id-- > 1;) {
+        const kiln__lowered *n = &b->lowered[id];
         if (!b->facts[id].needed || !b->stores[id].in_rows)
             continue;
         for (uint32_t k = 0; k < n->operand_count; k++) {
-            kiln__low *o = &b->lows[n->operand[k]];
-            if ((kiln__low_computed(o) || o->kind == KILN__LOW_VIEW) && !b->stores[o->id].stored)
+            kiln__lowered *o = &b->lowered[n->operand[k]];
+            if ((kiln__lowered_computed(o) || o->kind == KILN__LOWERED_VIEW) &&
+                !b->stores[o->id].stored)
                 b->stores[o->id].in_rows = true;
         }
     }
 }
 
 /* Whether to store `v`, which is used at each of so many elements and is smaller. */
-static bool worth_storing(const kiln__build *b, const kiln__low *v, int64_t elements)
+static bool worth_storing(const kiln__build *b, const kiln__lowered *v, int64_t elements)
 {
     const kiln__fact *f = &b->facts[v->id];
-    if (!kiln__low_computed(v) || b->stores[v->id].stored || f->weight == 0 ||
+    if (!kiln__lowered_computed(v) || b->stores[v->id].stored || f->weight == 0 ||
         elements < 2 * v->size)
         return false;
     if (f->reduces && !f->loads)
@@ -73,16 +74,16 @@ static bool worth_storing(const kiln__build *b, const kiln__low *v, int64_t elem
 void kiln__store_spread(kiln__build *b)
 {
     mark_row_uses(b);
-    for (uint32_t id = b->low_count; id-- > 1;) {
-        const kiln__low *n = &b->lows[id];
+    for (uint32_t id = b->lowered_count; id-- > 1;) {
+        const kiln__lowered *n = &b->lowered[id];
         if (!b->facts[id].needed || b->stores[id].in_rows ||
-            (!kiln__low_computed(n) && n->kind != KILN__LOW_REDUCE))
+            (!kiln__lowered_computed(n) && n->kind != KILN__LOWERED_REDUCE))
             continue;
         for (uint32_t k = 0; k < n->operand_count; k++) {
-            kiln__low *v = &b->lows[kiln__behind(b, n->operand[k])];
+            kiln__lowered *v = &b->lowered[kiln__behind(b, n->operand[k])];
             int64_t elements = n->size;
-            if (n->kind == KILN__LOW_REDUCE)
-                elements = b->lows[n->operand[k]].size;
+            if (n->kind == KILN__LOWERED_REDUCE)
+                elements = b->lowered[n->operand[k]].size;
             if (worth_storing(b, v, elements))
                 b->stores[v->id].stored = true;
         }

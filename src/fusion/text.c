@@ -10,8 +10,8 @@
  *     const float t2 = sqrt(t1);
  *     z = t2;
  *
- * Rule: texts depend on lows and on the order of axes, never on extents: calls with other shapes
- *       share kernels.
+ * Rule: texts depend on lowered nodes and on the order of axes, never on extents: calls with other
+ *       shapes share kernels.
  */
 #include "fusion/write.h"
 
@@ -38,8 +38,8 @@ bool kiln__is_linear(const kiln__writer *w, const int64_t *coef, int64_t *factor
     return true;
 }
 
-/* Whether the kernel numbers its elements in C-order. A reduction does where all reduced axes stand before the others:
- * its `_j` counts results first. */
+/* Whether the kernel numbers its elements in C-order. A reduction does where all reduced axes stand
+ * before the others: its `_j` counts results first. */
 static bool numbers_in_order(const kiln__writer *w)
 {
     const kiln__plan_kernel *k = w->kernel;
@@ -57,7 +57,7 @@ static bool numbers_in_order(const kiln__writer *w)
     return true;
 }
 
-static const char *position_text(kiln__writer *w, const kiln__low *n, const kiln__axis_map *map)
+static const char *position_text(kiln__writer *w, const kiln__lowered *n, const kiln__axis_map *map)
 {
     const bool loop = w->kernel->kind == KILN__STEP_LOOP;
     kiln__buf *text = &w->b->scratch[KILN__BUF_TEXT];
@@ -109,23 +109,24 @@ static const char *statement(kiln__writer *w, kiln_dtype dtype, const char *expr
 static kiln__reused *find_reused(const kiln__writer *w, uint32_t low, const kiln__axis_map *map);
 static const char *value_statement(kiln__writer *w, kiln_dtype dtype, const char *expression);
 
-/* Whether operand k of a node is a 16-bit float that is negated, and read as a float: changing the sign of
- * the float costs no instruction, so the operand's own operand is written, and negated there. */
-static bool is_negated_float(const kiln__writer *w, const kiln__low *n, uint32_t k)
+/* Whether operand k of a node is a 16-bit float that is negated, and read as a float: changing the
+ * sign of the float costs no instruction, so the operand's own operand is written, and negated
+ * there. */
+static bool is_negated_float(const kiln__writer *w, const kiln__lowered *n, uint32_t k)
 {
-    const kiln__low *o = &w->b->lows[n->operand[k]];
+    const kiln__lowered *o = &w->b->lowered[n->operand[k]];
 
-    return n->kind == KILN__LOW_EXPR && o->kind == KILN__LOW_EXPR &&
+    return n->kind == KILN__LOWERED_EXPR && o->kind == KILN__LOWERED_EXPR &&
            strstr(n->loop.expression, "(float($0))") != NULL &&
            strcmp(o->loop.expression, "kiln_half_negative($0)") == 0 &&
            kiln__inlined(w->b, w->kernel, n->operand[k]);
 }
 
 /* `map` leads from the loop to the negated node. */
-static const char *negated_text(kiln__writer *w, const kiln__low *negated,
+static const char *negated_text(kiln__writer *w, const kiln__lowered *negated,
                                 const kiln__axis_map *map)
 {
-    const kiln__low *o = &w->b->lows[negated->operand[0]];
+    const kiln__lowered *o = &w->b->lowered[negated->operand[0]];
     kiln__axis_map *through = kiln__build_note(w->b, (size_t)o->rank * sizeof *through + 1);
     kiln__buf *text = &w->b->scratch[KILN__BUF_TEXT];
 
@@ -139,14 +140,14 @@ static const char *negated_text(kiln__writer *w, const kiln__low *negated,
 static const char *computed_text(kiln__writer *w, uint32_t low, const kiln__axis_map *map)
 {
     kiln__build *b = w->b;
-    const kiln__low *n = &b->lows[low];
+    const kiln__lowered *n = &b->lowered[low];
     kiln__buf *text = &b->scratch[KILN__BUF_TEXT];
     const size_t arity =
         n->operand_count < KILN__OP_ARITY_MAX ? KILN__OP_ARITY_MAX : n->operand_count;
     const char **operands = kiln__build_note(b, arity * sizeof *operands);
 
-    for (uint32_t k = n->kind == KILN__LOW_GATHER; k < n->operand_count; k++) {
-        const kiln__low *o = &b->lows[n->operand[k]];
+    for (uint32_t k = n->kind == KILN__LOWERED_GATHER; k < n->operand_count; k++) {
+        const kiln__lowered *o = &b->lowered[n->operand[k]];
         kiln__axis_map *through = kiln__build_note(b, (size_t)o->rank * sizeof *through + 1);
         kiln__broadcast_map(o, n->rank, n->shape, through);
         kiln__compose(map, through, o->rank, through);
@@ -154,17 +155,17 @@ static const char *computed_text(kiln__writer *w, uint32_t low, const kiln__axis
                           ? negated_text(w, o, through)
                           : kiln__operand_text(w, n->operand[k], through, false);
     }
-    if (n->kind == KILN__LOW_GATHER) {
+    if (n->kind == KILN__LOWERED_GATHER) {
         const char *element = kiln__gather_text(w, low, map, operands);
         return w->dry ? "" : statement(w, n->dtype, element);
     }
-    if (w->dry || n->kind == KILN__LOW_STORE)
+    if (w->dry || n->kind == KILN__LOWERED_STORE)
         return w->dry ? "" : operands[0];
     const char *expression = NULL;
-    if (n->kind == KILN__LOW_SNIPPET)
+    if (n->kind == KILN__LOWERED_SNIPPET)
         expression = kiln__snippet_text(w, low, map, operands);
-    else if (n->kind == KILN__LOW_CAST)
-        kiln__cast_text(text, b->lows[n->operand[0]].dtype, n->dtype, operands[0]);
+    else if (n->kind == KILN__LOWERED_CAST)
+        kiln__cast_text(text, b->lowered[n->operand[0]].dtype, n->dtype, operands[0]);
     else
         kiln__op_text(text, &n->loop, operands);
     if (expression == NULL)
@@ -173,7 +174,7 @@ static const char *computed_text(kiln__writer *w, uint32_t low, const kiln__axis
         w->reused_count > 0 && w->body == KILN__BUF_BODY ? find_reused(w, low, map) : NULL;
     if (reused != NULL && reused->again && w->value_count < KILN__VALUE_MAX)
         return value_statement(w, n->dtype, expression);
-    return n->kind == KILN__LOW_SNIPPET ? expression : statement(w, n->dtype, expression);
+    return n->kind == KILN__LOWERED_SNIPPET ? expression : statement(w, n->dtype, expression);
 }
 
 /* ---- row programs: what is computed once a row, and what elements keep ---- */
@@ -182,12 +183,12 @@ static const char *computed_text(kiln__writer *w, uint32_t low, const kiln__axis
  * for each row. */
 static bool is_of_row(const kiln__writer *w, uint32_t low)
 {
-    const kiln__low *n = &w->b->lows[low];
-    if (n->kind == KILN__LOW_CONST || n->kind == KILN__LOW_SCALAR)
+    const kiln__lowered *n = &w->b->lowered[low];
+    if (n->kind == KILN__LOWERED_CONST || n->kind == KILN__LOWERED_SCALAR)
         return true;
-    if (n->kind == KILN__LOW_REDUCE)
+    if (n->kind == KILN__LOWERED_REDUCE)
         return w->b->row_parts[low].rows == w->kernel->rows;
-    if (n->kind != KILN__LOW_VIEW && !kiln__inlined(w->b, w->kernel, low))
+    if (n->kind != KILN__LOWERED_VIEW && !kiln__inlined(w->b, w->kernel, low))
         return false;
     for (uint32_t k = 0; k < n->operand_count; k++)
         if (!is_of_row(w, n->operand[k]))
@@ -198,7 +199,8 @@ static bool is_of_row(const kiln__writer *w, uint32_t low)
 static kiln__reused *find_reused(const kiln__writer *w, uint32_t low, const kiln__axis_map *map)
 {
     for (size_t k = 0; k < w->reused_count; k++)
-        if (w->reused[k].low == low && kiln__same_map(w->reused[k].map, map, w->b->lows[low].rank))
+        if (w->reused[k].low == low &&
+            kiln__same_map(w->reused[k].map, map, w->b->lowered[low].rank))
             return &w->reused[k];
     return NULL;
 }
@@ -214,7 +216,7 @@ static bool was_computed(kiln__writer *w, uint32_t low, const kiln__axis_map *ma
     }
     w->reused =
         kiln__build_room(w->b, w->reused, w->reused_count, &w->reused_room, sizeof *w->reused);
-    map = kiln__build_copy(w->b, map, (size_t)w->b->lows[low].rank * sizeof *map);
+    map = kiln__build_copy(w->b, map, (size_t)w->b->lowered[low].rank * sizeof *map);
     w->reused[w->reused_count++] = (kiln__reused){low, map, w->stage, false};
     return false;
 }
@@ -231,11 +233,11 @@ static const char *value_statement(kiln__writer *w, kiln_dtype dtype, const char
     return name;
 }
 
-/* Whether elements of a row may have different values of a lowered node: `map` says how the loop's axes
- * lead to its own ones. What is one for the whole row needs no register of each element. */
+/* Whether elements of a row may have different values of a lowered node: `map` says how the loop's
+ * axes lead to its own ones. What is one for the whole row needs no register of each element. */
 static bool moves_along_row(const kiln__writer *w, uint32_t low, const kiln__axis_map *map)
 {
-    for (int a = 0; a < w->b->lows[low].rank; a++)
+    for (int a = 0; a < w->b->lowered[low].rank; a++)
         if (map[a].from >= 0 && map[a].step != 0 && w->kernel->reduced[map[a].from])
             return true;
     return false;
@@ -253,7 +255,7 @@ static const char *row_text(kiln__writer *w, uint32_t low, const kiln__axis_map 
              was_computed(w, low, map))
         return "";
     const char *text = computed_text(w, low, map);
-    kiln__name_low(w, low, map, text); /* in the scope that it was computed in */
+    kiln__name_lowered(w, low, map, text); /* in the scope that it was computed in */
     for (size_t v = 0; v < w->value_count; v++)
         if (strcmp(w->values[v].name, text) == 0)
             w->seen[w->seen_count - 1].lasting = true;
@@ -264,21 +266,21 @@ static const char *row_text(kiln__writer *w, uint32_t low, const kiln__axis_map 
 const char *kiln__operand_text(kiln__writer *w, uint32_t low, const kiln__axis_map *map, bool root)
 {
     kiln__build *b = w->b;
-    kiln__low *n = &b->lows[low];
+    kiln__lowered *n = &b->lowered[low];
     const char *text = kiln__find_named(w, low, map);
 
     if (text != NULL)
         return text;
-    if (n->kind == KILN__LOW_VIEW) {
-        const kiln__low *o = &b->lows[n->operand[0]];
+    if (n->kind == KILN__LOWERED_VIEW) {
+        const kiln__lowered *o = &b->lowered[n->operand[0]];
         kiln__axis_map *through = kiln__build_note(b, (size_t)o->rank * sizeof *through + 1);
         kiln__compose(map, n->map, o->rank, through);
         return kiln__operand_text(w, n->operand[0], through, false);
     }
-    if (n->kind == KILN__LOW_CONST) {
+    if (n->kind == KILN__LOWERED_CONST) {
         kiln__number_text(&b->scratch[KILN__BUF_TEXT], &n->number, n->dtype);
         text = kiln__build_note_text(b, &b->scratch[KILN__BUF_TEXT]);
-    } else if (n->kind == KILN__LOW_IOTA) {
+    } else if (n->kind == KILN__LOWERED_IOTA) {
         text = position_text(w, n, map);
         text = w->dry ? text : statement(w, n->dtype, text);
     } else if (root || kiln__inlined(w->b, w->kernel, low)) {
@@ -290,6 +292,6 @@ const char *kiln__operand_text(kiln__writer *w, uint32_t low, const kiln__axis_m
     } else {
         text = kiln__input_param(w, low, map);
     }
-    kiln__name_low(w, low, map, text);
+    kiln__name_lowered(w, low, map, text);
     return text;
 }

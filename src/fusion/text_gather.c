@@ -13,10 +13,10 @@
 #include "fusion/write.h"
 
 /* How the array's own axes are seen from the loop, but for the indexed ones, which stay at index 0. */
-static const kiln__axis_map *walking_map(kiln__writer *w, const kiln__low *n,
+static const kiln__axis_map *walking_map(kiln__writer *w, const kiln__lowered *n,
                                          const kiln__axis_map *map, bool *walks)
 {
-    const kiln__low *table = &w->b->lows[n->operand[0]];
+    const kiln__lowered *table = &w->b->lowered[n->operand[0]];
     kiln__axis_map *through = kiln__build_note(w->b, (size_t)table->rank * sizeof *through + 1);
 
     kiln__compose(map, n->map, table->rank, through);
@@ -43,17 +43,20 @@ static const char *array_name(const kiln__ir *ir, uint32_t node, char text[96])
     return kiln__ir_what(ir, node, text);
 }
 
-/* Whether two lows are views of one value. */
+/* Whether two lowered nodes are views of one value. */
 static bool are_of_one(const kiln__build *b, uint32_t x, uint32_t y)
 {
-    const kiln__low *one = &b->lows[kiln__behind(b, x)], *other = &b->lows[kiln__behind(b, y)];
+    const kiln__lowered *one = &b->lowered[kiln__behind(b, x)],
+                        *other = &b->lowered[kiln__behind(b, y)];
 
-    return one == other ||
-           (one->kind == KILN__LOW_LEAF && other->kind == KILN__LOW_LEAF && one->arg == other->arg);
+    return one == other || (one->kind == KILN__LOWERED_LEAF && other->kind == KILN__LOWERED_LEAF &&
+                            one->arg == other->arg);
 }
 
-/* What the indices of operand 1 + k are called: an input by its name, computed ones by what they are for. */
-static const char *indices_name(const kiln__build *b, const kiln__low *n, uint32_t k, char text[96])
+/* What the indices of operand 1 + k are called: an input by its name, computed ones by what they
+ * are for. */
+static const char *indices_name(const kiln__build *b, const kiln__lowered *n, uint32_t k,
+                                char text[96])
 {
     const kiln__node *node = &b->ir->nodes[n->origin];
     const uint32_t *edges = b->ir->edges + node->operands;
@@ -72,7 +75,7 @@ static const char *indices_name(const kiln__build *b, const kiln__low *n, uint32
     return text;
 }
 
-static void put_place(kiln__writer *w, const kiln__low *n, uint32_t k, const char *table,
+static void put_place(kiln__writer *w, const kiln__lowered *n, uint32_t k, const char *table,
                       const char *index, kiln__buf *text)
 {
     static const char *const modes[] = {
@@ -98,7 +101,7 @@ const char *kiln__gather_text(kiln__writer *w, uint32_t low, const kiln__axis_ma
                               const char *const *operands)
 {
     kiln__build *b = w->b;
-    const kiln__low *n = &b->lows[low];
+    const kiln__lowered *n = &b->lowered[low];
     const uint32_t count = n->operand_count - 1;
     bool walks = false;
 

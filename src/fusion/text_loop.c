@@ -72,7 +72,7 @@ void kiln__write_loop(kiln__writer *w)
     w->step->input_count = w->step->param_count;
     kiln__result_order(w, order);
     for (size_t r = 0; r < k->roots.count; r++) {
-        const kiln__low *n = &b->lows[k->roots.ids[r]];
+        const kiln__lowered *n = &b->lowered[k->roots.ids[r]];
         kiln__place(w, k->roots.ids[r], order);
         for (int a = 0; a < w->rank; a++)
             strides[a] = b->values[n->id].value->strides[w->axis[a]];
@@ -95,7 +95,7 @@ void kiln__write_loop(kiln__writer *w)
 /* ---- custom kernels -------------------------------------------------------------------------- */
 
 /* The operands of a step that is no generated kernel: bound by position, without any change. */
-static void write_operands(kiln__writer *w, const kiln__low *first)
+static void write_operands(kiln__writer *w, const kiln__lowered *first)
 {
     kiln__build *b = w->b;
     kiln__step *s = w->step;
@@ -106,8 +106,8 @@ static void write_operands(kiln__writer *w, const kiln__low *first)
             b->values[kiln__behind(b, o)].read = true;
             continue;
         }
-        const kiln__low *n = &b->lows[o], *seen = &b->lows[kiln__behind(b, o)];
-        if (n->kind == KILN__LOW_CONST) {
+        const kiln__lowered *n = &b->lowered[o], *seen = &b->lowered[kiln__behind(b, o)];
+        if (n->kind == KILN__LOWERED_CONST) {
             kiln__step_param *param = &s->params[s->param_count];
             w->names[s->param_count++] = "";
             *param = (kiln__step_param){
@@ -130,18 +130,18 @@ static void write_operands(kiln__writer *w, const kiln__low *first)
 }
 
 /* Output number `result` of such a step. One that no node uses needs memory all the same. */
-static void write_result(kiln__writer *w, const kiln__low *first, int result)
+static void write_result(kiln__writer *w, const kiln__lowered *first, int result)
 {
     kiln__build *b = w->b;
     const kiln__plan_kernel *k = w->kernel;
     uint32_t low = 0;
 
     for (size_t r = 0; r < k->roots.count; r++)
-        if (b->lows[k->roots.ids[r]].op == result)
+        if (b->lowered[k->roots.ids[r]].op == result)
             low = k->roots.ids[r];
     if (low != 0) {
         kiln__place(w, low, NULL);
-        (void)kiln__output_param(w, low, b->lows[low].rank, b->lows[low].shape,
+        (void)kiln__output_param(w, low, b->lowered[low].rank, b->lowered[low].shape,
                                  b->values[low].value->strides);
     } else if (first->made != NULL) {
         const kiln__opaque_value *made = &first->made[result];
@@ -156,7 +156,7 @@ static void write_result(kiln__writer *w, const kiln__low *first, int result)
 void kiln__write_custom(kiln__writer *w)
 {
     kiln__build *b = w->b;
-    const kiln__low *first = &b->lows[w->kernel->roots.ids[0]];
+    const kiln__lowered *first = &b->lowered[w->kernel->roots.ids[0]];
     const kiln__node *n = first->custom;
     const bool opaque = n->kind == KILN__NODE_OPAQUE;
     kiln__step *s = w->step;

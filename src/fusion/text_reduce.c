@@ -57,8 +57,8 @@ static void put_entry(kiln__buf *b, const kiln__member *m, const char *element)
                      m->form->type, from, m->form->type, m->form->map, element);
 }
 
-/* Whether the one accumulator of a pass is given elements as the table of reductions maps them: that
- * row's batches are then those of the pass. */
+/* Whether the one accumulator of a pass is given elements as the table of reductions maps them:
+ * that row's batches are then those of the pass. */
 static bool maps_as_row(const kiln__member *members, size_t count, const char *statements,
                         const char *element)
 {
@@ -142,8 +142,8 @@ static void put_identity(kiln__buf *text, const kiln__member *members, size_t co
     kiln__buf_puts(text, "}");
 }
 
-/* Which batches the pass allows. With a snippet of the user's in it nothing is stated: codegen reads
- * such texts. */
+/* Which batches the pass allows. With a snippet of the user's in it nothing is stated: codegen
+ * reads such texts. */
 static kiln__batching batching_of(const kiln__writer *w, const kiln__member *members, size_t count,
                                   const char *statements, const char *element)
 {
@@ -240,8 +240,8 @@ static void name_results(kiln__writer *w, const kiln__member *members, size_t co
 {
     const size_t states = kiln__state_count(members, count);
     for (size_t m = 0; m < count; m++)
-        kiln__name_low(w, members[m].id, kiln__kept_map(w, members[m].id),
-                       w->dry ? "" : kiln__name_result(w, &members[m], states, "a"));
+        kiln__name_lowered(w, members[m].id, kiln__kept_map(w, members[m].id),
+                           w->dry ? "" : kiln__name_result(w, &members[m], states, "a"));
 }
 
 static void assign_outputs(kiln__writer *w, uint32_t low, const char *text)

@@ -30,8 +30,8 @@ static void name_results(kiln__writer *w, const kiln__member *members, size_t co
     const size_t states = kiln__state_count(members, count);
     w->body = KILN__BUF_ROW;
     for (size_t m = 0; m < count; m++) {
-        kiln__name_low(w, members[m].id, kiln__kept_map(w, members[m].id),
-                       w->dry ? "" : kiln__name_result(w, &members[m], states, result));
+        kiln__name_lowered(w, members[m].id, kiln__kept_map(w, members[m].id),
+                           w->dry ? "" : kiln__name_result(w, &members[m], states, result));
         w->seen[w->seen_count - 1].lasting = true;
     }
     w->body = KILN__BUF_BODY;
@@ -85,7 +85,7 @@ static void write_stage(kiln__writer *w, int stage, kiln_row_stage *stages)
 
 static bool is_per_row(const kiln__writer *w, uint32_t low)
 {
-    const kiln__low *n = &w->b->lows[low];
+    const kiln__lowered *n = &w->b->lowered[low];
     return !kiln__same_shape(n->rank, n->shape, w->kernel->rank, w->kernel->shape) ||
            !w->b->facts[low].loads;
 }
@@ -98,7 +98,7 @@ static void put_element_outputs(kiln__writer *w, const char *const *texts)
     for (size_t r = 0; r < k->roots.count; r++) {
         if (is_per_row(w, k->roots.ids[r]))
             continue;
-        const kiln__low *n = &w->b->lows[k->roots.ids[r]];
+        const kiln__lowered *n = &w->b->lowered[k->roots.ids[r]];
         kiln__place(w, k->roots.ids[r], order);
         const char *name = kiln__output_param(w, k->roots.ids[r], w->rank, w->shape,
                                               w->b->values[n->id].value->strides);
@@ -121,7 +121,7 @@ static void put_row_outputs(kiln__writer *w, const char *const *texts)
     w->row_outputs = true;
     for (size_t m = 0; m < k->members.count; m++) {
         const uint32_t id = k->members.ids[m];
-        const kiln__low *n = &w->b->lows[id];
+        const kiln__lowered *n = &w->b->lowered[id];
         if (w->b->values[id].read || n->output >= 0)
             put_row_output(w, id, kiln__operand_text(w, id, kiln__kept_map(w, id), false), post);
     }

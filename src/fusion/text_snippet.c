@@ -18,14 +18,14 @@
  */
 #include "fusion/write.h"
 
-static kiln_dtype param_dtype(const kiln__build *b, const kiln__low *n, size_t p)
+static kiln_dtype param_dtype(const kiln__build *b, const kiln__lowered *n, size_t p)
 {
     const size_t inputs = n->custom->def->input_count;
-    return p < inputs ? b->lows[n->operand[p]].dtype : n->results[p - inputs];
+    return p < inputs ? b->lowered[n->operand[p]].dtype : n->results[p - inputs];
 }
 
 /* Write a typedef for each placeholder. */
-static void put_types(const kiln__build *b, const kiln__low *n, kiln__buf *text)
+static void put_types(const kiln__build *b, const kiln__lowered *n, kiln__buf *text)
 {
     const kiln__definition *d = n->custom->def;
     for (size_t p = 0; p < d->param_count; p++) {
@@ -38,7 +38,7 @@ static void put_types(const kiln__build *b, const kiln__low *n, kiln__buf *text)
     }
 }
 
-static bool same_types(const kiln__build *b, const kiln__low *n, const kiln__low *o)
+static bool same_types(const kiln__build *b, const kiln__lowered *n, const kiln__lowered *o)
 {
     if (n->custom->def != o->custom->def)
         return false;
@@ -50,16 +50,16 @@ static bool same_types(const kiln__build *b, const kiln__low *n, const kiln__low
 
 /* The number of the namespace that holds the preamble of a snippet, which is written once for each
  * set of dtypes; 0 for none. */
-static size_t preamble_of(kiln__writer *w, const kiln__low *n)
+static size_t preamble_of(kiln__writer *w, const kiln__lowered *n)
 {
     kiln__build *b = w->b;
     const char *preamble = n->custom->def->snippet[KILN__SNIPPET_PREAMBLE];
     if (preamble[0] == '\0')
         return 0;
     for (size_t k = 0; k < w->preambles.count; k++)
-        if (same_types(b, n, &b->lows[w->preambles.ids[k]]))
+        if (same_types(b, n, &b->lowered[w->preambles.ids[k]]))
             return k + 1;
-    kiln__list_add(b, &w->preambles, (uint32_t)(n - b->lows));
+    kiln__list_add(b, &w->preambles, (uint32_t)(n - b->lowered));
     kiln__buf *text = &b->scratch[KILN__BUF_PREAMBLE];
     kiln__buf_printf(text, "namespace kiln_custom%zu {\n", w->preambles.count);
     put_types(b, n, text);
@@ -67,7 +67,7 @@ static size_t preamble_of(kiln__writer *w, const kiln__low *n)
     return w->preambles.count;
 }
 
-static void put_params(const kiln__build *b, const kiln__low *n, kiln__buf *text)
+static void put_params(const kiln__build *b, const kiln__lowered *n, kiln__buf *text)
 {
     const kiln__definition *d = n->custom->def;
     for (size_t p = 0; p < d->param_count; p++)
@@ -83,18 +83,18 @@ static void name_results(kiln__writer *w, uint32_t low, const kiln__axis_map *ma
     const kiln__list *results = &b->snippets[low]->results;
     for (size_t k = 0; k < results->count; k++)
         if (results->ids[k] != low)
-            kiln__name_low(w, results->ids[k], map, names[b->lows[results->ids[k]].op]);
+            kiln__name_lowered(w, results->ids[k], map, names[b->lowered[results->ids[k]].op]);
 }
 
 static const kiln__definition *inlined(const kiln__writer *w, size_t k)
 {
-    return w->b->lows[w->snippets.ids[k]].custom->def;
+    return w->b->lowered[w->snippets.ids[k]].custom->def;
 }
 
 static void note_snippet(kiln__writer *w, uint32_t low)
 {
     for (size_t k = 0; k < w->snippets.count; k++)
-        if (inlined(w, k) == w->b->lows[low].custom->def)
+        if (inlined(w, k) == w->b->lowered[low].custom->def)
             return;
     kiln__list_add(w->b, &w->snippets, low);
 }
@@ -116,7 +116,7 @@ const char *kiln__snippet_text(kiln__writer *w, uint32_t low, const kiln__axis_m
                                const char *const *operands)
 {
     kiln__build *b = w->b;
-    const kiln__low *n = &b->lows[low];
+    const kiln__lowered *n = &b->lowered[low];
     const kiln__definition *d = n->custom->def;
     const size_t results = d->param_count - d->input_count;
     const char **names = kiln__build_alloc(b, results * sizeof *names);

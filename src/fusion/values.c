@@ -2,21 +2,21 @@
  * values.c - where values are in memory, and the parameters that are views of them.
  *
  * A value is an argument of the call or a temporary. A parameter of a kernel is a view of a value: it
- * has the loop's shape, with the strides that the low's map gives each axis of the loop, and stride 0
- * along axes that the value does not have.
+ * has the loop's shape, with the strides that the lowered node's map gives each axis of the loop, and
+ * stride 0 along axes that the value does not have.
  */
 #include "fusion/write.h"
 
 /* ---- places ---------------------------------------------------------------------------------- */
 
-static int64_t *ordered_strides(kiln__build *b, const kiln__low *n, const int *order)
+static int64_t *ordered_strides(kiln__build *b, const kiln__lowered *n, const int *order)
 {
     int64_t *strides = kiln__build_alloc(b, (size_t)n->rank * sizeof *strides);
     kiln__strides_ordered(n->rank, n->shape, order, kiln_dtype_size(n->dtype), strides);
     return strides;
 }
 
-static void describe(kiln__build *b, const kiln__low *n, const int *order, kiln__made *made)
+static void describe(kiln__build *b, const kiln__lowered *n, const int *order, kiln__made *made)
 {
     made->dtype = n->dtype;
     made->rank = n->rank;
@@ -29,7 +29,7 @@ static void describe(kiln__build *b, const kiln__low *n, const int *order, kiln_
 static void place_part(kiln__writer *w, uint32_t low)
 {
     kiln__build *b = w->b;
-    kiln__low *n = &b->lows[low];
+    kiln__lowered *n = &b->lowered[low];
 
     kiln__place(w, n->into, NULL);
     const kiln__step_param *whole = b->values[n->into].value;
@@ -46,7 +46,7 @@ static void place_part(kiln__writer *w, uint32_t low)
 void kiln__place(kiln__writer *w, uint32_t low, const int *order)
 {
     kiln__build *b = w->b;
-    const kiln__low *n = &b->lows[low];
+    const kiln__lowered *n = &b->lowered[low];
     kiln__program *p = b->program;
     int natural[KILN_RANK_MAX];
 
@@ -183,19 +183,19 @@ static void note_read(kiln__writer *w, const kiln__step_param *p)
 /* The strides of a value that is read: of a view of an argument, or of something stored. */
 static void value_of(kiln__build *b, uint32_t low, kiln__step_param *p, const int64_t **strides)
 {
-    const kiln__low *n = &b->lows[low];
-    if (n->kind == KILN__LOW_LEAF) {
+    const kiln__lowered *n = &b->lowered[low];
+    if (n->kind == KILN__LOWERED_LEAF) {
         p->kind = KILN__VALUE_ARG;
         p->index = n->arg;
         p->offset = n->offset;
         *strides = n->strides;
         return;
     }
-    const kiln__low *kept = n->kind == KILN__LOW_RESHAPED ? &b->lows[n->operand[0]] : n;
+    const kiln__lowered *kept = n->kind == KILN__LOWERED_RESHAPED ? &b->lowered[n->operand[0]] : n;
     p->kind = b->values[kept->id].value->kind;
     p->index = b->values[kept->id].value->index;
     *strides = b->values[kept->id].value->strides;
-    if (n->kind == KILN__LOW_RESHAPED) {
+    if (n->kind == KILN__LOWERED_RESHAPED) {
         *strides = ordered_strides(b, n, NULL);
     }
 }
@@ -210,13 +210,13 @@ static const char *value_name(const kiln__build *b, const kiln__step_param *p)
 const char *kiln__input_param(kiln__writer *w, uint32_t low, const kiln__axis_map *map)
 {
     kiln__build *b = w->b;
-    const kiln__low *n = &b->lows[low];
+    const kiln__lowered *n = &b->lowered[low];
     const int64_t *strides = NULL;
     char temporary[24];
     kiln__step_param view;
 
     memset(&view, 0, sizeof view);
-    if (n->kind == KILN__LOW_SCALAR) {
+    if (n->kind == KILN__LOWERED_SCALAR) {
         const char *name = choose_name(w, b->ir->inputs[n->arg].name, "in");
         kiln__step_param *p = add_param(w, &b->scratch[KILN__BUF_IN], "", n->dtype, name);
         p->kind = KILN__VALUE_SCALAR;
@@ -244,10 +244,10 @@ const char *kiln__input_param(kiln__writer *w, uint32_t low, const kiln__axis_ma
     view.dtype = n->dtype;
     view.bytes = touched_bytes(view.rank, view.shape, view.strides, n->dtype);
     *p = view;
-    if (n->kind == KILN__LOW_LEAF)
+    if (n->kind == KILN__LOWERED_LEAF)
         p->whole = is_whole(p, b->args[p->index].rank, b->args[p->index].shape,
                             b->args[p->index].strides);
-    else if (n->kind != KILN__LOW_RESHAPED)
+    else if (n->kind != KILN__LOWERED_RESHAPED)
         p->whole = n->into == 0 && is_whole(p, n->rank, n->shape, b->values[low].value->strides);
     w->step->bytes_read += p->bytes;
     note_read(w, p);
@@ -256,10 +256,10 @@ const char *kiln__input_param(kiln__writer *w, uint32_t low, const kiln__axis_ma
 
 const char *kiln__walking_param(kiln__writer *w, uint32_t low, const kiln__axis_map *map)
 {
-    const kiln__low *n = &w->b->lows[low];
+    const kiln__lowered *n = &w->b->lowered[low];
 
-    if (n->kind == KILN__LOW_VIEW) {
-        const kiln__low *o = &w->b->lows[n->operand[0]];
+    if (n->kind == KILN__LOWERED_VIEW) {
+        const kiln__lowered *o = &w->b->lowered[n->operand[0]];
         kiln__axis_map *through = kiln__build_note(w->b, (size_t)o->rank * sizeof *through + 1);
         kiln__compose(map, n->map, o->rank, through);
         return kiln__walking_param(w, n->operand[0], through);
@@ -277,11 +277,12 @@ const char *kiln__walking_param(kiln__writer *w, uint32_t low, const kiln__axis_
     return name;
 }
 
-/* The strides of a low that is in memory, or of a view of one, in bytes, and where it begins. */
+/* The strides of a lowered node that is in memory, or of a view of one, in bytes, and where it
+ * begins. */
 static void strides_of(kiln__build *b, uint32_t low, kiln__step_param *p, int64_t *strides)
 {
-    const kiln__low *n = &b->lows[low];
-    const kiln__low *behind = &b->lows[kiln__behind(b, low)];
+    const kiln__lowered *n = &b->lowered[low];
+    const kiln__lowered *behind = &b->lowered[kiln__behind(b, low)];
     const int64_t *own = NULL;
 
     value_of(b, behind->id, p, &own);
@@ -295,11 +296,11 @@ static void strides_of(kiln__build *b, uint32_t low, kiln__step_param *p, int64_
     }
 }
 
-const char *kiln__table_param(kiln__writer *w, const kiln__low *gather, const kiln__axis_map *map,
-                              bool walks)
+const char *kiln__table_param(kiln__writer *w, const kiln__lowered *gather,
+                              const kiln__axis_map *map, bool walks)
 {
     kiln__build *b = w->b;
-    const kiln__low *n = &b->lows[gather->operand[0]];
+    const kiln__lowered *n = &b->lowered[gather->operand[0]];
     int64_t strides[KILN_RANK_MAX];
     kiln__step_param view = {.raw = true, .dtype = n->dtype};
 
@@ -320,7 +321,7 @@ const char *kiln__table_param(kiln__writer *w, const kiln__low *gather, const ki
             view.strides[view.rank++] = strides[a];
         }
     view.bytes = gather->size * (int64_t)kiln_dtype_size(n->dtype);
-    const kiln__low *behind = &b->lows[kiln__behind(b, n->id)];
+    const kiln__lowered *behind = &b->lowered[kiln__behind(b, n->id)];
     char temporary[24];
     snprintf(temporary, sizeof temporary, "kept%u", view.index + 1);
     const char *name =
@@ -356,7 +357,7 @@ const char *kiln__output_param(kiln__writer *w, uint32_t low, int rank, const in
                                const int64_t *strides)
 {
     kiln__build *b = w->b;
-    const kiln__low *n = &b->lows[low];
+    const kiln__lowered *n = &b->lowered[low];
     char temporary[24];
     snprintf(temporary, sizeof temporary, "kept%u", b->values[low].value->index + 1);
     const char *name = choose_name(
@@ -387,7 +388,7 @@ void kiln__spare_param(kiln__writer *w, kiln_dtype dtype, int rank, int64_t *sha
     int natural[KILN_RANK_MAX];
     for (int a = 0; a < rank; a++)
         natural[a] = a;
-    const kiln__low like = {.dtype = dtype, .rank = rank, .shape = shape};
+    const kiln__lowered like = {.dtype = dtype, .rank = rank, .shape = shape};
     describe(w->b, &like, natural, temp);
     temp->first = temp->last = w->number;
     kiln__step_param *p = add_param(w, &w->b->scratch[KILN__BUF_OUT], "", dtype, "");
@@ -403,7 +404,7 @@ void kiln__spare_param(kiln__writer *w, kiln_dtype dtype, int rank, int64_t *sha
 
 int kiln__kept_strides(const kiln__writer *w, uint32_t low, int64_t *shape, int64_t *strides)
 {
-    const kiln__low *n = &w->b->lows[low];
+    const kiln__lowered *n = &w->b->lowered[low];
     int rank = 0, own = 0;
     for (int a = 0; a < w->kernel->rank; a++) {
         if (w->kernel->reduced[a])

@@ -12,7 +12,7 @@ typedef struct view_shape {
     kiln__axis_map map[KILN_RANK_MAX];
 } view_shape;
 
-static void transpose(kiln__build *b, uint32_t node, const kiln__low *o, view_shape *s)
+static void transpose(kiln__build *b, uint32_t node, const kiln__lowered *o, view_shape *s)
 {
     const kiln__node *n = &b->ir->nodes[node];
     const int64_t *axes = n->all_axes ? NULL : b->ir->data + n->data;
@@ -31,7 +31,7 @@ static void transpose(kiln__build *b, uint32_t node, const kiln__low *o, view_sh
     }
 }
 
-static void newaxis(kiln__build *b, uint32_t node, const kiln__low *o, view_shape *s)
+static void newaxis(kiln__build *b, uint32_t node, const kiln__lowered *o, view_shape *s)
 {
     const int64_t axis = b->ir->data[b->ir->nodes[node].data];
     const int at = kiln__lower_axis(b, node, axis, o->rank + 1);
@@ -43,7 +43,7 @@ static void newaxis(kiln__build *b, uint32_t node, const kiln__low *o, view_shap
     s->rank = o->rank + 1;
 }
 
-static void take(kiln__build *b, uint32_t node, const kiln__low *o, view_shape *s)
+static void take(kiln__build *b, uint32_t node, const kiln__lowered *o, view_shape *s)
 {
     const int64_t *data = b->ir->data + b->ir->nodes[node].data;
     const int at = kiln__lower_axis(b, node, data[0], o->rank);
@@ -68,7 +68,7 @@ static int64_t clip_bound(int64_t bound, int64_t extent, int64_t low, int64_t hi
     return bound < low ? low : bound > high ? high : bound;
 }
 
-static void slice(kiln__build *b, uint32_t node, const kiln__low *o, view_shape *s)
+static void slice(kiln__build *b, uint32_t node, const kiln__lowered *o, view_shape *s)
 {
     const int64_t *data = b->ir->data + b->ir->nodes[node].data;
     const int at = kiln__lower_axis(b, node, data[0], o->rank);
@@ -87,7 +87,7 @@ static void slice(kiln__build *b, uint32_t node, const kiln__low *o, view_shape 
                                   : (kiln__axis_map){at, s->shape[at] > 0 ? start : 0, 1};
 }
 
-static void broadcast(kiln__build *b, uint32_t node, const kiln__low *o, view_shape *s)
+static void broadcast(kiln__build *b, uint32_t node, const kiln__lowered *o, view_shape *s)
 {
     const kiln__node *n = &b->ir->nodes[node];
     const int64_t *shape = b->ir->data + n->data;
@@ -108,9 +108,9 @@ static void broadcast(kiln__build *b, uint32_t node, const kiln__low *o, view_sh
 /* A value as it is, after its shape was compared with a mask's. */
 static uint32_t masked(kiln__build *b, uint32_t node, uint32_t operand)
 {
-    const kiln__low *o = &b->lows[operand];
-    const kiln__low *mask =
-        &b->lows[kiln__strong_low(b, b->ir->edges[b->ir->nodes[node].operands + 1])];
+    const kiln__lowered *o = &b->lowered[operand];
+    const kiln__lowered *mask =
+        &b->lowered[kiln__lowered_strong(b, b->ir->edges[b->ir->nodes[node].operands + 1])];
 
     if (mask->dtype != KILN_BOOL)
         kiln__build_fail(b, node, KILN_ERR_DTYPE, "a mask is of bool, not of %s",
@@ -125,7 +125,7 @@ static uint32_t masked(kiln__build *b, uint32_t node, uint32_t operand)
 uint32_t kiln__lower_view(kiln__build *b, uint32_t node, uint32_t operand)
 {
     const kiln__node *n = &b->ir->nodes[node];
-    const kiln__low *o = &b->lows[operand];
+    const kiln__lowered *o = &b->lowered[operand];
     view_shape s;
 
     if (n->op == KILN__VIEW_RESHAPE)
@@ -162,5 +162,5 @@ uint32_t kiln__lower_view(kiln__build *b, uint32_t node, uint32_t operand)
     case KILN__VIEW_MASKED:
         break;
     }
-    return kiln__low_view(b, operand, s.rank, s.shape, s.map, node);
+    return kiln__lowered_view(b, operand, s.rank, s.shape, s.map, node);
 }

@@ -1,7 +1,7 @@
 /*
  * write.c - the steps of a program: one for each kernel.
  *
- *     later > [write > text_loop, text_reduce, text_rows > text > names, values] > program
+ *     sink > [write > text_loop, text_reduce, text_rows > text > names, values] > program
  */
 #include "fusion/write.h"
 
@@ -83,9 +83,9 @@ static const char *kernel_name(kiln__writer *w)
     const kiln__plan_kernel *k = w->kernel;
     const uint32_t first = k->roots.count > 0 ? k->roots.ids[0] : k->members.ids[0];
     char what[96];
-    const char *base = b->lows[first].output >= 0
-                           ? b->ir->outputs[b->lows[first].output].name
-                           : kiln__ir_what(b->ir, b->lows[first].origin, what);
+    const char *base = b->lowered[first].output >= 0
+                           ? b->ir->outputs[b->lowered[first].output].name
+                           : kiln__ir_what(b->ir, b->lowered[first].origin, what);
     kiln__buf_printf(text, "%s_", b->ir->name);
     for (const char *c = base; *c != '\0' && text->length < 120; c++)
         kiln__buf_putc(text, kiln__is_word_byte(*c) ? *c : '_');
@@ -101,12 +101,12 @@ static void list_nodes(kiln__writer *w)
     s->nodes = kiln__build_alloc(b, (w->seen_count + k->members.count + 1) * sizeof *s->nodes);
     kiln__marks_begin(b, &b->text.listed, b->ir->node_count);
     for (size_t m = 0; m < k->members.count; m++) {
-        s->nodes[s->node_count++] = b->lows[k->members.ids[m]].origin;
-        (void)kiln__mark(b, &b->text.listed, b->lows[k->members.ids[m]].origin);
+        s->nodes[s->node_count++] = b->lowered[k->members.ids[m]].origin;
+        (void)kiln__mark(b, &b->text.listed, b->lowered[k->members.ids[m]].origin);
     }
     for (size_t r = 0; r < w->seen_count; r++) {
-        const kiln__low *n = &b->lows[w->seen[r].low];
-        if (kiln__low_computed(n) && kiln__mark(b, &b->text.listed, n->origin))
+        const kiln__lowered *n = &b->lowered[w->seen[r].low];
+        if (kiln__lowered_computed(n) && kiln__mark(b, &b->text.listed, n->origin))
             s->nodes[s->node_count++] = n->origin;
     }
 }
@@ -205,16 +205,16 @@ void kiln__write_steps(kiln__build *b, kiln__plan_kernel *kernels)
     kiln__program *p = b->program;
     size_t count = 0, spare = 0;
 
-    b->values = kiln__build_alloc(b, b->low_count * sizeof *b->values);
-    b->text.last_named = kiln__build_alloc(b, b->low_count * sizeof *b->text.last_named);
+    b->values = kiln__build_alloc(b, b->lowered_count * sizeof *b->values);
+    b->text.last_named = kiln__build_alloc(b, b->lowered_count * sizeof *b->text.last_named);
     for (kiln__plan_kernel *k = kernels; k != NULL; k = k->next) {
         survey(b, k);
         count++;
         spare += k->kind >= KILN__STEP_CUSTOM;
     }
     p->steps = kiln__build_alloc(b, count * sizeof *p->steps);
-    /* Each low may be kept, and a custom kernel may have outputs that nobody asked for. */
-    p->temps = kiln__build_alloc(b, (b->low_count + spare * KILN_PARAM_MAX) * sizeof *p->temps);
+    /* Each lowered node may be kept, and a custom kernel may have outputs that nobody asked for. */
+    p->temps = kiln__build_alloc(b, (b->lowered_count + spare * KILN_PARAM_MAX) * sizeof *p->temps);
     p->outputs = kiln__build_alloc(b, b->ir->output_count * sizeof *p->outputs);
     p->output_count = b->ir->output_count;
     p->last_read = kiln__build_alloc(b, (b->ir->input_count + 1) * sizeof *p->last_read);

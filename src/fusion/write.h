@@ -3,22 +3,22 @@
  *
  * Each kernel is walked twice: dry, to learn what it reads from memory and how positions run, and
  * again, when everything it reads has a place. Where a parameter would hide a function that the texts
- * call, it is written once more with other names. Statements are one a low, named t1, t2, ...; the same
- * low seen through the same view is one statement.
+ * call, it is written once more with other names. Each lowered node is a statement, named t1, t2, ...;
+ * the same lowered node seen through the same view is one statement.
  */
 #ifndef KILN_FUSION_WRITE_H
 #define KILN_FUSION_WRITE_H
 
 #include "fusion/states.h"
 
-/* A low seen through a view, and the text that stands for it. */
+/* A lowered node seen through a view, and the text that stands for it. */
 typedef struct kiln__seen {
     uint32_t low;
     const kiln__axis_map *map;
     const char *text;
     bool lasting;    /* seen from every scope that follows */
     bool of_element; /* computed for an element of a row program: a row's statements see it not */
-    uint32_t before; /* the same low, named before: counted from 1, 0: none */
+    uint32_t before; /* the same lowered node, named before: counted from 1, 0: none */
 } kiln__seen;
 
 /* A function that a row program computes for each element, and in which stage first. What later
@@ -74,8 +74,8 @@ typedef struct kiln__writer {
     bool numbered;               /* some text uses the number of an element */
     int64_t iota[KILN_RANK_MAX]; /* coefficients of the first position met */
     int operations;
-    kiln__list snippets;  /* lows: one of each of the user's kernels that are inlined */
-    kiln__list preambles; /* lows whose preambles stand in namespaces */
+    kiln__list snippets;  /* lowered nodes: one of each of the user's kernels that are inlined */
+    kiln__list preambles; /* lowered nodes whose preambles stand in namespaces */
     kiln__reused *reused;
     size_t reused_count, reused_room;
     kiln_row_value *values;
@@ -84,40 +84,41 @@ typedef struct kiln__writer {
 
 /* ---- values.c: where values are, and parameters bound to views of them ---- */
 
-/* Give a stored low its place: the output it is, or a temporary. `order` (NULL: C-order): its axes
- * from slowest to fastest, when kiln chooses. */
+/* Give a stored lowered node its place: the output it is, or a temporary. `order` (NULL: C-order):
+ * its axes from slowest to fastest, when kiln chooses. */
 void kiln__place(kiln__writer *w, uint32_t low, const int *order);
-/* The input parameter for a low seen through `map`; its name. */
+/* The input parameter for a lowered node seen through `map`; its name. */
 const char *kiln__input_param(kiln__writer *w, uint32_t low, const kiln__axis_map *map);
-/* The same of a low that may be a view. */
+/* The same of a lowered node that may be a view. */
 const char *kiln__walking_param(kiln__writer *w, uint32_t low, const kiln__axis_map *map);
-/* A raw parameter for the array of a GATHER, seen through `map` but for the indexed axes, which come first. The
- * others follow when some walk. */
-const char *kiln__table_param(kiln__writer *w, const kiln__low *gather, const kiln__axis_map *map,
-                              bool walks);
+/* A raw parameter for the array of a GATHER, seen through `map` but for the indexed axes, which
+ * come first. The others follow when some walk. */
+const char *kiln__table_param(kiln__writer *w, const kiln__lowered *gather,
+                              const kiln__axis_map *map, bool walks);
 /* What the kernel reports to. */
 const char *kiln__report_param(kiln__writer *w);
-/* The output parameter for a placed low; axes of its view are given by `strides`. */
+/* The output parameter for a placed lowered node; axes of its view are given by `strides`. */
 const char *kiln__output_param(kiln__writer *w, uint32_t low, int rank, const int64_t *shape,
                                const int64_t *strides);
 /* An output parameter that nothing reads, in a temporary of its own. */
 void kiln__spare_param(kiln__writer *w, kiln_dtype dtype, int rank, int64_t *shape);
-/* Strides of a placed low as an output of a reduction of `w`'s kernel: those of the kept axes. */
+/* Strides of a placed lowered node as an output of a reduction of `w`'s kernel: those of the kept
+ * axes. */
 int kiln__kept_strides(const kiln__writer *w, uint32_t low, int64_t *shape, int64_t *strides);
 
 /* ---- names.c, text.c ---- */
 
-/* The text that stands for a low seen through `map`, which has an entry for each of its axes;
- * statements it needs are appended to the body. `root`: computed here though it is stored. */
+/* The text that stands for a lowered node seen through `map`, which has an entry for each of its
+ * axes; statements it needs are appended to the body. `root`: computed here though it is stored. */
 const char *kiln__operand_text(kiln__writer *w, uint32_t low, const kiln__axis_map *map, bool root);
-/* The map of a low at the loop's own index: axis by axis. */
+/* The map of a lowered node at the loop's own index: axis by axis. */
 const kiln__axis_map *kiln__own_map(kiln__writer *w, uint32_t low);
 /* The map of a result, or of what has its shape, at the index of a kept axis each. */
 const kiln__axis_map *kiln__kept_map(kiln__writer *w, uint32_t low);
-/* The text registered for a low seen through `map`, or NULL. */
+/* The text registered for a lowered node seen through `map`, or NULL. */
 const char *kiln__find_named(const kiln__writer *w, uint32_t low, const kiln__axis_map *map);
-/* Register a text for a low, as when a reduction has computed it. */
-void kiln__name_low(kiln__writer *w, uint32_t low, const kiln__axis_map *map, const char *text);
+/* Register a text for a lowered node, as when a reduction has computed it. */
+void kiln__name_lowered(kiln__writer *w, uint32_t low, const kiln__axis_map *map, const char *text);
 const char *kiln__next_name(kiln__writer *w);
 /* The order of axes in which results that kiln allocates follow the inputs (K-order). */
 void kiln__result_order(kiln__writer *w, int *order);

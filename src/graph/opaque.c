@@ -379,7 +379,7 @@ static kiln_status infer(const kiln__opaque *o, const kiln__opaque_value *values
       .data = KILN__OPAQUE_NUMBERS,                                                                \
       .why = "rows in order, by kernels of kiln's own",                                            \
       .infer = infer,                                                                              \
-      .firsts = KILN__SORTING_##function == KILN__SORTING_topk,                                    \
+      .topk = KILN__SORTING_##function == KILN__SORTING_topk,                                      \
       .takes_axis = (arity) == 1,                                                                  \
       .axis = first,                                                                               \
       .numbers = given},                                                                           \

@@ -1,7 +1,7 @@
 /*
- * firsts.c - topk() as a part of the kernel that computes its operand.
+ * topk.c - topk() as a part of the kernel that computes its operand.
  *
- *     lower > [firsts: reductions that share an accumulator, their results side by side] > joins, states, rows
+ *     lower > [topk: reductions that share an accumulator, their results side by side] > joins, states, rows
  *
  * A few greatest elements of a row are what one accumulator holds (templates/prelude/top.h): each of them and each
  * of their places is the result of a reduction, and all of these keep the same state (states.c). topk(softmax(x), 5)
@@ -18,20 +18,20 @@
 /* Whether `x` is made of reductions along `axis` of its own space, which a row program computes. */
 static bool is_of_rows(kiln__build *b, uint32_t x, int axis)
 {
-    const kiln__low *n = &b->lows[x], *top = n;
+    const kiln__lowered *n = &b->lowered[x], *top = n;
     kiln__list open = {NULL, 0, 0};
 
     kiln__marks_clear(b, &b->marks);
     for (kiln__list_add(b, &open, x); open.count > 0;) {
-        n = &b->lows[open.ids[--open.count]];
-        if (n->kind == KILN__LOW_REDUCE) {
+        n = &b->lowered[open.ids[--open.count]];
+        if (n->kind == KILN__LOWERED_REDUCE) {
             bool same = n->space_rank == top->rank;
             for (int a = 0; same && a < top->rank; a++)
                 same = n->space[a] == top->shape[a] && n->reduced[a] == (a == axis);
             if (same)
                 return true;
         }
-        if (n->kind != KILN__LOW_VIEW && !kiln__low_computed(n))
+        if (n->kind != KILN__LOWERED_VIEW && !kiln__lowered_computed(n))
             continue;
         for (uint32_t k = 0; k < n->operand_count; k++)
             if (kiln__mark(b, &b->marks, n->operand[k]))
@@ -42,7 +42,7 @@ static bool is_of_rows(kiln__build *b, uint32_t x, int axis)
 
 static bool is_held(kiln__build *b, uint32_t x, int axis)
 {
-    const kiln__low *n = &b->lows[x];
+    const kiln__lowered *n = &b->lowered[x];
     bool reduced[KILN_RANK_MAX] = {false};
     int64_t bytes = 0, weight = 0;
 
@@ -57,22 +57,22 @@ static bool is_held(kiln__build *b, uint32_t x, int axis)
 /* Pieces as one value, which a node is. */
 static uint32_t side_by_side(kiln__build *b, uint32_t node, const kiln__pieces *p)
 {
-    const kiln__low *first = &b->lows[p->low[0]];
+    const kiln__lowered *first = &b->lowered[p->low[0]];
 
     b->lowering.pieces[node] = p;
-    return kiln__low_side_by_side(b, node, p->low, (size_t)p->count, first->rank - 1 - p->back,
-                                  first->dtype);
+    return kiln__lowered_side_by_side(b, node, p->low, (size_t)p->count, first->rank - 1 - p->back,
+                                      first->dtype);
 }
 
-uint32_t kiln__lower_firsts(kiln__build *b, uint32_t node, uint32_t x)
+uint32_t kiln__lower_topk(kiln__build *b, uint32_t node, uint32_t x)
 {
     const kiln__node *n = &b->ir->nodes[node];
     const int64_t *data = b->ir->data + n->data, k = data[1];
-    const kiln__low o = b->lows[x];
+    const kiln__lowered o = b->lowered[x];
     const int op = n->result == 0 ? KILN__REDUCE_TOP : KILN__REDUCE_TOP_AT;
     const kiln__reduce_row *row = kiln__reduce_row_find(op, o.dtype);
 
-    if (row == NULL || k < 1 || k > KILN__TOP_MOST || !kiln__low_computed(&o) ||
+    if (row == NULL || k < 1 || k > KILN__TOP_MOST || !kiln__lowered_computed(&o) ||
         data[0] < -o.rank || data[0] >= o.rank ||
         kiln__reduce_part_bytes(row, kiln__reduce_top(op, (int)k, 0), o.dtype) >
             KILN__PASS_BYTES_MAX)
@@ -80,16 +80,16 @@ uint32_t kiln__lower_firsts(kiln__build *b, uint32_t node, uint32_t x)
     const int axis = kiln__lower_axis(b, node, data[0], o.rank);
     if (o.size == 0 || !is_held(b, x, axis) || !is_of_rows(b, x, axis))
         return 0;
-    kiln__low made = {.kind = KILN__LOW_REDUCE,
-                      .dtype = kiln__reduce_result(row, o.dtype),
-                      .rank = o.rank,
-                      .shape = kiln__build_copy(b, o.shape, (size_t)o.rank * sizeof *o.shape),
-                      .size = o.size / o.shape[axis],
-                      .space_rank = o.rank,
-                      .space = o.shape,
-                      .reduced = kiln__build_alloc(b, (size_t)o.rank * sizeof(bool)),
-                      .keepdims = true,
-                      .origin = node};
+    kiln__lowered made = {.kind = KILN__LOWERED_REDUCE,
+                          .dtype = kiln__reduce_result(row, o.dtype),
+                          .rank = o.rank,
+                          .shape = kiln__build_copy(b, o.shape, (size_t)o.rank * sizeof *o.shape),
+                          .size = o.size / o.shape[axis],
+                          .space_rank = o.rank,
+                          .space = o.shape,
+                          .reduced = kiln__build_alloc(b, (size_t)o.rank * sizeof(bool)),
+                          .keepdims = true,
+                          .origin = node};
     made.shape[axis] = 1;
     made.reduced[axis] = true;
     kiln__pieces *p = kiln__build_alloc(b, sizeof *p);
@@ -97,12 +97,12 @@ uint32_t kiln__lower_firsts(kiln__build *b, uint32_t node, uint32_t x)
     p->back = o.rank - 1 - axis;
     for (int which = 0; which < p->count; which++) {
         made.op = kiln__reduce_top(op, p->count, which);
-        p->low[which] = kiln__low_over(b, &made, &x, 1);
+        p->low[which] = kiln__lowered_over(b, &made, &x, 1);
     }
     return side_by_side(b, node, p);
 }
 
-/* ---- what follows ----------------------------------------------------------------------------- */
+/* ---- what follows ---------------------------------------------------------------------------- */
 
 /* The pieces of the operands of a node, which are alike; NULL where there are none. */
 static const kiln__pieces *pieces_of(const kiln__build *b, const kiln__node *n)
@@ -142,7 +142,7 @@ uint32_t kiln__lower_pieces(kiln__build *b, uint32_t node,
             if (b->lowering.pieces[from[k]] != NULL)
                 b->lowering.lowered[from[k]] = b->lowering.pieces[from[k]]->low[which];
         made->low[which] = lower(b, node);
-        const kiln__low *piece = &b->lows[made->low[which]];
+        const kiln__lowered *piece = &b->lowered[made->low[which]];
         /* An operand may have an element for each piece. */
         apart = piece->shape[piece->rank - 1 - made->back] == 1;
     }
@@ -176,22 +176,22 @@ static uint32_t fold(kiln__build *b, uint32_t node, const kiln__pieces *p, kiln_
                      kiln_dtype dtype)
 {
     const kiln_dtype wide = kiln__is_narrow(dtype) ? KILN_FLOAT32 : dtype;
-    uint32_t pair[2] = {kiln__low_cast(b, p->low[0], wide, node), 0};
+    uint32_t pair[2] = {kiln__lowered_cast(b, p->low[0], wide, node), 0};
 
     for (int which = 1; which < p->count; which++) {
-        pair[1] = kiln__low_cast(b, p->low[which], wide, node);
-        pair[0] = kiln__low_op(b, node, op, pair, 2);
+        pair[1] = kiln__lowered_cast(b, p->low[which], wide, node);
+        pair[0] = kiln__lowered_op(b, node, op, pair, 2);
     }
     if (b->ir->nodes[node].op == KILN_REDUCE_MEAN) {
-        const kiln__low count = {.kind = KILN__LOW_CONST,
-                                 .dtype = wide,
-                                 .size = 1,
-                                 .number = {.kind = 'i', .value.i = p->count},
-                                 .origin = node};
-        pair[1] = kiln__low_add(b, &count);
-        pair[0] = kiln__low_op(b, node, KILN_OP_DIVIDE, pair, 2);
+        const kiln__lowered count = {.kind = KILN__LOWERED_CONST,
+                                     .dtype = wide,
+                                     .size = 1,
+                                     .number = {.kind = 'i', .value.i = p->count},
+                                     .origin = node};
+        pair[1] = kiln__lowered_add(b, &count);
+        pair[0] = kiln__lowered_op(b, node, KILN_OP_DIVIDE, pair, 2);
     }
-    return kiln__low_cast(b, pair[0], dtype, node);
+    return kiln__lowered_cast(b, pair[0], dtype, node);
 }
 
 uint32_t kiln__reduce_pieces(kiln__build *b, uint32_t node)
@@ -205,10 +205,10 @@ uint32_t kiln__reduce_pieces(kiln__build *b, uint32_t node)
     kiln_op op;
 
     if (p == NULL || n->dtype != KILN_DTYPE_NONE || strchr("bc", kiln_dtype_kind(dtype)) != NULL ||
-        b->lows[p->low[0]].dtype != dtype || n->all_axes || n->data_count != 1 ||
+        b->lowered[p->low[0]].dtype != dtype || n->all_axes || n->data_count != 1 ||
         !fold_of(n->op, &op))
         return 0;
-    const int rank = b->lows[p->low[0]].rank, axis = rank - 1 - p->back;
+    const int rank = b->lowered[p->low[0]].rank, axis = rank - 1 - p->back;
     if (kiln__lower_axis(b, node, b->ir->data[n->data], rank) != axis)
         return 0;
     const uint32_t whole =
@@ -218,7 +218,7 @@ uint32_t kiln__reduce_pieces(kiln__build *b, uint32_t node)
     for (int a = 0; a < rank; a++) {
         map[a] = a == axis ? (kiln__axis_map){-1, 0, 0} : (kiln__axis_map){a - (a > axis), 0, 1};
         if (a != axis)
-            shape[a - (a > axis)] = b->lows[whole].shape[a];
+            shape[a - (a > axis)] = b->lowered[whole].shape[a];
     }
-    return kiln__low_view(b, whole, rank - 1, shape, map, node);
+    return kiln__lowered_view(b, whole, rank - 1, shape, map, node);
 }

@@ -1,7 +1,7 @@
 /*
- * products.c - what follows a matrix product elementwise, where it becomes a part of the product.
+ * product_epilogue.c - what follows a matrix product elementwise, where it becomes a part of the product.
  *
- *     lower > [products: a value made of a product, perhaps arrays, and numbers] > a finished product
+ *     lower > [product_epilogue: a value made of a product, perhaps arrays, and numbers] > a finished product
  *
  * A library scales its sums, adds an array and a bias to them, applies a function, and rounds the result to the
  * dtype that it stores (kiln_matmul_options has all of these), which saves a kernel that reads the product and
@@ -127,9 +127,9 @@ static bool stands_alone(const chain *c)
 static bool fits_columns(const chain *c, uint32_t node)
 {
     const kiln__build *b = c->b;
-    const kiln__low *product = &b->lows[b->lowering.lowered[c->product]];
-    const kiln__low *right = &b->lows[product->operand[1]],
-                    *x = &b->lows[b->lowering.lowered[node]];
+    const kiln__lowered *product = &b->lowered[b->lowering.lowered[c->product]];
+    const kiln__lowered *right = &b->lowered[product->operand[1]],
+                        *x = &b->lowered[b->lowering.lowered[node]];
 
     return right->rank > 1 && x->rank == 1 && product->rank > 0 &&
            x->shape[0] == product->shape[product->rank - 1];
@@ -137,20 +137,21 @@ static bool fits_columns(const chain *c, uint32_t node)
 
 static bool fits_whole(const chain *c, uint32_t node)
 {
-    const kiln__low *product = &c->b->lows[c->b->lowering.lowered[c->product]];
-    const kiln__low *x = &c->b->lows[c->b->lowering.lowered[node]];
+    const kiln__lowered *product = &c->b->lowered[c->b->lowering.lowered[c->product]];
+    const kiln__lowered *x = &c->b->lowered[c->b->lowering.lowered[node]];
 
     return kiln__same_shape(product->rank, product->shape, x->rank, x->shape);
 }
 
-/* The library adds the residual before the bias. Another order rounds otherwise, which wide graphs do not mind. */
+/* The library adds the residual before the bias. Another order rounds otherwise, which wide graphs
+ * do not mind. */
 static bool add_array(chain *c, uint32_t node)
 {
     const kiln__build *b = c->b;
     const uint32_t low = b->lowering.lowered[node];
 
     if ((node != c->arrays[0] && node != c->arrays[1]) || low == 0 ||
-        b->lows[low].dtype != c->dtype || b->lowering.dtype[node] != c->dtype ||
+        b->lowered[low].dtype != c->dtype || b->lowering.dtype[node] != c->dtype ||
         uses_within(c, node) != 1)
         return false;
     if (c->bias == 0 && fits_columns(c, node))
@@ -326,8 +327,9 @@ static bool find_epilogue(const chain *c, kiln_epilogue *out)
     return *out != KILN_EPILOGUE_NONE;
 }
 
-/* Whether the product can be given in the value's dtype, and what follows is then rounded as often as it was. */
-static bool fits_dtypes(const chain *c, const kiln__low *plain)
+/* Whether the product can be given in the value's dtype, and what follows is then rounded as often
+ * as it was. */
+static bool fits_dtypes(const chain *c, const kiln__lowered *plain)
 {
     const kiln__build *b = c->b;
     const kiln_dtype dtype = plain->dtype;
@@ -339,8 +341,8 @@ static bool fits_dtypes(const chain *c, const kiln__low *plain)
     if (sixteen && !b->target->wide) /* the product is rounded before anything follows it */
         return same && c->linear == c->product;
     return same || (sixteen && c->dtype == KILN_FLOAT32) ||
-           (is_sixteen(c->dtype) && kiln__is_float8(b->lows[plain->operand[0]].dtype) &&
-            kiln__is_float8(b->lows[plain->operand[1]].dtype));
+           (is_sixteen(c->dtype) && kiln__is_float8(b->lowered[plain->operand[0]].dtype) &&
+            kiln__is_float8(b->lowered[plain->operand[1]].dtype));
 }
 
 /* What explain says: "a matrix product, a scale, a bias and relu, by ...". */
@@ -396,11 +398,12 @@ uint32_t kiln__finished_product(kiln__build *b, uint32_t node, uint32_t low)
 
     if (!find_chain(&c, node, &f.epilogue))
         return low;
-    const kiln__low *plain = &b->lows[b->lowering.lowered[c.product]], *value = &b->lows[low];
+    const kiln__lowered *plain = &b->lowered[b->lowering.lowered[c.product]],
+                        *value = &b->lowered[low];
     if (!fits_dtypes(&c, plain) ||
         !kiln__same_shape(plain->rank, plain->shape, value->rank, value->shape))
         return low;
-    kiln__low made = *plain;
+    kiln__lowered made = *plain;
     kiln__node *finished = kiln__build_copy(b, plain->custom, sizeof *finished);
     const kiln__opaque *bare = finished->kernel;
     kiln__opaque *o = kiln__build_copy(b, bare, bare->copy_bytes);
@@ -421,5 +424,5 @@ uint32_t kiln__finished_product(kiln__build *b, uint32_t node, uint32_t low)
     if (f.bias)
         operands[count++] = b->lowering.lowered[c.bias];
     o->operand_count = (int)count;
-    return kiln__low_over(b, &made, operands, count);
+    return kiln__lowered_over(b, &made, operands, count);
 }

@@ -1,15 +1,15 @@
 /*
- * lows.c - lowered nodes as they are made.
+ * lowered.c - lowered nodes as they are made.
  *
- *     lower > [lows]
+ *     lower > [lowered]
  *
  * Rule: two expressions that differ only in how they were written - one has a cast to the dtype that
- *       the value has already, or a transpose of a transpose - are the same low.
+ *       the value has already, or a transpose of a transpose - are the same lowered node.
  */
 #include "fusion/build.h"
 
-int64_t kiln__low_size(kiln__build *b, uint32_t origin, int rank, const int64_t *shape,
-                       kiln_dtype dtype)
+int64_t kiln__lowered_size(kiln__build *b, uint32_t origin, int rank, const int64_t *shape,
+                           kiln_dtype dtype)
 {
     int64_t size = 1, bytes = (int64_t)kiln_dtype_size(dtype);
     bool empty = false;
@@ -37,8 +37,8 @@ static bool same_list(const void *x, const void *y, size_t bytes)
     return (x == NULL) == (y == NULL) && (x == NULL || bytes == 0 || memcmp(x, y, bytes) == 0);
 }
 
-/* Whether the results of two recorded nodes come from one kernel, or one operation, wherever their operands were
- * recorded. */
+/* Whether the results of two recorded nodes come from one kernel, or one operation, wherever their
+ * operands were recorded. */
 static bool same_custom(const kiln__build *b, const kiln__node *x, const kiln__node *y)
 {
     if (x == y || x == NULL || y == NULL)
@@ -49,7 +49,7 @@ static bool same_custom(const kiln__build *b, const kiln__node *x, const kiln__n
                                          x->data_count * sizeof *b->ir->data) == 0);
 }
 
-static bool same_low(const kiln__build *b, const kiln__low *x, const kiln__low *y)
+static bool same_low(const kiln__build *b, const kiln__lowered *x, const kiln__lowered *y)
 {
     const size_t axes = (size_t)x->rank * sizeof(int64_t);
     if (x->kind != y->kind || x->dtype != y->dtype || x->operand_count != y->operand_count ||
@@ -62,15 +62,15 @@ static bool same_low(const kiln__build *b, const kiln__low *x, const kiln__low *
     if (!same_list(x->operand, y->operand, x->operand_count * sizeof *x->operand) ||
         !same_list(x->strides, y->strides, axes) || !same_list(x->coef, y->coef, axes))
         return false;
-    if (x->map != NULL && !kiln__same_map(x->map, y->map, b->lows[x->operand[0]].rank))
+    if (x->map != NULL && !kiln__same_map(x->map, y->map, b->lowered[x->operand[0]].rank))
         return false;
     return x->reduced == NULL ||
            (x->space_rank == y->space_rank &&
             memcmp(x->reduced, y->reduced, (size_t)x->space_rank * sizeof *x->reduced) == 0);
 }
 
-/* Of all that same_low() compares, what tells most lows apart. */
-static uint32_t hash_low(const kiln__low *n)
+/* Of all that same_low() compares, what tells most lowered nodes apart. */
+static uint32_t hash_low(const kiln__lowered *n)
 {
     uint32_t hash = kiln__mix((uint32_t)n->kind, (uint64_t)n->op << 32 | (uint32_t)n->dtype);
 
@@ -89,35 +89,35 @@ static uint32_t hash_low(const kiln__low *n)
 
 static void enter(kiln__build *b, uint32_t low)
 {
-    uint32_t *bucket = &b->low_buckets[b->lows[low].hash & (b->low_room - 1)];
+    uint32_t *bucket = &b->lowered_buckets[b->lowered[low].hash & (b->lowered_room - 1)];
 
-    b->lows[low].older = *bucket;
+    b->lowered[low].older = *bucket;
     *bucket = low;
 }
 
 /* Twice the room; what was there stays in the arena, for pointers into it may be in use. */
-static void grow_lows(kiln__build *b)
+static void grow_lowered(kiln__build *b)
 {
-    const uint32_t room = b->low_room == 0 ? 64 : 2 * b->low_room;
-    kiln__low *moved = kiln__build_alloc(b, room * sizeof *moved);
+    const uint32_t room = b->lowered_room == 0 ? 64 : 2 * b->lowered_room;
+    kiln__lowered *moved = kiln__build_alloc(b, room * sizeof *moved);
 
-    if (b->low_count > 0)
-        memcpy(moved, b->lows, b->low_count * sizeof *moved);
-    b->lows = moved;
-    b->low_room = room;
-    b->low_buckets = kiln__build_alloc(b, room * sizeof *b->low_buckets);
-    if (b->low_count == 0)
-        b->low_count = 1;
-    for (uint32_t low = 1; low < b->low_count; low++)
+    if (b->lowered_count > 0)
+        memcpy(moved, b->lowered, b->lowered_count * sizeof *moved);
+    b->lowered = moved;
+    b->lowered_room = room;
+    b->lowered_buckets = kiln__build_alloc(b, room * sizeof *b->lowered_buckets);
+    if (b->lowered_count == 0)
+        b->lowered_count = 1;
+    for (uint32_t low = 1; low < b->lowered_count; low++)
         enter(b, low);
 }
 
 /* Whether a table is read by indices alone, along all its axes: then it gives a kernel no shape. */
-static bool is_table_alone(const kiln__build *b, const kiln__low *n, uint32_t operand)
+static bool is_table_alone(const kiln__build *b, const kiln__lowered *n, uint32_t operand)
 {
-    const kiln__low *table = &b->lows[n->operand[operand]];
+    const kiln__lowered *table = &b->lowered[n->operand[operand]];
 
-    if (n->kind != KILN__LOW_GATHER || operand != 0)
+    if (n->kind != KILN__LOWERED_GATHER || operand != 0)
         return false;
     for (int a = 0; a < table->rank; a++)
         if (n->map[a].from >= 0)
@@ -125,65 +125,67 @@ static bool is_table_alone(const kiln__build *b, const kiln__low *n, uint32_t op
     return true;
 }
 
-uint32_t kiln__low_add(kiln__build *b, const kiln__low *model)
+uint32_t kiln__lowered_add(kiln__build *b, const kiln__lowered *model)
 {
     const uint32_t hash = hash_low(model);
 
-    if (b->low_count == b->low_room)
-        grow_lows(b);
-    for (uint32_t k = b->low_buckets[hash & (b->low_room - 1)]; k != 0; k = b->lows[k].older)
-        if (b->lows[k].hash == hash && same_low(b, &b->lows[k], model))
+    if (b->lowered_count == b->lowered_room)
+        grow_lowered(b);
+    for (uint32_t k = b->lowered_buckets[hash & (b->lowered_room - 1)]; k != 0;
+         k = b->lowered[k].older)
+        if (b->lowered[k].hash == hash && same_low(b, &b->lowered[k], model))
             return k;
-    kiln__low *made = &b->lows[b->low_count];
+    kiln__lowered *made = &b->lowered[b->lowered_count];
     *made = *model;
-    made->id = b->low_count;
+    made->id = b->lowered_count;
     made->hash = hash;
-    enter(b, b->low_count);
-    made->memory = made->kind == KILN__LOW_LEAF || made->kind == KILN__LOW_REDUCE ||
-                   made->kind == KILN__LOW_CUSTOM || made->kind == KILN__LOW_STORE;
+    enter(b, b->lowered_count);
+    made->memory = made->kind == KILN__LOWERED_LEAF || made->kind == KILN__LOWERED_REDUCE ||
+                   made->kind == KILN__LOWERED_CUSTOM || made->kind == KILN__LOWERED_STORE;
     made->of_numbers =
-        made->kind == KILN__LOW_CONST || made->kind == KILN__LOW_SCALAR ||
-        (made->rank == 0 && (made->kind == KILN__LOW_EXPR || made->kind == KILN__LOW_CAST));
+        made->kind == KILN__LOWERED_CONST || made->kind == KILN__LOWERED_SCALAR ||
+        (made->rank == 0 && (made->kind == KILN__LOWERED_EXPR || made->kind == KILN__LOWERED_CAST));
     for (uint32_t k = 0; k < made->operand_count; k++) {
         made->memory =
-            made->memory || (b->lows[made->operand[k]].memory && !is_table_alone(b, made, k));
-        made->of_numbers = made->of_numbers && b->lows[made->operand[k]].of_numbers;
+            made->memory || (b->lowered[made->operand[k]].memory && !is_table_alone(b, made, k));
+        made->of_numbers = made->of_numbers && b->lowered[made->operand[k]].of_numbers;
     }
-    return b->low_count++;
+    return b->lowered_count++;
 }
 
-/* A computed low over operands, shaped like the model says. */
-uint32_t kiln__low_over(kiln__build *b, kiln__low *model, const uint32_t *operands, size_t count)
+/* A computed lowered node over operands, shaped like the model says. */
+uint32_t kiln__lowered_over(kiln__build *b, kiln__lowered *model, const uint32_t *operands,
+                            size_t count)
 {
     model->operand = kiln__build_copy(b, operands, count * sizeof *operands);
     model->operand_count = (uint32_t)count;
-    return kiln__low_add(b, model);
+    return kiln__lowered_add(b, model);
 }
 
-uint32_t kiln__low_cast(kiln__build *b, uint32_t low, kiln_dtype dtype, uint32_t origin)
+uint32_t kiln__lowered_cast(kiln__build *b, uint32_t low, kiln_dtype dtype, uint32_t origin)
 {
-    const kiln__low *o = &b->lows[low];
+    const kiln__lowered *o = &b->lowered[low];
     if (o->dtype == dtype)
         return low;
-    kiln__low made = {.kind = KILN__LOW_CAST,
-                      .dtype = dtype,
-                      .rank = o->rank,
-                      .shape = o->shape,
-                      .size = kiln__low_size(b, origin, o->rank, o->shape, dtype),
-                      .origin = origin};
-    return kiln__low_over(b, &made, &low, 1);
+    kiln__lowered made = {.kind = KILN__LOWERED_CAST,
+                          .dtype = dtype,
+                          .rank = o->rank,
+                          .shape = o->shape,
+                          .size = kiln__lowered_size(b, origin, o->rank, o->shape, dtype),
+                          .origin = origin};
+    return kiln__lowered_over(b, &made, &low, 1);
 }
 
-uint32_t kiln__low_store(kiln__build *b, uint32_t low, uint32_t origin)
+uint32_t kiln__lowered_store(kiln__build *b, uint32_t low, uint32_t origin)
 {
-    const kiln__low *o = &b->lows[low];
-    kiln__low made = {.kind = KILN__LOW_STORE,
-                      .dtype = o->dtype,
-                      .rank = o->rank,
-                      .shape = o->shape,
-                      .size = o->size,
-                      .origin = origin};
-    return kiln__low_over(b, &made, &low, 1);
+    const kiln__lowered *o = &b->lowered[low];
+    kiln__lowered made = {.kind = KILN__LOWERED_STORE,
+                          .dtype = o->dtype,
+                          .rank = o->rank,
+                          .shape = o->shape,
+                          .size = o->size,
+                          .origin = origin};
+    return kiln__lowered_over(b, &made, &low, 1);
 }
 
 /* ---- operations ---------------------------------------------------------------------------- */
@@ -193,7 +195,7 @@ static const char *shapes_text(kiln__build *b, const uint32_t *operands, size_t 
 {
     kiln__buf *text = &b->scratch[0];
     for (size_t k = 0; k < count; k++) {
-        const kiln__low *o = &b->lows[operands[k]];
+        const kiln__lowered *o = &b->lowered[operands[k]];
         if (k > 0)
             kiln__buf_puts(text, k + 1 == count ? " and " : ", ");
         kiln__buf_puts(text, kiln__build_shape(b, o->rank, o->shape));
@@ -202,12 +204,12 @@ static const char *shapes_text(kiln__build *b, const uint32_t *operands, size_t 
 }
 
 void kiln__shape_over(kiln__build *b, uint32_t node, const uint32_t *operands, size_t count,
-                      kiln__low *made)
+                      kiln__lowered *made)
 {
     int64_t shape[KILN_RANK_MAX];
     int rank = 0;
     for (size_t k = 0; k < count; k++) {
-        const kiln__low *o = &b->lows[operands[k]];
+        const kiln__lowered *o = &b->lowered[operands[k]];
         if (!kiln__shape_broadcast(&rank, shape, o->rank, o->shape))
             kiln__build_fail(b, node, KILN_ERR_SHAPE, "shapes %s do not broadcast together",
                              shapes_text(b, operands, count));
@@ -234,31 +236,31 @@ void kiln__resolve_op(kiln__build *b, uint32_t node, const kiln__op *op, const k
     kiln__check_resolved(b, node, kiln__op_resolve(op, types, out, &err), &err);
 }
 
-uint32_t kiln__low_op(kiln__build *b, uint32_t node, kiln_op op, const uint32_t *operands,
-                      size_t count)
+uint32_t kiln__lowered_op(kiln__build *b, uint32_t node, kiln_op op, const uint32_t *operands,
+                          size_t count)
 {
-    kiln__low made = {.kind = KILN__LOW_EXPR, .origin = node};
+    kiln__lowered made = {.kind = KILN__LOWERED_EXPR, .origin = node};
     kiln__op_type types[KILN__OP_ARITY_MAX];
     memset(types, 0, sizeof types);
     for (size_t k = 0; k < count; k++)
-        types[k].dtype = b->lows[operands[k]].dtype;
+        types[k].dtype = b->lowered[operands[k]].dtype;
     kiln__resolve_op(b, node, kiln__op_find(op), types, &made.loop);
     made.dtype = made.loop.out;
     kiln__shape_over(b, node, operands, count, &made);
-    made.size = kiln__low_size(b, node, made.rank, made.shape, made.dtype);
-    return kiln__low_over(b, &made, operands, count);
+    made.size = kiln__lowered_size(b, node, made.rank, made.shape, made.dtype);
+    return kiln__lowered_over(b, &made, operands, count);
 }
 
 void kiln__row_bytes(kiln__build *b, uint32_t low, const bool *reduced, int64_t *bytes,
                      int64_t *weight)
 {
-    const kiln__low *n = &b->lows[low];
+    const kiln__lowered *n = &b->lowered[low];
     int64_t along = INT64_MAX, across = INT64_MAX;
     if (!kiln__mark(b, &b->marks, low))
         return;
-    if (n->kind != KILN__LOW_LEAF) {
-        for (uint32_t k = 0; kiln__low_computed(n) && k < n->operand_count; k++) {
-            const kiln__low *o = &b->lows[n->operand[k]];
+    if (n->kind != KILN__LOWERED_LEAF) {
+        for (uint32_t k = 0; kiln__lowered_computed(n) && k < n->operand_count; k++) {
+            const kiln__lowered *o = &b->lowered[n->operand[k]];
             if (kiln__same_shape(n->rank, n->shape, o->rank, o->shape))
                 kiln__row_bytes(b, n->operand[k], reduced, bytes, weight);
         }

@@ -1,7 +1,7 @@
 /*
- * later.c - results that a later kernel computes for less, and the order of kernels.
+ * sink.c - results sunk into a later kernel that computes them for less, and the order of kernels.
  *
- *     schedule > [later] > text
+ *     schedule > [sink] > text
  */
 #include "fusion/build.h"
 
@@ -40,7 +40,7 @@ static void list_kernel(kiln__build *b, shaped *s, kiln__plan_kernel *k)
 
 /* A later kernel over the same shape that reads some of the same inputs. Row programs know no
  * positions. */
-static kiln__plan_kernel *later_kernel(kiln__build *b, const shaped *s, int level, uint32_t root)
+static kiln__plan_kernel *find_later(kiln__build *b, const shaped *s, int level, uint32_t root)
 {
     const kiln__fact *fact = &b->facts[root];
     size_t from = 0;
@@ -62,7 +62,7 @@ static kiln__plan_kernel *later_kernel(kiln__build *b, const shaped *s, int leve
     return NULL;
 }
 
-static void move_to(kiln__build *b, kiln__plan_kernel *later, uint32_t id)
+static void sink_into(kiln__build *b, kiln__plan_kernel *later, uint32_t id)
 {
     (void)kiln__kernel_grow(b, later, id);
     kiln__list_add(b, &later->roots, id);
@@ -73,7 +73,7 @@ static void move_to(kiln__build *b, kiln__plan_kernel *later, uint32_t id)
 }
 
 /* Results that nothing else needs are computed by a later kernel that reads their inputs anyway. */
-static void move_later(kiln__build *b, kiln__plan_kernel *k, const shaped *s)
+static void sink_results(kiln__build *b, kiln__plan_kernel *k, const shaped *s)
 {
     const size_t count = k->roots.count;
     size_t left = 0;
@@ -82,9 +82,9 @@ static void move_later(kiln__build *b, kiln__plan_kernel *k, const shaped *s)
         const bool used = b->user_begin[id + 1] > b->user_begin[id];
         kiln__plan_kernel *later = used || b->facts[id].weight > KILN__WEIGHT_AGAIN
                                        ? NULL
-                                       : later_kernel(b, s, k->level, id);
+                                       : find_later(b, s, k->level, id);
         if (later != NULL)
-            move_to(b, later, id);
+            sink_into(b, later, id);
         else
             k->roots.ids[left++] = id;
     }
@@ -130,6 +130,6 @@ kiln__plan_kernel *kiln__order_kernels(kiln__build *b, kiln__plan_kernel *made)
             list_kernel(b, kernels_of_shape(b, k), k);
     for (kiln__plan_kernel *k = made; k != NULL; k = k->next)
         if (k->kind == KILN__STEP_LOOP)
-            move_later(b, k, kernels_of_shape(b, k));
+            sink_results(b, k, kernels_of_shape(b, k));
     return sort_kernels(b, made);
 }
