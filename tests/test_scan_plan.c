@@ -249,7 +249,7 @@ static void test_scan_plan__few_long_columns_have_wide_blocks(void **state)
         const kiln__variant *const v = &plan.variant;
         assert_int_equal(v->block, cases[k].block);
         assert_int_equal(v->scan.group, cases[k].across);
-        assert_int_equal(v->scan.lean, cases[k].bytes < 8);
+        assert_int_equal(v->scan.tall, cases[k].bytes < 8);
         assert_int_equal(v->scan.resident * v->block, 4 * 256);
         assert_int_equal(plan.shared_bytes, cases[k].bytes * v->unroll * v->block);
         assert_true(plan.shared_bytes <= (cases[k].block == 512 ? 96 : 48) << 10);

@@ -653,12 +653,12 @@ void kiln__source_clear(kiln__source *source)
     *source = (kiln__source)KILN__SOURCE_INIT;
 }
 
-/* Filters with rooms for two tiles' results, all of whose inputs are loaded ahead: the L1 cache holds what is on its
- * way, and must not give all of its memory to rooms. As measured on an H200 (bench/results/select-h200.txt). */
+/* Filters with buffers for two tiles' results, all of whose inputs are loaded ahead: the L1 cache holds what is on its
+ * way, and must not give all of its memory to buffers. As measured on an H200 (bench/results/select-h200.txt). */
 static int shared_percent(const emitter *e)
 {
     return on_cuda(e) && e->v->family == &kiln__family_filter &&
-                   e->v->block == KILN__FILTER_TWO_ROOMS && !e->def->by_place &&
+                   e->v->block == KILN__FILTER_TWO_BUFFERS && !e->def->by_place &&
                    !any_param(e, is_kept_only)
                ? 72
                : 0;

@@ -14,14 +14,14 @@
 #include "codegen/walk.h"
 
 enum {
-    BLOCK_THREADS = 256,     /* with room for the results of one tile, ... */
-    BLOCK_THREADS_TWO = KILN__FILTER_TWO_ROOMS, /* ... or of two */
+    BLOCK_THREADS = 256, /* with a buffer for the results of one tile, ... */
+    BLOCK_THREADS_TWO = KILN__FILTER_TWO_BUFFERS, /* ... or of two */
     ACCESS_BYTES = 16,
     THREAD_BYTES = 160,   /* of inputs that a thread holds at once */
     THREAD_ELEMENTS = 64, /* the same in elements */
     RESIDENT = 3,         /* blocks of a multiprocessor; templates/filter/rows.cu asks for them */
-    RESIDENT_TWO = 5,     /* of those with two rooms */
-    ROOM_BYTES = 44032,   /* shared memory for elements kept of a tile */
+    RESIDENT_TWO = 5,     /* of those with two buffers */
+    BUFFER_BYTES = 44032, /* shared memory for elements kept of a tile */
     CPU_CHUNK = 4096,     /* elements, of which ... */
     CPU_BYTES = 1 << 16,  /* ... so many bytes of results stay in a cache */
     CPU_CHUNK_MIN = 64,
@@ -64,12 +64,12 @@ static void tiles_on_cuda(kiln__plan *plan, const kiln__walk *seq, int units, bo
                           kiln__divide_up(length, BLOCK_THREADS * unroll) < units))
         unroll /= 2;
     unroll = kiln__tuned("KILN_TUNE_FILTER_UNROLL", (int)unroll);
-    const bool two = 2 * BLOCK_THREADS_TWO * unroll * v->vec * out <= ROOM_BYTES;
+    const bool two = 2 * BLOCK_THREADS_TWO * unroll * v->vec * out <= BUFFER_BYTES;
     const int64_t block = two ? BLOCK_THREADS_TWO : BLOCK_THREADS;
     const int64_t tile = block * unroll * v->vec;
     v->block = (uint16_t)block;
     v->unroll = (uint8_t)unroll;
-    v->filter.room = (uint16_t)(out > 0 ? kiln__least(tile, ROOM_BYTES / out) : tile);
+    v->filter.buffer = (uint16_t)(out > 0 ? kiln__least(tile, BUFFER_BYTES / out) : tile);
     plan->word[KILN__WORD_SPLITS] = kiln__divide_up(length, block * unroll);
     plan->grid = kiln__least(
         plan->word[KILN__WORD_SPLITS],
@@ -87,7 +87,7 @@ static void chunks_on_cpu(kiln__plan *plan, const kiln__walk *seq)
     while (chunk > CPU_CHUNK_MIN && chunk * out > CPU_BYTES)
         chunk /= 2;
     v->block = 1;
-    v->filter.room = (uint16_t)chunk;
+    v->filter.buffer = (uint16_t)chunk;
     plan->word[KILN__WORD_CHUNK] = chunk;
     plan->word[KILN__WORD_SPLITS] = kiln__divide_up(plan->word[KILN__WORD_LENGTH], chunk);
     plan->grid = plan->word[KILN__WORD_SPLITS];
@@ -204,7 +204,7 @@ static const kiln__variant_field fields[] = {
     KILN__FIELD("plain_i", filter.plain_i, 1, 1, false),
     KILN__FIELD("vec", vec, 1, 16, true),
     KILN__FIELD("unroll", unroll, 1, 64, true),
-    KILN__FIELD("room", filter.room, 1, BLOCK_THREADS *THREAD_ELEMENTS, false),
+    KILN__FIELD("buffer", filter.buffer, 1, BLOCK_THREADS *THREAD_ELEMENTS, false),
     KILN__FIELD("block", block, 1, 1024, true),
 };
 

@@ -313,11 +313,11 @@ static int64_t lanes_across(int64_t columns, int64_t widest, int64_t part)
 }
 
 /* Neighbouring rows of a thread, of tiles of so many bytes an element (of three quarters of the
- * elements where they are lean) that have room beside the sums of warps. Where a warp has several rows
+ * elements where they are tall) that have room beside the sums of warps. Where a warp has several rows
  * of lanes their number is odd, so that they read from different banks. */
-static int64_t carried_rows(int64_t across, bool lean, int64_t bytes, int64_t part)
+static int64_t carried_rows(int64_t across, bool tall, int64_t bytes, int64_t part)
 {
-    const int64_t room = (CARRIED_BYTES - CARRIER_WARPS * across * part) * (lean ? 4 : 3) / 3;
+    const int64_t room = (CARRIED_BYTES - CARRIER_WARPS * across * part) * (tall ? 4 : 3) / 3;
     const int64_t rows =
         kiln__least(bytes > 0 ? room / (BLOCK_THREADS * bytes) : UNROLL_MAX, CARRIED_ROWS);
     return across < WARP_THREADS && rows > 1 ? (rows - 1) | 1 : rows;
@@ -356,8 +356,8 @@ static void carry_columns(kiln__plan *plan, const kiln__walk *keep, const kiln__
     const int64_t held =
         2 * staged + (few ? results : 0);     /* bytes of an element in shared memory */
     int64_t threads = BLOCK_THREADS / across; /* above each other */
-    const bool lean = flat && 4 * columns <= 3 * across;
-    int64_t rows = carried_rows(across, lean, held, part);
+    const bool tall = flat && 4 * columns <= 3 * across;
+    int64_t rows = carried_rows(across, tall, held, part);
 
     if (tiles > CARRIED_TILES || rows < 1)
         return;
@@ -377,7 +377,7 @@ static void carry_columns(kiln__plan *plan, const kiln__walk *keep, const kiln__
     const int64_t all = tiles * kiln__divide_up(length, threads * rows);
     v->scan.fan = FAN;
     v->scan.flat = few ? KILN__FLAT_FEW : flat;
-    v->scan.lean = lean;
+    v->scan.tall = tall;
     v->scan.group = (uint16_t)across;
     v->unroll = (uint8_t)rows;
     v->scan.lanes = (uint8_t)staged_access(keep, seq, q->operands, v,
@@ -390,7 +390,7 @@ static void carry_columns(kiln__plan *plan, const kiln__walk *keep, const kiln__
     plan->grid = kiln__least(all, room) + kiln__divide_up(tiles, served);
     plan->ticket_count = tickets_of_sums(2 * all * across, part);
     const int64_t messages = 2 * (v->block / WARP_THREADS) * across * part; /* of a carrier */
-    plan->shared_bytes = (uint32_t)(threads * rows * (lean ? across - across / 4 : across) * held);
+    plan->shared_bytes = (uint32_t)(threads * rows * (tall ? across - across / 4 : across) * held);
     if (plan->shared_bytes < messages)
         plan->shared_bytes = (uint32_t)messages;
 }
@@ -545,7 +545,7 @@ static const kiln__variant_field fields[] = {
     KILN__FIELD("exclusive", scan.exclusive, 0, 1, false),
     KILN__FIELD("reverse", scan.reverse, 0, 1, false),
     KILN__FIELD("fan", scan.fan, 0, 128, true),
-    KILN__FIELD("lean", scan.lean, 0, 1, false),
+    KILN__FIELD("tall", scan.tall, 0, 1, false),
 };
 
 static const char *refuse(const kiln__definition *def, const kiln__variant *v)
@@ -553,7 +553,7 @@ static const char *refuse(const kiln__definition *def, const kiln__variant *v)
     (void)def;
     const bool carried = v->backend == KILN_BACKEND_CUDA && v->scan.split != 0;
 
-    return (v->scan.flat == 0 ? v->scan.lean == 0 : carried)
+    return (v->scan.flat == 0 ? v->scan.tall == 0 : carried)
                ? NULL
                : "only tiles of carriers are one piece of memory, unlike";
 }

@@ -57,7 +57,7 @@ typedef struct kiln__scan_variant {
     uint8_t fan;  /* split on cuda: tiles, or groups of them, that are summed before they
                                    are carried on; 1: a chain from step to step */
     uint8_t flat; /* columns with carriers: 1 when a tile's inputs are one piece of memory */
-    uint8_t lean; /* the same: a tile lacks a quarter of its columns or more, and has more rows */
+    uint8_t tall; /* the same: a tile lacks a quarter of its columns or more, and has more rows */
     uint8_t lanes; /* cpu: runs side by side; columns with carriers: elements of an access */
 } kiln__scan_variant;
 
@@ -71,10 +71,11 @@ typedef struct kiln__row_variant {
     uint8_t stage;   /* bytes of an access that copies short rows to shared memory; 0: none does */
 } kiln__row_variant;
 
-enum { KILN__FILTER_TWO_ROOMS = 128 }; /* cuda: threads of a block that has room for two tiles' results */
+/* cuda: threads of a block with buffers for the results of two tiles. */
+enum { KILN__FILTER_TWO_BUFFERS = 128 };
 
 typedef struct kiln__filter_variant {
-    uint16_t room;   /* cuda: elements kept of a tile that are put in order at once; cpu: of a chunk */
+    uint16_t buffer; /* results put in order at once: cuda: of a tile, cpu: of a chunk */
     uint8_t plain_i; /* 1: `i` is an element's number in C-order */
 } kiln__filter_variant;
 

@@ -253,18 +253,18 @@ static kiln_status make_texts(const ruled *r, bool merges, texts *t, kiln_error 
 }
 
 /* New arrays of all members, and behind them one of places. */
-static kiln_status make_rooms(const ruled *r, kiln_array **rooms, kiln_error *err)
+static kiln_status make_buffers(const ruled *r, kiln_array **buffers, kiln_error *err)
 {
     for (size_t k = 0; k <= r->count; k++)
         KILN_CHECK(kiln__array_new(r->ctx, k < r->count ? r->arrays[k]->dtype : KILN_INT64, 1,
-                                   &r->length, NULL, r->o.stream, &rooms[k], err));
+                                   &r->length, NULL, r->o.stream, &buffers[k], err));
     return KILN_OK;
 }
 
-static void drop_rooms(const ruled *r, kiln_array **rooms)
+static void drop_buffers(const ruled *r, kiln_array **buffers)
 {
     for (size_t k = 0; k <= r->count; k++)
-        kiln_array_release(rooms[k]);
+        kiln_array_release(buffers[k]);
 }
 
 /* One pass; `width` 0: the first one, of tiles. */
@@ -290,7 +290,7 @@ static kiln_status pass(const ruled *r, const texts *t, kiln_array *const *from,
 static kiln_status sort_by_less(const ruled *r, kiln_array **sorted, kiln_array **order,
                                 kiln_error *err)
 {
-    kiln_array *rooms[2][ARRAYS_MAX + 1] = {{NULL}};
+    kiln_array *buffers[2][ARRAYS_MAX + 1] = {{NULL}};
     texts tiles, merges;
     int at = 0;
     kiln_status status = make_texts(r, false, &tiles, err);
@@ -301,19 +301,19 @@ static kiln_status sort_by_less(const ruled *r, kiln_array **sorted, kiln_array 
         goto done;
     for (int k = 0; k < 2; k++)
         if (k == 0 || r->length > TILE)
-            KILN_TRY(make_rooms(r, rooms[k], err));
+            KILN_TRY(make_buffers(r, buffers[k], err));
     if (r->length > 0)
-        KILN_TRY(pass(r, &tiles, NULL, 0, rooms[0], err));
+        KILN_TRY(pass(r, &tiles, NULL, 0, buffers[0], err));
     for (int64_t width = TILE; width < r->length; width *= 2, at = !at)
-        KILN_TRY(pass(r, &merges, rooms[at], width, rooms[!at], err));
+        KILN_TRY(pass(r, &merges, buffers[at], width, buffers[!at], err));
     for (size_t k = 0; sorted != NULL && k < r->count; k++)
-        sorted[k] = kiln_array_retain(rooms[at][k]);
+        sorted[k] = kiln_array_retain(buffers[at][k]);
     if (order != NULL)
-        *order = kiln_array_retain(rooms[at][r->count]);
+        *order = kiln_array_retain(buffers[at][r->count]);
 
 done:
-    drop_rooms(r, rooms[0]);
-    drop_rooms(r, rooms[1]);
+    drop_buffers(r, buffers[0]);
+    drop_buffers(r, buffers[1]);
     texts_clear(&tiles);
     texts_clear(&merges);
     return status;

@@ -608,13 +608,13 @@ kiln_status kiln__sort_rows_cpu(const kiln__sort *s, kiln_error *err)
         j.spare_order = spare_order[0] != NULL ? spare_order[0]->data : NULL;
         KILN_TRY(launch(s, entries[s->dtype].rows, &j, s->rows, err));
     } else {
-        char *const rooms[2] = {spare[0]->data, spare[1]->data};
-        char *const order_rooms[2] = {s->order != NULL ? spare_order[0]->data : NULL,
-                                      s->order != NULL ? spare_order[1]->data : NULL};
+        char *const buffers[2] = {spare[0]->data, spare[1]->data};
+        char *const order_buffer[2] = {s->order != NULL ? spare_order[0]->data : NULL,
+                                       s->order != NULL ? spare_order[1]->data : NULL};
         KILN_TRY(kiln__sort_room(s->ctx, s->stream, KILN_INT64, 256 * PIECES_MAX, &counts, err));
         j.counts = counts->data;
         for (int64_t row = 0; row < s->rows; row++)
-            KILN_TRY(sort_long(s, &j, row, rooms, order_rooms, err));
+            KILN_TRY(sort_long(s, &j, row, buffers, order_buffer, err));
     }
 
 done:

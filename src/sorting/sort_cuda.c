@@ -204,7 +204,7 @@ typedef struct count_call {
 
 typedef struct sweep_call {
     const void *keys;
-    void *sorted, *keys_room[2], *order_room[2], *order;
+    void *sorted, *keys_buffer[2], *order_buffer[2], *order;
     char *words;
     const char *counts, *passes;
     char *tickets;
@@ -298,8 +298,8 @@ static kiln_status run_sweeps(sweeps *w, kiln_error *err)
         launch(s, w->count, s->rows * count.parts, COUNT_THREADS, &count, sizeof count, err));
     /* An odd number of passes is left behind what is in room 1. */
     for (int odd = 0; odd < 2; odd++) {
-        call.keys_room[odd] = w->keys[odd] != NULL ? w->keys[odd]->data : s->sorted;
-        call.order_room[odd] = w->order[odd] != NULL ? w->order[odd]->data : NULL;
+        call.keys_buffer[odd] = w->keys[odd] != NULL ? w->keys[odd]->data : s->sorted;
+        call.order_buffer[odd] = w->order[odd] != NULL ? w->order[odd]->data : NULL;
     }
     for (int digit = 0; digit < w->digits; digit++) {
         call.digit = digit;

@@ -1,6 +1,6 @@
 //# rows.cpp - one pass over the inputs, chunk by chunk.
 //#
-//# unit: one chunk of ${room} elements, handed out in order to the threads that ask
+//# unit: one chunk of ${buffer} elements, handed out in order to the threads that ask
 //#
 //# A thread computes the results of its chunk into a buffer, waits for the number of elements kept of all
 //# chunks before, passes the next number on, and copies the results to their place. Elements are looked
@@ -13,7 +13,7 @@
 //% insert scan/rows.cpp:wait
 extern "C" __attribute__((visibility("default"))) void ${entry}(const args *kiln__in, long long first_unit, long long last_unit)
 {
-    constexpr int C = ${room};
+    constexpr int C = ${buffer};
     const args a = *kiln__in;
 //% insert filter/kernel.cpp:environment
     long long *const numbers = (long long *)a.parts; // kept before each chunk

@@ -6,8 +6,8 @@
 //#        ask
 //#
 //# A block counts what it keeps of a tile and publishes the number. It puts the results aside, into one of two
-//# rooms of shared memory, begins to load the next tile, and only then looks back for where the results of
-//# the tile before belong, which are in the other room, and writes them: nearly all tiles before have told
+//# buffers of shared memory, begins to load the next tile, and only then looks back for where the results of
+//# the tile before belong, which are in the other buffer, and writes them: nearly all tiles before have told
 //# their numbers by then, and loads are on their way meanwhile.
 //#
 //#     tile n - 1:   count, publish | aside |                look back, write |
@@ -24,7 +24,7 @@
 //# Results that depend on places alone (`by_place`) are computed when they are written; aside are their places in
 //# the tile, of two bytes.
 //#
-//# Where there is shared memory for one room only, the tile before is written before the results of this one are
+//# Where there is shared memory for one buffer only, the tile before is written before the results of this one are
 //# put aside. Where a tile keeps more than there is room for, all but the last of its results are written at
 //# once, in rounds.
 //#
@@ -96,11 +96,11 @@ KILN_FN long long look_back(const unsigned long long *told, const long long tile
 extern "C" __global__ void __launch_bounds__(${block}, ${block} == 128 ? 5 : 3)
 ${entry}(const __grid_constant__ args a)
 {
-    constexpr int G = ${block}, U = ${unroll}, V = ${vec}, W = 32, M = ${room};
+    constexpr int G = ${block}, U = ${unroll}, V = ${vec}, W = 32, M = ${buffer};
     // Numbers of a lane's access are added up over a warp several to a word: none exceeds 32 * V.
     constexpr int P = V <= 4 ? 4 : 2, F = 32 / P, words = (U + P - 1) / P;
     static_assert(V <= 16, "an access is one of 16 elements at most");
-    // Rooms: two where blocks of 128 threads have them (codegen/filter_plan.c).
+    // Buffers: two where blocks of 128 threads have them (codegen/filter_plan.c).
     constexpr int B = G == 128 ? 2 : 1;
     constexpr bool rounds = M < G * U * V; // a tile may keep more than there is room for
 //% insert filter/kernel.cpp:environment
@@ -111,7 +111,7 @@ ${entry}(const __grid_constant__ args a)
     unsigned long long *const told = (unsigned long long *)(a.tickets + 4);
     const rows r = find(0);
     // What is aside: results number `held_from` and following of tile `held`, `held_sum` of which were kept, in the
-    // room of `held_turn`. Where others of the tile have been written before, `base` is that of the tile already.
+    // buffer of `held_turn`. Where others of the tile have been written before, `base` is that of the tile already.
     ${index} held = -1;
     int held_sum = 0, held_from = 0, held_turn = 0;
 //% insert :write
@@ -128,12 +128,12 @@ ${entry}(const __grid_constant__ args a)
             fetch(r, next * (G * U));
         if (held >= 0) {
             write_held();
-            // Its room, or its base, is needed by this tile at once.
+            // Its buffer, or its base, is needed by this tile at once.
             if (B == 1 || (rounds && sum > M))
                 __syncthreads();
         }
 //% else
-        // The tile before is written first where this one needs its room, or more rounds than one.
+        // The tile before is written first where this one needs its buffer, or more rounds than one.
         if (held >= 0 && (B == 1 || (rounds && sum > M) || !more)) {
             write_held();
             __syncthreads();
@@ -190,7 +190,7 @@ ${entry}(const __grid_constant__ args a)
         const ${index} next = more ? tickets[turn] : tiles;
 
 //% part put_aside
-//# All results of the tile but the last ones, which stay in their room.
+//# All results of the tile but the last ones, which stay in their buffer.
         int from = 0;
         for (;; from += M) {
             stage(from);

@@ -48,7 +48,7 @@ ${entry}(const __grid_constant__ args a)
 {
     constexpr int G = ${block}, K = ${group}, U = ${unroll}, V = ${lanes};
     constexpr int R = 32 / K, N = G / 32, height = G / K * U;
-    constexpr int W = K - K / 4 * ${lean}; // columns that a tile has room for
+    constexpr int W = K - K / 4 * ${tall}; // columns that a tile has room for
 //% insert scan/kernel.cpp:environment
 //% insert scan/common.cu:locate
 //% insert :begin

@@ -1,5 +1,5 @@
 //% insert sorting/tile.cu
-//% plain along keys_room left odd order_room pass passes planned way way_of EXCHANGED ITEMS ITEM_BYTES KILN__ORDER KILN__POSITION KILN__SORT_FN KILN__UNROLL ORDER
+//% plain along keys_buffer left odd order_buffer pass passes planned way way_of EXCHANGED ITEMS ITEM_BYTES KILN__ORDER KILN__POSITION KILN__SORT_FN KILN__UNROLL ORDER
 //% plain THREADS TILE all at base before begin c clear_room count_step count_tile counts digit
 //% plain digit_of digits exchange first hear k keys keys_out kiln_sort_sweep lane length look_back
 //% plain mark mine move_order moved nullptr order order_out p position rank_tile ranks rest room row sorted
@@ -20,7 +20,7 @@
 // KILN__ORDER: positions, of type KILN__POSITION, are moved along. In the first pass they are made.
 //
 // What count.cu has planned says whether a digit has a pass at all, and where it reads and writes: the first one reads
-// the elements given, the last one writes results, and those between take two rooms in turn.
+// the elements given, the last one writes results, and those between take two buffers in turn.
 typedef KILN__POSITION position;
 constexpr bool ORDER = KILN__ORDER;
 constexpr int ITEM_BYTES = ORDER && sizeof(position) > sizeof(word) ? sizeof(position) : sizeof(word);
@@ -28,8 +28,8 @@ constexpr int ITEM_BYTES = ORDER && sizeof(position) > sizeof(word) ? sizeof(pos
 struct sweep_call {
     const word *keys;
     word *sorted;       // null: not wanted
-    word *keys_room[2]; // after a pass that an even number of passes follows, and an odd one
-    position *order_room[2];
+    word *keys_buffer[2]; // after a pass that an even number of passes follows, and an odd one
+    position *order_buffer[2];
     void *order;
     unsigned long long *words;
     const unsigned long long *counts;
@@ -55,10 +55,10 @@ KILN__SORT_FN way way_of(const sweep_call &c, unsigned pass)
 {
     const unsigned left = pass & 255;
     const bool first = (pass & 256) != 0, odd = left % 2 != 0;
-    return {first ? c.keys : odd ? c.keys_room[0] : c.keys_room[1],
-            left == 0 ? c.sorted : odd ? c.keys_room[1] : c.keys_room[0],
-            first ? nullptr : odd ? c.order_room[0] : c.order_room[1],
-            left == 0 ? c.order : (void *)(odd ? c.order_room[1] : c.order_room[0]), left == 0 && c.wide != 0};
+    return {first ? c.keys : odd ? c.keys_buffer[0] : c.keys_buffer[1],
+            left == 0 ? c.sorted : odd ? c.keys_buffer[1] : c.keys_buffer[0],
+            first ? nullptr : odd ? c.order_buffer[0] : c.order_buffer[1],
+            left == 0 ? c.order : (void *)(odd ? c.order_buffer[1] : c.order_buffer[0]), left == 0 && c.wide != 0};
 }
 
 KILN__SORT_FN void tell(unsigned long long *at, unsigned long long v)
