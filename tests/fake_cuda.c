@@ -63,7 +63,7 @@ fake_cuda fake_control = {.version = 13000,
                           .memory_bytes = (size_t)256 << 20,
                           .fail_after = -1,
                           .multiprocessors = 132,
-                          .capability = 90,
+                          .capability = 90, .shared_most = 232448,
                           .max_threads = 1024,
                           .blocks_per_unit = 2};
 
@@ -384,7 +384,7 @@ int fake_device_get_attribute(int *value, int attribute, int device)
                 {5, 2147483647},
                 {6, 65535}, /* and blocks along each axis */
                 {7, 65535},
-                {97, 232448},
+                {97, fake_control.shared_most},
                 {95, 1},
                 {120, 1},
                 {134, 0}, /* the NUMA node of the host that is nearest */

@@ -25,6 +25,7 @@ typedef struct fake_cuda {
     bool any_module;     /* load whatever looks like a cubin; its kernels do nothing */
     int multiprocessors; /* of each GPU */
     int capability;      /* of the GPUs that are not too old: 90 for 9.0 */
+    int shared_most;     /* bytes of shared memory that a block may have */
     const char *const *kernels; /* with any_module: names of those there are, ended by NULL; or NULL: all */
     size_t param_count, param_offset[32], param_bytes[32]; /* of each kernel, as cuFuncGetParamInfo tells */
     int max_threads, static_shared, blocks_per_unit; /* of each kernel */

@@ -6,6 +6,7 @@
 
 A failure is printed with the smallest part of its program that fails alone; --keep writes its inputs and the
 command into a folder. Programs with mistakes (one in eight) must be refused where NumPy refuses them.
+`kiln warm` of the program's line must have all kernels that the run needs, which every other run records.
 What is drawn stands in tests/numpy_text/functions.py; docs/testing.md says more.
 """
 import argparse
@@ -18,6 +19,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from unittest import mock
 
 try:
     import numpy as np
@@ -56,9 +58,42 @@ class Case:
         return ([kiln, "eval", self.text] + given +
                 [a for k in range(len(self.wanted)) for a in ("-o", f"{folder}/out{k}.npy")])
 
+    def line(self):
+        """As a line of a manifest, for one call of these shapes."""
+        numbers = [name for name, value in self.inputs.items() if isinstance(value, (int, float))]
+        return json.dumps({
+            "kind": "expression", "text": self.text, "scalars": numbers,
+            "types": [{name: str(np.asarray(value).dtype) for name, value in self.inputs.items()}],
+            "shapes": [{name: value.shape for name, value in self.inputs.items() if name not in numbers}]})
+
+    def missing(self, kiln, folder, target):
+        """A kernel of the run that was recorded that `kiln warm` of its line does not compile; or None."""
+        if any(np.size(value) == 0 for value in self.inputs.values()):
+            return None  # a manifest has no such shapes
+        warm = subprocess.run([kiln, "warm", "-", "--dry-run"] + target, input=self.line(),
+                              capture_output=True, text=True, timeout=300)
+        if warm.returncode != 0:
+            return f"kiln warm: status {warm.returncode}: {warm.stderr[-4000:]}"
+        given = set(warm.stdout.splitlines())
+        if "no kernels are compiled for" in warm.stderr or not os.path.exists(f"{folder}/record.jsonl"):
+            return None
+        with open(f"{folder}/record.jsonl") as record:
+            kernels = record.read().splitlines()
+        return next((f"kiln warm does not compile {k}" for k in kernels if k not in given), None)
+
     def described(self):
         return ", ".join(f"{name}={value}" if isinstance(value, (int, float)) else
                          f"{name}: {value.dtype}{value.shape}" for name, value in self.inputs.items())
+
+    def run_recorded(self, kiln, folder, target):
+        """None, or what is wrong with the results, or with the kernels of its line."""
+        record = f"{folder}/record.jsonl"
+        if os.path.exists(record):
+            os.remove(record)
+        # `kiln warm` is for GPUs of 6 multiprocessors and more.
+        with mock.patch.dict(os.environ, KILN_RECORD=record, KILN_EMULATOR_UNITS="6"):
+            wrong = self.run(kiln, folder)
+        return wrong or self.missing(kiln, folder, target)
 
     def run(self, kiln, folder):
         """None, or what is wrong."""
@@ -144,6 +179,8 @@ def main():
     if given.device == "cuda" and not any(d["backend"] == "cuda" and d["usable"] for d in json.loads(info)["devices"]):
         print("SKIPPED: no GPU")
         return 77
+    device = next(d for d in json.loads(info)["devices"] if d["usable"] and given.device in (None, d["backend"]))
+    target = ["--arch", device["target"]] if device["backend"] == "cuda" else ["--cpu"]
     seed = random.randrange(10**6) if given.seed == "random" else int(given.seed)
     folder = given.keep or tempfile.mkdtemp(prefix="kiln-numpy-")
     os.makedirs(folder, exist_ok=True)
@@ -158,7 +195,9 @@ def main():
         number += 1
         if case is None:
             continue
-        wrong = case.run(given.kiln, folder)
+        # Every other case: whether `kiln warm` of its line has the kernels that the run needs, too.
+        warms = number % 2 == 1 and not refused
+        wrong = case.run_recorded(given.kiln, folder, target) if warms else case.run(given.kiln, folder)
         if refused:
             refusals += 1
             if wrong is None or not wrong.startswith("refused"):
@@ -170,7 +209,8 @@ def main():
             limits += 1
         elif wrong:
             failures += 1
-            case, wrong = smallest(case, wrong, parts, given.kiln, folder, number)
+            if not wrong.startswith("kiln warm"):
+                case, wrong = smallest(case, wrong, parts, given.kiln, folder, number)
             print(f"FAILED: {wrong}\n  # --seed {seed} --case {number - 1}\n  {case.text}\n  " +
                   case.described(), flush=True)
             if given.keep:

@@ -95,6 +95,8 @@ static const struct option OPTIONS[] = {
      "number of worker processes (default: one for each core)"},
     {OPTION_RETRY, "--retry", NULL, COMMAND_WARM, false,
      "compile again what an earlier run could not"},
+    {OPTION_DRY_RUN, "--dry-run", NULL, COMMAND_WARM, false,
+     "print the kernels as lines of a manifest, and compile none"},
     {OPTION_CACHE, "--cache", "DIR", COMMAND_WARM, false,
      "cache folder to fill (default: $KILN_CACHE_DIR, else the usual one)"},
     {OPTION_BUNDLE, "--bundle", "FILE", COMMAND_WARM, false,

@@ -78,6 +78,7 @@ enum option_id {
     OPTION_CACHE,
     OPTION_BUNDLE,
     OPTION_RETRY,
+    OPTION_DRY_RUN,
     OPTION_DIR,
     OPTION_SORT,
     OPTION_TO,

@@ -114,6 +114,7 @@ typedef struct listing {
     struct warm *w;
     const kiln__manifest_entry *entry;
     kiln_backend backend;
+    size_t only;  /* the target that kernels are for; WARM_TARGETS_MAX: all of the backend */
     size_t given; /* kernels of the entry */
     kiln__map lines[WARM_TARGETS_MAX]; /* those of each target that are listed */
 } listing;
@@ -144,44 +145,59 @@ static kiln_status take_kernel(void *user, const kiln__definition *def,
     kiln_status status = KILN_OK;
 
     l->given++;
-    /* What was read from JSON is UTF-8. A module has no variants: its line tells all. */
-    (void)(def->module ? kiln__manifest_write(l->entry, &line)
-                       : kiln__manifest_line(def, variant, &line));
+    /* What was read from JSON is UTF-8. A module of a user's has no variants: its line tells all. */
+    (void)(def->module && def->template_file == NULL ? kiln__manifest_write(l->entry, &line)
+                                                     : kiln__manifest_line(def, variant, &line));
     if (line.failed)
         status = kiln__fail_memory(err, line.capacity);
     for (size_t t = 0; t < l->w->target_count && status == KILN_OK; t++)
-        if (l->w->targets[t].backend == l->backend)
+        if (l->w->targets[t].backend == l->backend && (l->only == WARM_TARGETS_MAX || l->only == t))
             status = add_item(l, t, line.text, err);
     kiln__buf_clear(&line);
     return status;
 }
 
-/* One entry's end for each target of the backend, before any kernel of it is compiled. */
+/* One entry's end for each target that kernels are for now, before any kernel of it is compiled. */
 static void note_entry(const listing *l, enum warm_end end, const kiln_error *err)
 {
     for (size_t t = 0; t < l->w->target_count; t++)
-        if (l->w->targets[t].backend == l->backend)
+        if (l->w->targets[t].backend == l->backend && (l->only == WARM_TARGETS_MAX || l->only == t))
             warm_note(l->w, l->entry, t, end, 0, 0, err);
 }
 
-/* Tell the operations of an entry whose kernels are not compiled: nobody must believe them warm. An
- * entry that stands for no kernel at all has failed, unless libraries do what it says. */
-static kiln_status note_left_out(const listing *l, kiln_error *err)
+/* The kernels of an entry that a run chooses, for one target. Operations whose kernels are not found are told: nobody
+ * must believe them warm. */
+static void list_runs(listing *l, kiln_error *err)
 {
     kiln__warm_left left = {.names = KILN__BUF_INIT};
-    kiln_status status = kiln__warm_left_out(l->entry, l->backend, &left, err);
+    kiln_status status = kiln__warm_expand_runs(l->entry, &l->w->targets[l->only], take_kernel, l,
+                                                &left, err);
 
-    if (status == KILN_OK && left.names.length > 0) {
-        const bool nothing = l->given == 0;
+    if (status != KILN_OK) {
+        note_entry(l, WARM_FAILED, err);
+    } else if (left.names.length > 0) {
         (void)kiln__fail(err, KILN_ERR_UNSUPPORTED,
-                         "%sno kernels are compiled for %.250s: such operations choose their "
-                         "kernels when they run, so record a run with KILN_RECORD",
-                         nothing ? "the line compiles nothing: " : "", left.names.text);
-        note_entry(l, nothing && left.needed ? WARM_FAILED : WARM_SKIPPED, err);
-        kiln_error_clear(err);
+                         "%sno kernels are compiled for %.250s: libraries do such operations, and what "
+                         "they need besides is known when they run, so record a run with KILN_RECORD",
+                         l->given == 0 ? "the line compiles nothing: " : "", left.names.text);
+        note_entry(l, WARM_SKIPPED, err);
     }
+    kiln_error_clear(err);
     kiln__buf_clear(&left.names);
-    return status;
+}
+
+static void list_entry(listing *l, kiln_error *err)
+{
+    l->given = 0;
+    l->only = WARM_TARGETS_MAX;
+    if (kiln__warm_expand(l->entry, l->backend, take_kernel, l, err) != KILN_OK) {
+        note_entry(l, WARM_FAILED, err);
+        kiln_error_clear(err);
+        return;
+    }
+    for (l->only = 0; l->only < l->w->target_count; l->only++)
+        if (l->w->targets[l->only].backend == l->backend)
+            list_runs(l, err);
 }
 
 /* All kernels of all entries. What is wrong with an entry is counted for each target. */
@@ -199,17 +215,28 @@ static void list_items(struct warm *w, const kiln__manifest *manifest)
             wanted |= w->targets[t].backend == l.backend;
         for (size_t k = 0; wanted && k < kiln__manifest_count(manifest); k++) {
             l.entry = kiln__manifest_at(manifest, k);
-            l.given = 0;
-            if (kiln__warm_expand(l.entry, l.backend, take_kernel, &l, &err) != KILN_OK ||
-                note_left_out(&l, &err) != KILN_OK)
-                note_entry(&l, WARM_FAILED, &err);
-            kiln_error_clear(&err);
+            list_entry(&l, &err);
         }
     }
     w->listing = false;
     w->done_count = 0; /* those were no items */
     for (size_t t = 0; t < w->target_count; t++)
         kiln__map_clear(&l.lines[t], NULL);
+}
+
+/* The lines of all kernels, each once whatever the number of targets. */
+static int print_items(const struct warm *w)
+{
+    kiln__map printed = {NULL, 0, 0};
+    bool is_new = false, failed = false;
+
+    for (size_t k = 0; k < w->item_count && !failed; k++) {
+        const char *line = w->items[k].line;
+        failed = kiln__map_enter(&printed, line, strlen(line), &is_new) == NULL ||
+                 (is_new && puts(line) < 0);
+    }
+    kiln__map_clear(&printed, NULL);
+    return failed || fflush(stdout) != 0 || w->failed_count > 0 ? TOOL_FAILED : TOOL_DONE;
 }
 
 /* ---- the bundle -------------------------------------------------------------------------------- */
@@ -284,6 +311,7 @@ static int read_options(const struct invocation *v, struct warm *w)
     w->cache_dir = dir != NULL ? dir : "";
     w->json = invocation_get(v, OPTION_JSON) != NULL;
     w->retries = invocation_get(v, OPTION_RETRY) != NULL;
+    w->dry_run = invocation_get(v, OPTION_DRY_RUN) != NULL;
     w->bar = isatty(STDERR_FILENO) == 1;
     return result;
 }
@@ -309,6 +337,8 @@ static int warm_all(struct warm *w, const kiln__manifest *manifest, const char *
 
     w->start_us = w->shown_us = kiln__now_us();
     list_items(w, manifest);
+    if (w->dry_run)
+        return print_items(w);
     result = warm_run(w);
     w->wall_s = (kiln__now_us() - w->start_us) / 1e6;
     if (result == TOOL_DONE && bundle != NULL)
@@ -341,9 +371,9 @@ int command_warm(const struct invocation *v)
                                                      : v->args.items[0]);
         result = TOOL_FAILED;
     }
-    if (result == TOOL_DONE)
+    if (result == TOOL_DONE && !w.dry_run)
         result = check_cache(&w);
-    if (result == TOOL_DONE && bundle != NULL)
+    if (result == TOOL_DONE && bundle != NULL && !w.dry_run)
         result = make_staging(bundle, staging, sizeof staging);
     w.staging = staging;
     if (result == TOOL_DONE)

@@ -63,6 +63,7 @@ struct warm {
     bool json;
     bool listing; /* nothing is compiled yet: skipped lines are told as failed ones are */
     bool retries; /* what a compiler refused in an earlier run is compiled again */
+    bool dry_run; /* kernels are printed, not compiled */
     struct warm_item *items;
     size_t item_count, item_room;
     /* Figures. */

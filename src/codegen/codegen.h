@@ -205,6 +205,7 @@ typedef struct kiln__definition {
     kiln__row_program *rows; /* row programs; NULL for all others */
     bool module;  /* a module's source, or (without one) the signature of one of its kernels */
     bool module_prelude; /* it includes a header of CuPy's, in whose place the prelude stands */
+    char *template_file; /* the file of kiln's templates that the source is; NULL: a user's module */
     char **names; /* modules: the kernels and variables that are wanted by a C++ name */
     size_t name_count;
 } kiln__definition;

@@ -206,5 +206,6 @@ void kiln__definition_destroy(kiln__definition *def)
     kiln__free(def->signature[1]);
     kiln__free(def->name);
     kiln__free(def->own);
+    kiln__free(def->template_file);
     kiln__free(def);
 }

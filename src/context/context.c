@@ -39,6 +39,7 @@ struct kiln_context {
     kiln__device *device;
     kiln__cache *cache;
     kiln__recorder *recorder; /* NULL: nothing is recorded */
+    kiln__needs needs;
     kiln__log log;
     bool wide; /* 16-bit floats stay float32 in graphs that leave it open */
     attachment attachments[KILN__ATTACH_COUNT];
@@ -244,6 +245,37 @@ kiln_status kiln_context_create(const kiln_context_options *opts, kiln_context *
 done:
     kiln_context_release(ctx);
     return status;
+}
+
+kiln_status kiln__context_create_dry(const kiln__dry_device *device, const kiln__needs *needs,
+                                     kiln_context **out, kiln_error *err)
+{
+    const kiln__cache_options cache = {.dir = "", .bundles = ""};
+    kiln_context *ctx = make_empty();
+    kiln_status status = KILN_OK;
+
+    *out = NULL;
+    if (ctx == NULL)
+        return kiln__fail_memory(err, sizeof *ctx);
+    ctx->needs = *needs;
+    KILN_TRY(kiln__device_open_dry(device, &ctx->device, err));
+    kiln__stream_set_owner(kiln__device_home(ctx->device), ctx);
+    ctx->cache = kiln__cache_open_with(&cache);
+    if (ctx->cache == NULL) {
+        status = kiln__fail_memory(err, sizeof cache);
+        goto done;
+    }
+    *out = ctx;
+    ctx = NULL;
+
+done:
+    kiln_context_release(ctx);
+    return status;
+}
+
+const kiln__needs *kiln__context_needs(const kiln_context *ctx)
+{
+    return &ctx->needs;
 }
 
 kiln_context *kiln_context_retain(kiln_context *ctx)

@@ -49,6 +49,22 @@ void kiln__context_bury(kiln_context *ctx, void *handle, void (*end)(void *handl
 /* Where kernels that were needed are noted down; NULL when they are not. */
 kiln__recorder *kiln__context_recorder(const kiln_context *ctx);
 
+/* Who is told of every kernel that work of a context needs. `def` is valid during the call only. A failure ends the
+ * work. */
+struct kiln__definition;
+struct kiln__variant;
+typedef struct kiln__needs {
+    kiln_status (*fn)(void *user, const struct kiln__definition *def,
+                      const struct kiln__variant *variant, kiln_error *err);
+    void *user;
+} kiln__needs;
+
+/* A context on a device that is not there: nothing is compiled, cached or recorded. */
+kiln_status kiln__context_create_dry(const kiln__dry_device *device, const kiln__needs *needs,
+                                     kiln_context **out, kiln_error *err);
+/* `fn` is NULL for all other contexts. */
+const kiln__needs *kiln__context_needs(const kiln_context *ctx);
+
 /* ERR_RELEASED: "the stream was destroyed". */
 kiln_status kiln__context_released(const char *what, kiln_error *err);
 

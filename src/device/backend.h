@@ -164,6 +164,9 @@ struct kiln__raw_backend {
 extern const kiln__backend kiln__backend_cuda; /* cuda/cuda.c */
 extern const kiln__backend kiln__backend_cpu;  /* cpu/cpu.c */
 
+/* Fill what `open` of a backend fills, and the backend. (dry.c) */
+kiln_status kiln__dry_open(kiln__device *device, const kiln__dry_device *what, kiln_error *err);
+
 /* ---- helpers for backends (calls.c) ---- */
 
 /* Whether this process is a fork of the one that opened the device. */

@@ -71,15 +71,10 @@ static kiln_status choice_read(const char *name, choice *out, kiln_error *err)
 
 /* ---- life ---- */
 
-static kiln_status open_on(const kiln__backend *backend, int ordinal, int cpu_threads,
-                           kiln__device **out, kiln_error *err)
+/* The parts of a device that a backend has opened, or has failed to (`status`). */
+static kiln_status complete(kiln__device *device, kiln_status status, kiln__device **out,
+                            kiln_error *err)
 {
-    kiln_status status = KILN_OK;
-    kiln__device *device = NULL;
-    KILN_CHECK(kiln__make_zeroed(&device, 1, sizeof *device, err));
-    device->backend = backend;
-    device->fork_generation = kiln__fork_generation();
-    status = backend->open(device, ordinal, cpu_threads, err);
     if (status != KILN_OK) {
         kiln__free(device);
         return status;
@@ -93,6 +88,26 @@ static kiln_status open_on(const kiln__backend *backend, int ordinal, int cpu_th
 done:
     kiln__device_close(device);
     return status;
+}
+
+static kiln_status open_on(const kiln__backend *backend, int ordinal, int cpu_threads,
+                           kiln__device **out, kiln_error *err)
+{
+    kiln__device *device = NULL;
+    KILN_CHECK(kiln__make_zeroed(&device, 1, sizeof *device, err));
+    device->backend = backend;
+    device->fork_generation = kiln__fork_generation();
+    return complete(device, backend->open(device, ordinal, cpu_threads, err), out, err);
+}
+
+kiln_status kiln__device_open_dry(const kiln__dry_device *what, kiln__device **out, kiln_error *err)
+{
+    kiln__device *device = NULL;
+
+    *out = NULL;
+    KILN_CHECK(kiln__make_zeroed(&device, 1, sizeof *device, err));
+    device->fork_generation = kiln__fork_generation();
+    return complete(device, kiln__dry_open(device, what, err), out, err);
 }
 
 kiln_status kiln__device_open(const char *name, int cpu_threads, kiln__device **out,

@@ -283,6 +283,23 @@ const char *kiln__cpu_target(void);
 /* Cores this process may use: its affinity, bounded by the container's quota. At least 1. */
 int kiln__cpu_core_count(void);
 
+/* ---- devices that are not there (dry.c) ---- for those who want to know which kernels some work needs */
+
+typedef struct kiln__dry_device {
+    kiln__target target;
+    int units;             /* multiprocessors or threads */
+    uint32_t shared_bytes; /* that a block of a GPU may have */
+} kiln__dry_device;
+
+/* Memory of such a device holds nothing, what is enqueued is dropped, and values that are read from it are 0. No kernel
+ * is compiled for it. */
+kiln_status kiln__device_open_dry(const kiln__dry_device *what, kiln__device **out,
+                                  kiln_error *err);
+bool kiln__device_is_dry(const kiln__device *device);
+/* The `shared_bytes` that a target may have, by number: one, or several for a GPU that is not known. False past the
+ * end. */
+bool kiln__dry_shared_bytes(const char *target, size_t nth, uint32_t *bytes_out);
+
 /* ---- modules ---- */
 kiln_status kiln__module_load(kiln__device *device, const void *binary, size_t bytes,
                               kiln__module **out, kiln_error *err);

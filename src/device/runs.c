@@ -341,6 +341,8 @@ kiln_status kiln__library_call(kiln_stream *stream, const char *name, kiln__libr
 {
     kiln__work work;
 
+    if (kiln__device_is_dry(stream->device))
+        return KILN_OK;
     kiln__work_begin(&work, KILN_OBSERVED_LAUNCH, stream->device, stream);
     if (work.watched) {
         snprintf(work.kernel, sizeof work.kernel, "%s", name);

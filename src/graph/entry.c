@@ -268,6 +268,8 @@ static void compile_ahead(const kiln_graph *graph, const kiln__entry *entry,
                           const kiln__graph_call *call)
 {
     bool first = true;
+    if (kiln__device_is_dry(graph->device))
+        return;
     for (size_t s = 0; entry->program->step_count > 1 && s < entry->program->step_count; s++) {
         kiln__kernel *kernel = entry->steps[s].kernel;
         kiln__planned planned;

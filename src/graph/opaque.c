@@ -467,7 +467,6 @@ static const operation operations[] = {
                                       .operand_count = 2,
                                       .result_count = 1,
                                       .why = "a matrix product, by a library where there is one",
-                                      .library = true,
                                       .infer = infer,
                                       .copy_bytes = sizeof(operation)},
                                      infer_matmul,
@@ -554,6 +553,9 @@ kiln_status kiln__opaque_run(const kiln__step *step, kiln_array *const *values, 
 {
     const operation *op = step->kernel;
     kiln_array *views[VALUES] = {NULL};
+    /* Without a device nothing is known of its libraries. */
+    if (op->plan.library && kiln__device_is_dry(kiln__context_device(values[0]->ctx)))
+        return KILN_OK;
     kiln_status status = make_views(step, values, views, err);
 
     if (status == KILN_OK)

@@ -129,9 +129,11 @@ kiln_status kiln__kernel_compiled(kiln__kernel *op, const kiln__variant *variant
         return KILN_OK;
     KILN_CHECK(kiln__make_zeroed(&c, 1, sizeof *c, err));
     c->variant = *variant;
-    KILN_TRY(kiln__emit(op->def, variant, &c->source, err));
+    /* Without a device nothing is launched, so that no source is needed. */
+    if (!kiln__device_is_dry(op->device))
+        KILN_TRY(kiln__emit(op->def, variant, &c->source, err));
     KILN_TRY(kiln__jit_entry(op->ctx, op->def, &c->source, &c->entry, err));
-    kiln__record_variant(op->ctx, op->def, variant);
+    KILN_TRY(kiln__record_variant(op->ctx, op->def, variant, err));
     kiln__free(c->source.text);
     c->source.text = NULL;
     pthread_mutex_lock(&op->lock);

@@ -509,9 +509,10 @@ kiln__snippet_kind kiln__manifest_snippet(size_t nth, kiln__manifest_text *text_
 kiln_status kiln__manifest_rows(const kiln__manifest_entry *entry, kiln_row_stage *stages,
                                 kiln_row_value *values, kiln_error *err);
 
-/* Note in the context's recorder, when it has one, that this variant was needed. (line.c) */
-void kiln__record_variant(kiln_context *ctx, const kiln__definition *def,
-                          const kiln__variant *variant);
+/* Note in the context's recorder, when it has one, that this variant was needed, and tell who asked for that
+ * (kiln__context_create_dry()), whose failure is returned. (line.c) */
+kiln_status kiln__record_variant(kiln_context *ctx, const kiln__definition *def,
+                                 const kiln__variant *variant, kiln_error *err);
 
 /* The compiled form of a variant, from the kernel's list or made now. */
 kiln_status kiln__kernel_compiled(kiln__kernel *op, const kiln__variant *variant,

@@ -120,8 +120,22 @@ kiln_status kiln__manifest_rows(const kiln__manifest_entry *e, kiln_row_stage *s
 
 /* ---- lines ------------------------------------------------------------------------------------- */
 
+/* A whole kernel of kiln's own. */
+static bool template_line(const kiln__definition *def, kiln__buf *line)
+{
+    kiln__manifest_entry e = {.kind = &kiln__manifest_template,
+                              .options = (const char **)def->options,
+                              .option_count = def->option_count};
+
+    e.text[KILN__MANIFEST_NAME].text = def->name;
+    e.text[KILN__MANIFEST_TEMPLATE].text = def->template_file;
+    return kiln__manifest_write(&e, line);
+}
+
 bool kiln__manifest_line(const kiln__definition *def, const kiln__variant *variant, kiln__buf *line)
 {
+    if (def->template_file != NULL)
+        return template_line(def, line);
     kiln__manifest_types types = {.at = 0};
     kiln__manifest_word layout = {NULL, 0};
     const kiln__manifest_kind kind = kiln__manifest_kind_of(def->family);
@@ -167,14 +181,17 @@ bool kiln__manifest_line(const kiln__definition *def, const kiln__variant *varia
     return ok;
 }
 
-void kiln__record_variant(kiln_context *ctx, const kiln__definition *def,
-                          const kiln__variant *variant)
+kiln_status kiln__record_variant(kiln_context *ctx, const kiln__definition *def,
+                                 const kiln__variant *variant, kiln_error *err)
 {
+    const kiln__needs *const needs = kiln__context_needs(ctx);
     kiln__recorder *recorder = kiln__context_recorder(ctx);
     kiln__buf line = KILN__BUF_INIT;
 
+    if (needs->fn != NULL)
+        return needs->fn(needs->user, def, variant, err);
     if (recorder == NULL)
-        return;
+        return KILN_OK;
     if (!kiln__manifest_line(def, variant, &line))
         kiln__recorder_complain(recorder, "kernel \"%s\" has a text that is no UTF-8", def->name);
     else if (line.failed)
@@ -182,4 +199,5 @@ void kiln__record_variant(kiln_context *ctx, const kiln__definition *def,
     else
         kiln__recorder_add(recorder, line.text, line.length);
     kiln__buf_clear(&line);
+    return KILN_OK;
 }

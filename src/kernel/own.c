@@ -43,15 +43,28 @@ static void owned_destroy(void *state)
     kiln__free(o);
 }
 
+static kiln_status define(const kiln__own_request *r, const char *text, kiln__definition **out,
+                          kiln_error *err)
+{
+    KILN_CHECK(
+        kiln__module_definition(r->entry, text, r->macros, r->macro_count, NULL, 0, out, err));
+    (*out)->template_file = kiln__strdup(r->file);
+    if ((*out)->template_file != NULL)
+        return KILN_OK;
+    kiln__definition_destroy(*out);
+    *out = NULL;
+    return kiln__fail_memory(err, strlen(r->file));
+}
+
 kiln_status kiln__own_definition(const kiln__own_request *r, kiln__definition **out,
                                  kiln_error *err)
 {
     kiln__buf text = KILN__BUF_INIT;
     kiln_status status = kiln__module_template(r->file, &text, err);
 
+    *out = NULL;
     if (status == KILN_OK)
-        status = kiln__module_definition(r->entry, text.text, r->macros, r->macro_count, NULL, 0,
-                                         out, err);
+        status = define(r, text.text, out, err);
     kiln__buf_clear(&text);
     return status;
 }
@@ -71,16 +84,21 @@ kiln_status kiln__own_emit(const kiln__own_request *r, kiln__definition **def_ou
     return status;
 }
 
-/* Note down that the program needs the kernel ($KILN_RECORD). */
-static void record(kiln_context *ctx, const kiln__own_request *r)
-{
-    kiln__manifest_entry e = {.kind = &kiln__manifest_template,
-                              .options = (const char **)(uintptr_t)r->macros,
-                              .option_count = r->macro_count};
+static const kiln__variant any = {.family = &kiln__family_loop, .backend = KILN_BACKEND_CUDA};
 
-    e.text[KILN__MANIFEST_NAME].text = r->entry;
-    e.text[KILN__MANIFEST_TEMPLATE].text = r->file;
-    kiln__recorder_add_entry(kiln__context_recorder(ctx), "kernel", &e);
+/* Without a device: tell that the kernel is needed. Whoever wants its source asks for its definition. */
+static kiln_status compile_dry(kiln_context *ctx, const kiln__own_request *r, own *into,
+                               kiln_error *err)
+{
+    static char nowhere[1];
+    kiln__definition *def = NULL;
+    kiln_status status = define(r, "", &def, err);
+
+    if (status == KILN_OK)
+        status = kiln__record_variant(ctx, def, &any, err);
+    kiln__definition_destroy(def);
+    into->entry = nowhere;
+    return status;
 }
 
 static kiln_status compile(kiln_context *ctx, const kiln__own_request *r, own *into,
@@ -91,9 +109,11 @@ static kiln_status compile(kiln_context *ctx, const kiln__own_request *r, own *i
     kiln__source source = KILN__SOURCE_INIT;
     kiln_status status = KILN_OK;
 
+    if (kiln__device_is_dry(kiln__context_device(ctx)))
+        return compile_dry(ctx, r, into, err);
     KILN_TRY(kiln__own_emit(r, &def, &source, err));
     KILN_TRY(kiln__jit_image(ctx, def, &source, &blob, NULL, err));
-    record(ctx, r);
+    KILN_TRY(kiln__record_variant(ctx, def, &any, err));
     KILN_TRY(
         kiln__module_load(kiln__context_device(ctx), blob->data, blob->bytes, &into->module, err));
     KILN_TRY(kiln__raw_entry(into->module, r->entry, &into->entry, err));

@@ -222,7 +222,7 @@ static kiln_status compile(kiln_context *ctx, kiln_prefetch *p, kiln_error *err)
     }
     KILN_TRY(kiln__emit(p->def, &p->variant, &source, err));
     KILN_TRY(kiln__jit_entry_unless(ctx, p->def, &source, &p->cancel, &entry, err));
-    kiln__record_variant(ctx, p->def, &p->variant);
+    KILN_TRY(kiln__record_variant(ctx, p->def, &p->variant, err));
 
 done:
     kiln__source_clear(&source);

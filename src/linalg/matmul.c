@@ -382,6 +382,10 @@ static kiln_status compute_bytes(matmul *w, bool *done_out, kiln_error *err)
         KILN_TRY(kiln__finish_kernel(&w->p, w->y, w->bias, w->stream, err));
     used_on(a, w->stream);
     used_on(b, w->stream);
+    if (kiln__device_is_dry(kiln__context_device(w->ctx)) && status == KILN_OK) {
+        status = KILN_ERR_UNSUPPORTED; /* either way may be taken, so that both are */
+        *done_out = false;
+    }
     if (status == KILN_ERR_UNSUPPORTED) { /* the product as it was before it was bound */
         w->p.in = in;
         w->p.b_in = KILN_DTYPE_NONE;

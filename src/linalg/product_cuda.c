@@ -663,6 +663,10 @@ kiln_status kiln__product_cuda(kiln_context *ctx, const kiln__product *p, kiln_s
     bool pushed = false;
     kiln_status status = KILN_OK;
 
+    /* Whether the library finishes a product is not known without it: the kernel may be needed. */
+    *finished_out = !kiln__product_finishes(p);
+    if (kiln__device_is_dry(device))
+        return KILN_OK;
     d.owned = NULL;
     KILN_CHECK(kiln__device_enter(device, &pushed, err));
     KILN_TRY(decide(ctx, p, recording ? ALIGNMENT_RECORDED : ALIGNMENT_MAX,

@@ -10,8 +10,8 @@
  * Rule: what the text says wrong is shown in the text, what the line says wrong in the line.
  */
 #include <stdio.h>
+#include <stdlib.h>
 
-#include "graph/graph.h"
 #include "warm/expression.h"
 
 /* Shapes where an entry gives none: one long axis, a matrix, and more axes when the expression
@@ -34,11 +34,13 @@ typedef struct expansion {
     /* Of the row of types at work. */
     const kiln__manifest_types *types;
     input *inputs;
+    char **names; /* what the parser is told of the inputs */
     kiln_graph *graph;
     kiln__graph_arg *args; /* of a call: inputs, then outputs, which are allocated */
     kiln__outlet to;       /* of all rows: the line of a kernel tells it apart */
-    /* Not NULL: take the names of steps whose kernels a run chooses, and plan no kernel. */
-    kiln__warm_left *left_out;
+    /* Not NULL: give the kernels of steps that a run chooses, and no others. */
+    const kiln__target *target;
+    kiln__warm_left *left_out; /* names of those of which that cannot be found */
 } expansion;
 
 /* ---- messages ---------------------------------------------------------------------------------- */
@@ -114,7 +116,6 @@ static char *declared(const expansion *x, size_t which)
 static kiln_status parse(expansion *x)
 {
     const kiln__manifest_word *name = &x->e->text[KILN__MANIFEST_NAME];
-    char **names = NULL;
     bool failed = false;
     kiln_graph_options opts = KILN_GRAPH_OPTIONS_INIT;
     kiln_error why = KILN_ERROR_INIT;
@@ -122,19 +123,16 @@ static kiln_status parse(expansion *x)
     if (name->text != NULL && !kiln__graph_name(name->text))
         return fail_at(x, name, "is no name of a graph");
     opts.name = name->text;
-    KILN_CHECK(kiln__make_zeroed(&names, x->types->input_count + 1, sizeof *names, x->err));
+    KILN_CHECK(kiln__make_zeroed(&x->names, x->types->input_count + 1, sizeof *x->names, x->err));
     for (size_t k = 0; k < x->types->input_count; k++) {
-        names[k] = declared(x, k);
-        failed = failed || names[k] == NULL;
+        x->names[k] = declared(x, k);
+        failed = failed || x->names[k] == NULL;
     }
     const kiln_status status =
         failed ? kiln__fail_memory(&why, 64)
                : kiln__graph_from_text(NULL, x->e->text[KILN__MANIFEST_TEXT].text,
-                                       (const char *const *)names, x->types->input_count, &opts,
-                                       &x->graph, NULL, &why);
-    for (size_t k = 0; k < x->types->input_count; k++)
-        kiln__free(names[k]);
-    kiln__free(names);
+                                       (const char *const *)x->names, x->types->input_count,
+                                       &opts, &x->graph, NULL, &why);
     if (status != KILN_OK)
         return fail_in_text(x, &why);
     for (size_t k = 0; k < x->types->input_count; k++)
@@ -149,14 +147,26 @@ static kiln_status parse(expansion *x)
 
 static kiln_status give(expansion *x, const kiln__definition *def, const kiln__variant *variant)
 {
+    const kiln__own_request own = {.file = def->template_file,
+                                   .entry = def->name,
+                                   .macros = (const char *const *)def->options,
+                                   .macro_count = def->option_count};
+    kiln__definition *whole = NULL;
     kiln__buf line = KILN__BUF_INIT;
     kiln_status status = KILN_OK;
 
     (void)kiln__manifest_line(def, variant, &line); /* what was read from JSON is UTF-8 */
-    if (line.failed)
+    if (line.failed) {
         status = kiln__fail_memory(x->err, line.capacity);
-    else
-        status = kiln__hand_out(&x->to, line.text, line.length, def, variant);
+        goto done;
+    }
+    if (def->template_file != NULL && kiln__map_find(&x->to.done, line.text, line.length) == NULL)
+        KILN_TRY(kiln__own_definition(&own, &whole, x->err)); /* a run needs no source */
+    status =
+        kiln__hand_out(&x->to, line.text, line.length, whole != NULL ? whole : def, variant);
+
+done:
+    kiln__definition_destroy(whole);
     kiln__buf_clear(&line);
     return status;
 }
@@ -185,7 +195,29 @@ static kiln_status give_kernel(expansion *x, const kiln__step *call, kiln__defin
     return status;
 }
 
-/* Put the name of a step whose kernels a run chooses on the list, once. */
+static kiln_status take_needed(void *user, const kiln__definition *def,
+                               const kiln__variant *variant, kiln_error *err)
+{
+    (void)err; /* the expansion's */
+    return give(user, def, variant);
+}
+
+/* The kernels that a run chooses, of the call that x->args describes. */
+static kiln_status give_runs(expansion *x, kiln_error *why)
+{
+    const kiln__needs needs = {take_needed, x};
+    const kiln__dry_run_request request = {.text = x->e->text[KILN__MANIFEST_TEXT].text,
+                                           .name = x->e->text[KILN__MANIFEST_NAME].text,
+                                           .names = (const char *const *)x->names,
+                                           .inputs = x->args,
+                                           .input_count = x->types->input_count,
+                                           .wide = x->e->wide,
+                                           .target = x->target};
+
+    return kiln__dry_run(&request, &needs, why);
+}
+
+/* Put the name of a step that a library does on the list, once. */
 static kiln_status name_step(expansion *x, const kiln__step *step)
 {
     const kiln__opaque *operation = step->kernel;
@@ -196,29 +228,45 @@ static kiln_status name_step(expansion *x, const kiln__step *step)
         return kiln__fail_memory(x->err, strlen(operation->name));
     if (is_new)
         kiln__buf_printf(names, "%s%s", names->length > 0 ? ", " : "", operation->name);
-    x->left_out->needed = x->left_out->needed || !operation->library;
     return names->failed ? kiln__fail_memory(x->err, names->capacity) : KILN_OK;
 }
 
-/* The kernels of one step, or the name of one that plans for itself when it runs. */
-static kiln_status take_step(expansion *x, const kiln__step *step, bool clusters)
+/* The kernels of one step, but for one that chooses them when it runs (`*chooses`). */
+static kiln_status take_step(expansion *x, const kiln__step *step, bool clusters, bool *chooses)
 {
+    const kiln__opaque *operation = step->kind == KILN__STEP_OPAQUE ? step->kernel : NULL;
     kiln__definition *def = NULL;
     kiln__step call = *step;
-    kiln_status status = KILN_OK;
+    kiln_status status = operation != NULL
+                             ? kiln__opaque_kernel(step, &call, &def, x->err)
+                             : kiln__definition_create(&step->request, &def, x->err);
 
-    if (x->left_out != NULL && step->kind != KILN__STEP_OPAQUE)
-        return KILN_OK;
-    status = step->kind == KILN__STEP_OPAQUE
-                 ? kiln__opaque_kernel(step, &call, &def, x->err)
-                 : kiln__definition_create(&step->request, &def, x->err);
-
-    if (status == KILN_OK && def != NULL && x->left_out == NULL)
+    if (status == KILN_OK && def != NULL && x->target == NULL)
         status = give_kernel(x, &call, def, clusters);
-    else if (status == KILN_OK && def == NULL && x->left_out != NULL)
+    else if (status == KILN_OK && def == NULL && x->target != NULL && operation->library)
         status = name_step(x, step);
+    else if (status == KILN_OK && def == NULL)
+        *chooses = true;
     kiln__definition_destroy(def);
     return status;
+}
+
+/* Whether calls of this entry are planned with clusters of blocks, or without, or both. */
+static bool takes_clusters(const expansion *x, bool clusters)
+{
+    if (x->backend == KILN_BACKEND_CPU)
+        return !clusters;
+    return x->target == NULL || clusters == (atoi(x->target->name + strlen("sm_")) >= 90);
+}
+
+/* Whether a result does not lie in C-order: whoever reads it from a GPU has it copied. */
+static bool is_permuted(const kiln__made *made)
+{
+    int64_t strides[KILN_RANK_MAX];
+    const size_t item = kiln_dtype_size(made->dtype);
+
+    kiln__strides_ordered(made->rank, made->shape, made->order, item, strides);
+    return !kiln__strides_contiguous(made->rank, made->shape, strides, item);
 }
 
 /* The kernels of one call. Where it cannot be, `*fits` is false and `why` tells, and nothing was
@@ -226,18 +274,26 @@ static kiln_status take_step(expansion *x, const kiln__step *step, bool clusters
 static kiln_status give_call(expansion *x, bool *fits, kiln_error *why)
 {
     kiln_status status = KILN_OK;
+    bool chooses = false;
 
-    for (int clusters = 0; clusters <= (x->backend == KILN_BACKEND_CUDA); clusters++) {
+    for (int clusters = 0; clusters <= 1 && status == KILN_OK; clusters++) {
         const kiln__graph_target target = {
             .backend = x->backend, .clusters = clusters != 0, .wide = x->e->wide};
         kiln__program *program = NULL;
+        if (!takes_clusters(x, clusters != 0))
+            continue;
         status = kiln__program_build(&x->graph->ir, x->args, &target, &program, why);
         *fits = status == KILN_OK;
         for (size_t s = 0; status == KILN_OK && s < program->step_count; s++)
-            status = take_step(x, &program->steps[s], clusters != 0);
+            status = take_step(x, &program->steps[s], clusters != 0, &chooses);
+        for (size_t k = 0; status == KILN_OK && k < program->output_count; k++)
+            chooses = chooses ||
+                      (x->backend == KILN_BACKEND_CUDA && is_permuted(&program->outputs[k]));
         kiln__program_destroy(program);
-        if (status != KILN_OK)
-            break;
+    }
+    if (status == KILN_OK && x->target != NULL && chooses) {
+        status = give_runs(x, why);
+        *fits = status == KILN_OK || x->err->status != KILN_OK; /* else the run failed, no taker */
     }
     return status;
 }
@@ -361,8 +417,12 @@ static kiln_status expand_types(expansion *x, const kiln__manifest_types *types)
 
 done:
     kiln_graph_destroy(x->graph);
+    for (size_t k = 0; x->names != NULL && k < types->input_count; k++)
+        kiln__free(x->names[k]);
+    kiln__free(x->names);
     kiln__free(x->inputs);
     kiln__free(x->args);
+    x->names = NULL;
     x->graph = NULL;
     x->inputs = NULL;
     x->args = NULL;
@@ -370,13 +430,14 @@ done:
 }
 
 kiln_status kiln__expand_expression(const kiln__manifest_entry *entry, kiln_backend backend,
-                                    kiln__warm_fn fn, void *user, kiln__warm_left *left_out,
-                                    kiln_error *err)
+                                    const kiln__target *target, kiln__warm_fn fn, void *user,
+                                    kiln__warm_left *left_out, kiln_error *err)
 {
     expansion x = {.e = entry,
                    .backend = backend,
                    .err = err,
                    .to = {fn, user, err, {NULL, 0, 0}},
+                   .target = target,
                    .left_out = left_out};
     kiln_status status = KILN_OK;
 
