@@ -58,7 +58,7 @@ static char *source_of(const cupy_case *c)
         operands[p].address = (p + 1) << 20;
     }
     kiln__plan_make(&(kiln__plan_request){.def = def,
-                                          .device = {KILN_BACKEND_CUDA, 1, false},
+                                          .device = {KILN_BACKEND_CUDA, 1, false, false},
                                           .dtypes = dtypes,
                                           .operands = operands,
                                           .rank = 1,

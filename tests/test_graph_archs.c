@@ -151,7 +151,7 @@ static void source_of(const kiln__step *s, bool clusters, kiln__source *source)
     const int64_t *shape_of =
         s->kind == KILN__STEP_LOOP ? operands[s->input_count].shape : s->shape;
     kiln__plan_make(&(kiln__plan_request){.def = def,
-                                          .device = {KILN_BACKEND_CUDA, UNITS, clusters},
+                                          .device = {KILN_BACKEND_CUDA, UNITS, clusters, false},
                                           .dtypes = dtypes,
                                           .operands = operands,
                                           .rank = s->rank,

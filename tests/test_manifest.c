@@ -148,7 +148,8 @@ static size_t expect_all_round_trips(kiln__definition *def, const kiln_dtype *dt
         for (size_t a = 0; a <= COUNT(axes); a++) {
             for (size_t u = 0; u < COUNT(units); u++) {
                 for (int backend = KILN_BACKEND_CPU; backend <= KILN_BACKEND_CUDA; backend++) {
-                    const kiln__plan_device device = {(kiln_backend)backend, units[u], u % 2};
+                    const kiln__plan_device device = {
+                        (kiln_backend)backend, units[u], u % 2, u % 4 == 3};
                     const kiln__abstract_call call = {.args = args,
                                                       .dtypes = dtypes,
                                                       .axes = a < COUNT(axes) ? &axes[a] : NULL,

@@ -46,7 +46,7 @@ static char *generate(const char *op)
     if (kiln__definition_create(&request, &def, &err) != KILN_OK)
         fail_msg("%s", err.message);
     kiln__plan_make(&(kiln__plan_request){.def = def,
-                                          .device = {KILN_BACKEND_CUDA, 1, false},
+                                          .device = {KILN_BACKEND_CUDA, 1, false, false},
                                           .dtypes = dtypes,
                                           .operands = operands,
                                           .rank = 1,

@@ -122,7 +122,7 @@ static void test_plan__classes(void **state)
                                           .address = k->operands[p].address};
         }
         kiln__plan_make(&(kiln__plan_request){.def = def,
-                                              .device = {KILN_BACKEND_CUDA, 1, false},
+                                              .device = {KILN_BACKEND_CUDA, 1, false, false},
                                               .dtypes = k->dtypes,
                                               .operands = operands,
                                               .rank = k->rank,
@@ -162,7 +162,7 @@ static void test_plan__bytes_are_aligned_words_where_rows_begin_at_sectors(void 
         o[1].strides = z;
         o[1].written = true;
         kiln__plan_make(&(kiln__plan_request){.def = def,
-                                              .device = {KILN_BACKEND_CUDA, 1, false},
+                                              .device = {KILN_BACKEND_CUDA, 1, false, false},
                                               .dtypes = dtypes,
                                               .operands = o,
                                               .rank = 2,
@@ -195,7 +195,7 @@ static void test_plan__sizes_do_not_make_variants(void **state)
         o[1].written = true;
         memset(&plans[k], k == 0 ? 0x55 : 0xaa, sizeof plans[k]);
         kiln__plan_make(&(kiln__plan_request){.def = def,
-                                              .device = {KILN_BACKEND_CUDA, 1, false},
+                                              .device = {KILN_BACKEND_CUDA, 1, false, false},
                                               .dtypes = dtypes,
                                               .operands = o,
                                               .rank = 2,
@@ -231,7 +231,7 @@ static void plan_views_of(int rank, const int64_t *shape, int64_t pitch, const i
                                .address = p == 4 ? (uintptr_t)1 << 44
                                                  : ((uintptr_t)1 << 40) + (uintptr_t)apart[p]};
     kiln__plan_make(&(kiln__plan_request){.def = def,
-                                          .device = {backend, 1, false},
+                                          .device = {backend, 1, false, false},
                                           .dtypes = dtypes,
                                           .operands = o,
                                           .rank = rank,
@@ -434,7 +434,7 @@ static void test_plan__windows_leave_room_for_arguments(void **state)
         .name = "full", .in = names, .out = "T z", .snippet = {[KILN__SNIPPET_OP] = op}};
     assert_int_equal(kiln__definition_create(&request, &def, &err), KILN_OK);
     kiln__plan_make(&(kiln__plan_request){.def = def,
-                                          .device = {KILN_BACKEND_CUDA, 1, false},
+                                          .device = {KILN_BACKEND_CUDA, 1, false, false},
                                           .dtypes = dtypes,
                                           .operands = o,
                                           .rank = RANK,
@@ -528,7 +528,7 @@ static int elements_of_thread(const char *preamble, const char *op)
         operands[p] = (kiln__operand){.is_array = true, .written = p == 1, .itemsize = 4, .rank = 1,
                                       .shape = shape, .strides = strides, .address = 512};
     kiln__plan_make(&(kiln__plan_request){.def = def,
-                                          .device = {KILN_BACKEND_CUDA, 1, false},
+                                          .device = {KILN_BACKEND_CUDA, 1, false, false},
                                           .dtypes = dtypes,
                                           .operands = operands,
                                           .rank = 1,

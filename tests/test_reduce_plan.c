@@ -102,7 +102,7 @@ static void make_plan(const reduce_case *k, const kiln__definition *def, bool by
     o[1].shape = out_shape;
     o[1].strides = still;
     kiln__plan_make(&(kiln__plan_request){.def = def,
-                                          .device = {KILN_BACKEND_CUDA, UNITS, false},
+                                          .device = {KILN_BACKEND_CUDA, UNITS, false, false},
                                           .dtypes = dtypes,
                                           .operands = o,
                                           .rank = k->rank,
@@ -380,7 +380,7 @@ static void test_reduce_plan__results_are_never_more_than_a_grid_has_blocks(void
         o[1].shape = out_shape;
         o[1].strides = out_strides;
         kiln__plan_make(&(kiln__plan_request){.def = def,
-                                              .device = {KILN_BACKEND_CUDA, UNITS, false},
+                                              .device = {KILN_BACKEND_CUDA, UNITS, false, false},
                                               .dtypes = dtypes,
                                               .operands = o,
                                               .rank = 3,
@@ -427,7 +427,7 @@ static void test_reduce_plan__rows_that_cannot_be_held(void **state)
         o[1].strides = out_strides;
         assert_int_equal(kiln__named_definition(calls[k].name, KILN_FLOAT32, &def, NULL), KILN_OK);
         kiln__plan_make(&(kiln__plan_request){.def = def,
-                                              .device = {KILN_BACKEND_CUDA, UNITS, false},
+                                              .device = {KILN_BACKEND_CUDA, UNITS, false, false},
                                               .dtypes = dtypes,
                                               .operands = o,
                                               .rank = 3,
@@ -514,7 +514,7 @@ static void check_tile(const tile_case *c)
         fill_operand(&o[k], dtypes[k], shapes[k], strides[k]);
     o[3].written = true;
     kiln__plan_make(&(kiln__plan_request){.def = def,
-                                          .device = {KILN_BACKEND_CUDA, UNITS, false},
+                                          .device = {KILN_BACKEND_CUDA, UNITS, false, false},
                                           .dtypes = dtypes,
                                           .operands = o,
                                           .rank = 4,
@@ -580,7 +580,7 @@ static void test_reduce_plan__an_input_that_stands_still_decides_nothing(void **
     o[2].shape = out_shape;
     o[2].written = true;
     kiln__plan_make(&(kiln__plan_request){.def = def,
-                                          .device = {KILN_BACKEND_CUDA, UNITS, false},
+                                          .device = {KILN_BACKEND_CUDA, UNITS, false, false},
                                           .dtypes = dtypes,
                                           .operands = o,
                                           .rank = 2,
@@ -639,7 +639,7 @@ static void test_reduce_plan__blocks_that_share_results(void **state)
         o[1].shape = kinds[k].down ? row : one;
         o[1].strides = kinds[k].down ? along : still;
         kiln__plan_make(&(kiln__plan_request){.def = def,
-                                              .device = {KILN_BACKEND_CUDA, UNITS, false},
+                                              .device = {KILN_BACKEND_CUDA, UNITS, false, false},
                                               .dtypes = dtypes,
                                               .operands = o,
                                               .rank = 2,
@@ -725,7 +725,7 @@ static void test_reduce_plan__maps_that_take_batches(void **state)
         o[2].strides = still;
         assert_int_equal(kiln__definition_create(&request, &def, NULL), KILN_OK);
         kiln__plan_make(&(kiln__plan_request){.def = def,
-                                              .device = {KILN_BACKEND_CUDA, UNITS, false},
+                                              .device = {KILN_BACKEND_CUDA, UNITS, false, false},
                                               .dtypes = dtypes,
                                               .operands = o,
                                               .rank = 2,

@@ -143,7 +143,7 @@ static char *generate(const texts *d, const walk_case *w)
     operands[1].shape = out_shape;
     operands[1].strides = out_stride;
     kiln__plan_make(&(kiln__plan_request){.def = def,
-                                          .device = {KILN_BACKEND_CUDA, UNITS, false},
+                                          .device = {KILN_BACKEND_CUDA, UNITS, false, false},
                                           .dtypes = dtypes,
                                           .operands = operands,
                                           .rank = w->rank,

@@ -129,7 +129,7 @@ static void generate(row_kind kind, kiln_dtype dtype, const walk_case *w, kiln_b
                                       .address = 4096};
     }
     kiln__plan_make(&(kiln__plan_request){.def = def,
-                                          .device = {backend, UNITS, clusters},
+                                          .device = {backend, UNITS, clusters, false},
                                           .dtypes = dtypes,
                                           .operands = operands,
                                           .rank = w->rank,

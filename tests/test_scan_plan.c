@@ -86,7 +86,10 @@ static void make_case(scan_case *c)
     lay_out(c, 1, (int64_t)kiln_dtype_size(c->dtype));
 }
 
-static void make_plan(const scan_case *c, kiln_backend backend, bool clusters, kiln__plan *plan)
+/* What blocks may have: nothing special, 96 KiB of shared memory, 200 KiB. */
+enum { PLAIN, CLUSTERS, ROOMY };
+
+static void make_plan(const scan_case *c, kiln_backend backend, int device, kiln__plan *plan)
 {
     const kiln__definition_request request = {.name = "scan",
                                               .in = "T x",
@@ -114,7 +117,7 @@ static void make_plan(const scan_case *c, kiln_backend backend, bool clusters, k
     for (int a = 0; a < c->rank; a++)
         along[a] = c->axis < 0 || a == c->axis;
     kiln__plan_make(&(kiln__plan_request){.def = def,
-                                          .device = {backend, UNITS, clusters},
+                                          .device = {backend, UNITS, device >= CLUSTERS, device == ROOMY},
                                           .dtypes = dtypes,
                                           .operands = operands,
                                           .rank = c->rank,
@@ -208,7 +211,7 @@ static void test_scan_plan__rows_are_walked_where_they_lie(void **state)
 
         make_case(&c);
         memset(&plan, 0, sizeof plan);
-        make_plan(&c, k % 4 == 0 ? KILN_BACKEND_CPU : KILN_BACKEND_CUDA, k % 3 == 0, &plan);
+        make_plan(&c, k % 4 == 0 ? KILN_BACKEND_CPU : KILN_BACKEND_CUDA, (int)(k % 3), &plan);
         if (plan.variant.layout != KILN__LAYOUT_ROWS)
             continue;
         check_rows(&c, &plan, list, list_elements(&c, list));
@@ -219,20 +222,25 @@ static void test_scan_plan__rows_are_walked_where_they_lie(void **state)
     assert_true(rows > CASES / 4 && vectors > CASES / 20 && turned > CASES / 100);
 }
 
-/* Tiles of wide blocks are twice as tall; their shared memory is what a launch must give. */
+/* Tiles of wide blocks are two or four times as tall; their shared memory is what a launch must give. */
 static void test_scan_plan__few_long_columns_have_wide_blocks(void **state)
 {
     static const struct {
         int64_t rows, columns;
-        bool clusters;
-        int block, across, bytes; /* of shared memory, for each row of each thread */
+        int device, block, across, bytes; /* of shared memory, for each row of each thread */
+        int flat;
     } cases[] = {
-        {1 << 24, 16, true, 512, 16, 8}, {1 << 24, 16, false, 256, 16, 8},
-        {1 << 20, 256, true, 512, 32, 8}, {1 << 16, 16, true, 256, 16, 8},
-        {1 << 16, 4096, true, 256, 32, 8}, {1 << 26, 3, true, 512, 4, 6},
-        {1 << 26, 3, false, 256, 4, 6}, {1 << 25, 7, true, 512, 8, 8},
-        {1 << 18, 16, true, 512, 16, 8},
+        {1 << 24, 16, CLUSTERS, 512, 16, 8, 2}, {1 << 24, 16, PLAIN, 256, 16, 8, 2},
+        {1 << 20, 256, CLUSTERS, 512, 32, 8, 0}, {1 << 16, 16, CLUSTERS, 256, 16, 8, 2},
+        {1 << 16, 4096, CLUSTERS, 256, 32, 8, 0}, {1 << 26, 3, CLUSTERS, 512, 4, 6, 2},
+        {1 << 26, 3, PLAIN, 256, 4, 6, 2}, {1 << 25, 7, CLUSTERS, 512, 8, 8, 2},
+        {1 << 18, 16, CLUSTERS, 512, 16, 8, 2}, {1 << 23, 32, CLUSTERS, 512, 32, 8, 1},
+        {1 << 24, 16, ROOMY, 1024, 16, 8, 2}, {1 << 23, 32, ROOMY, 1024, 32, 8, 2},
+        {1 << 23, 24, ROOMY, 1024, 32, 6, 2}, {1 << 18, 16, ROOMY, 512, 16, 8, 2},
+        {1 << 20, 256, ROOMY, 512, 32, 8, 0}, {1 << 22, 64, ROOMY, 512, 32, 8, 0},
+        {1 << 25, 8, ROOMY, 512, 8, 8, 2}, {1 << 24, 12, ROOMY, 512, 16, 6, 2},
     };
+    static const int most[] = {[PLAIN] = 48, [CLUSTERS] = 96, [ROOMY] = 192};
 
     (void)state;
     for (size_t k = 0; k < KILN_COUNT_OF(cases); k++) {
@@ -245,14 +253,15 @@ static void test_scan_plan__few_long_columns_have_wide_blocks(void **state)
         kiln__plan plan;
 
         memset(&plan, 0xff, sizeof plan);
-        make_plan(&c, KILN_BACKEND_CUDA, cases[k].clusters, &plan);
+        make_plan(&c, KILN_BACKEND_CUDA, cases[k].device, &plan);
         const kiln__variant *const v = &plan.variant;
         assert_int_equal(v->block, cases[k].block);
         assert_int_equal(v->scan.group, cases[k].across);
         assert_int_equal(v->scan.tall, cases[k].bytes < 8);
         assert_int_equal(v->scan.resident * v->block, 4 * 256);
         assert_int_equal(plan.shared_bytes, cases[k].bytes * v->unroll * v->block);
-        assert_true(plan.shared_bytes <= (cases[k].block == 512 ? 96 : 48) << 10);
+        assert_int_equal(v->scan.flat, cases[k].flat);
+        assert_true(plan.shared_bytes <= (uint32_t)most[cases[k].block / 512] << 10);
     }
 }
 
@@ -297,7 +306,7 @@ static void test_scan_plan__filters_that_load_ahead_leave_room_for_loads(void **
         o[3].strides = still;
         assert_int_equal(kiln__definition_create(&request, &def, NULL), KILN_OK);
         kiln__plan_make(&(kiln__plan_request){.def = def,
-                                              .device = {KILN_BACKEND_CUDA, 132, false},
+                                              .device = {KILN_BACKEND_CUDA, 132, false, false},
                                               .dtypes = dtypes,
                                               .operands = o,
                                               .rank = 1,

@@ -93,10 +93,17 @@ static const texts definitions[] = {
 };
 
 /* So many inputs that no 256 threads have room for a tile of them in shared memory. */
-static const texts wide = {
-    "complex128 y", "c + d + e + f + g + h + j + k + l + m + o + p", "a + b", "y = a", "0", "", "",
-    KILN_COMPLEX128, KILN_COMPLEX128, "T c, T d, T e, T f, T g, T h, T j, T k, T l, T m, T o, T p",
-    12};
+static const texts wide = {"complex128 y",
+                           "c + d + e + f + g + h + j + k + l + m + o + p",
+                           "a + b",
+                           "y = a",
+                           "0",
+                           "",
+                           "",
+                           KILN_COMPLEX128,
+                           KILN_COMPLEX128,
+                           "T c, T d, T e, T f, T g, T h, T j, T k, T l, T m, T o, T p",
+                           12};
 
 /* ---- planning ---- */
 
@@ -107,7 +114,7 @@ typedef struct planned {
     kiln__plan plan;
 } planned;
 
-static void plan(const texts *d, const walk_case *w, kiln_backend backend, int units, planned *out)
+static void plan_on(const texts *d, const walk_case *w, kiln__plan_device device, planned *out)
 {
     const kiln__definition_request request = {
         .name = "scan",
@@ -144,7 +151,7 @@ static void plan(const texts *d, const walk_case *w, kiln_backend backend, int u
     for (int a = 0; a < w->rank; a++)
         along[a] = w->axis < 0 || a == w->axis;
     kiln__plan_make(&(kiln__plan_request){.def = out->def,
-                                          .device = {backend, units, false},
+                                          .device = device,
                                           .dtypes = dtypes,
                                           .operands = operands,
                                           .rank = w->rank,
@@ -153,6 +160,11 @@ static void plan(const texts *d, const walk_case *w, kiln_backend backend, int u
                                           .flags = (w->exclusive ? KILN__SCAN_EXCLUSIVE : 0u) |
                                                    (w->reverse ? KILN__SCAN_REVERSE : 0u)},
                     &out->plan);
+}
+
+static void plan(const texts *d, const walk_case *w, kiln_backend backend, int units, planned *out)
+{
+    plan_on(d, w, (kiln__plan_device){.backend = backend, .units = units}, out);
 }
 
 static void test_scans__each_walk_has_the_class_it_should(void **state)
@@ -230,7 +242,7 @@ static void test_scans__there_are_words_and_carriers_for_every_tile_of_columns(v
 {
     static const struct {
         int64_t rows, columns;
-        int across;     /* lanes of a tile */
+        int across;        /* lanes of a tile */
         int tiles, served; /* across; by one carrier */
     } cases[] = {{1 << 24, 16, 16, 1, 1},
                  {1 << 24, 3, 4, 1, 1},
@@ -291,14 +303,16 @@ static void test_scans__the_number_of_threads_decides_nothing_on_the_cpu(void **
 
 /* ---- compiling ---- */
 
-static void compiles(const texts *d, const walk_case *w, const kiln__target *target)
+static void compiles_on(const texts *d, const walk_case *w, bool roomy, const kiln__target *target)
 {
+    const kiln__plan_device device = {KILN_BACKEND_CUDA, UNITS, roomy, roomy};
     planned p;
     kiln__source source = KILN__SOURCE_INIT;
     kiln__compile_result result = {0};
     kiln_error err = KILN_ERROR_INIT;
 
-    plan(d, w, KILN_BACKEND_CUDA, UNITS, &p);
+    plan_on(d, w, device, &p);
+    assert_true(!roomy || p.plan.variant.block == 1024);
     assert_int_equal(kiln__emit(p.def, &p.plan.variant, &source, NULL), KILN_OK);
     const kiln__compile_request request = {.target = *target, .source = source.text};
     kiln_status status = kiln__compile(&request, &result, &err);
@@ -309,6 +323,11 @@ static void compiles(const texts *d, const walk_case *w, const kiln__target *tar
     kiln_error_clear(&err);
     kiln__source_clear(&source);
     kiln__definition_destroy(p.def);
+}
+
+static void compiles(const texts *d, const walk_case *w, const kiln__target *target)
+{
+    compiles_on(d, w, false, target);
 }
 
 static void need_targets(void)
@@ -338,6 +357,18 @@ static void test_scans__what_waits_for_others_compiles_for_every_gpu(void **stat
     }
 }
 
+/* Tiles of 32 and 16 columns that fill a multiprocessor's shared memory. */
+static void test_scans__blocks_of_a_whole_multiprocessor_compile(void **state)
+{
+    const walk_case columns = {
+        .name = "32 columns", .rank = 2, .shape = {1 << 23, 32}, .stride = {32, 1}};
+
+    (void)state;
+    need_targets();
+    compiles_on(&definitions[0], &columns, true, &targets[target_count - 1]);
+    compiles_on(&definitions[0], &walks[13], true, &targets[target_count - 1]);
+}
+
 static void test_scans__every_running_value_compiles(void **state)
 {
     (void)state;
@@ -359,6 +390,7 @@ int main(void)
         cmocka_unit_test(test_scans__the_number_of_threads_decides_nothing_on_the_cpu),
         cmocka_unit_test(test_scans__every_walk_compiles_for_the_oldest_and_the_newest_gpu),
         cmocka_unit_test(test_scans__what_waits_for_others_compiles_for_every_gpu),
+        cmocka_unit_test(test_scans__blocks_of_a_whole_multiprocessor_compile),
         cmocka_unit_test(test_scans__every_running_value_compiles),
     };
     target_count = archs_find(targets);

@@ -170,16 +170,25 @@ static void test_scans__in_place(void **state)
     kiln_scan_destroy(op);
 }
 
-/* Blocks that are twice as wide are for hundreds of megabytes, unless they are asked for. */
+/* Blocks that are two and four times as wide are for hundreds of megabytes, unless they are asked for. */
 static void test_scans__few_columns_by_wide_blocks(void **state)
 {
-    static const int64_t shapes[][2] = {{9001, 7}, {20011, 3}, {4003, 16}, {3001, 32}, {2003, 40}};
+    static const struct {
+        int64_t shape[2];
+        const char *wider;
+        unsigned flags;
+    } cases[] = {
+        {{9001, 7}, "2", 0},  {{20011, 3}, "2", 1}, {{4003, 16}, "2", 2}, {{3001, 32}, "2", 3},
+        {{2003, 40}, "2", 0}, {{9001, 16}, "4", 0}, {{6007, 32}, "4", 1}, {{4001, 24}, "4", 0},
+        {{3001, 32}, "4", 2}, {{736, 32}, "4", 0},  {{1472, 16}, "4", 1},
+    };
     test_env *t = *state;
     kiln_scan *op = create_sum(t);
 
-    setenv("KILN_TUNE_SCAN_WIDER", "2", 1);
-    for (size_t k = 0; k < sizeof shapes / sizeof shapes[0]; k++)
-        check_in_place(t, op, 2, shapes[k], 0, (unsigned)k % 4);
+    for (size_t k = 0; k < sizeof cases / sizeof cases[0]; k++) {
+        setenv("KILN_TUNE_SCAN_WIDER", cases[k].wider, 1);
+        check_in_place(t, op, 2, cases[k].shape, 0, cases[k].flags);
+    }
     unsetenv("KILN_TUNE_SCAN_WIDER");
     kiln_scan_destroy(op);
 }
@@ -270,8 +279,10 @@ static void test_scans__definitions_that_are_refused(void **state)
         {"floot x", "T y", "x", "y = a", KILN_ERR_UNKNOWN_TYPE, "floot"},
         {"T x", "T y", NULL, "y = a", KILN_ERR_NULL, "map"},
         {"T x", "T y", "x", NULL, KILN_ERR_NULL, "post"},
-        {"T x", "T y", "x * _in_ind.get()[0]", "y = a", KILN_ERR_NAME, "`_in_ind` is for reductions"},
-        {"T x", "T y", "x", "y = a / _out_ind.size()", KILN_ERR_NAME, "`_out_ind` is for reductions"},
+        {"T x", "T y", "x * _in_ind.get()[0]", "y = a", KILN_ERR_NAME,
+         "`_in_ind` is for reductions"},
+        {"T x", "T y", "x", "y = a / _out_ind.size()", KILN_ERR_NAME,
+         "`_out_ind` is for reductions"},
         {"T x", "T y", "x + _j", "y = a", KILN_ERR_NAME, "`_j` is for reductions"},
         {"T x", "T y", "x", "y = a + _i", KILN_ERR_NAME, "in a scan, `_J` is the place"},
     };

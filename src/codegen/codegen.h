@@ -498,6 +498,7 @@ typedef struct kiln__plan_device {
     kiln_backend backend;
     int units;     /* multiprocessors, or threads */
     bool clusters; /* it has thread block clusters, and 96 KiB of shared memory for a block */
+    bool roomy;    /* it has 200 KiB of shared memory for a block */
 } kiln__plan_device;
 
 /* Flags of scans, with the values of kiln_scan_flag. */

@@ -26,29 +26,32 @@ enum {
     BLOCK_THREADS = 256,
     WARP_THREADS = 32,
     ACCESS_BYTES = 16,
-    NARROW_BYTES = 4,        /* the least that an access to an input should have */
-    THREAD_BYTES = 128,      /* of inputs, or of mapped values, that a thread holds at once */
-    UNROLL_MAX = 16,         /* accesses a thread holds at once */
-    UNROLL_LARGE_PART = 4,   /* the same when an accumulator may fill many registers */
-    RESIDENT_SMALL_PART = 4, /* blocks of small accumulators that registers must leave room for */
-    RESIDENT_WIDE_PART = 3,  /* the same for accumulators of 8 bytes */
-    RESIDENT_UNKNOWN = 4,    /* blocks to ask for where registers decide how many fit */
-    ASIDE_BYTES = 1 << 15,   /* of inputs that a block of a split row has in shared memory */
-    ASIDE_ELEMENTS = 32,     /* of a thread: larger tiles leave multiprocessors without work ... */
+    NARROW_BYTES = 4,         /* the least that an access to an input should have */
+    THREAD_BYTES = 128,       /* of inputs, or of mapped values, that a thread holds at once */
+    UNROLL_MAX = 16,          /* accesses a thread holds at once */
+    UNROLL_LARGE_PART = 4,    /* the same when an accumulator may fill many registers */
+    RESIDENT_SMALL_PART = 4,  /* blocks of small accumulators that registers must leave room for */
+    RESIDENT_WIDE_PART = 3,   /* the same for accumulators of 8 bytes */
+    RESIDENT_UNKNOWN = 4,     /* blocks to ask for where registers decide how many fit */
+    ASIDE_BYTES = 1 << 15,    /* of inputs that a block of a split row has in shared memory */
+    ASIDE_ELEMENTS = 32,      /* of a thread: larger tiles leave multiprocessors without work ... */
     ASIDE_ELEMENTS_MOST = 48, /* ... and smaller ones the carrier, where there are many: */
     ASIDE_TILES = 4,          /* so many or more for each resident block */
-    BLOCKS_PER_UNIT = 8,     /* 256-thread blocks that fill a multiprocessor */
+    BLOCKS_PER_UNIT = 8,      /* 256-thread blocks that fill a multiprocessor */
     ROW_ACCESSES_OF_WARP = 512, /* longer sequences take a whole block */
     COLUMN_BLOCKS_PER_UNIT = 4, /* fewer blocks of columns than that: split */
     COLUMNS_ACROSS = 32,        /* threads across a tile that has several rows of threads */
     COLUMNS_ACROSS_MIN = 16,
     CARRIED_BYTES = (48 << 10) - 256, /* shared memory of BLOCK_THREADS threads: four times fits */
     CARRIED_WIDER = 2,                /* times so many threads, where a block may have the memory */
-    CARRIED_SEGMENT = 128,            /* bytes that memory is read by: those of a tile's row */
-    FEW_BYTES = 64,                   /* results of rows no longer pass through shared memory */
-    CARRIED_ROWS = 64,                /* most neighbouring rows of a thread */
-    CARRIED_TILES = 1024,             /* more across would take too many carriers */
-    CARRIERS = 8,                     /* while there are no more tiles across than warps for them */
+    CARRIED_FULL = 4,      /* the same where it may have nearly all of a multiprocessor's, */
+    FULL_BYTES = 128,      /* with results of rows of so many bytes in one piece, */
+    FULL_STEPS = 8,        /* and so many such tiles or more for each multiprocessor */
+    CARRIED_SEGMENT = 128, /* bytes that memory is read by: those of a tile's row */
+    FEW_BYTES = 64,        /* results of rows no longer pass through shared memory */
+    CARRIED_ROWS = 64,     /* most neighbouring rows of a thread */
+    CARRIED_TILES = 1024,  /* more across would take too many carriers */
+    CARRIERS = 8,          /* while there are no more tiles across than warps for them */
     CARRIER_WARPS = 8,
     FAN = WARP_THREADS, /* rows: tiles a warp of the carrier takes at once */
     CPU_RUN = 64,       /* elements of a run, CPU_RUNS of which are scanned side by side */
@@ -266,13 +269,14 @@ static bool rows_touch(const kiln__walk *keep, const kiln__walk *seq, const kiln
     return keep->rank == 1;
 }
 
-/* Whether it is one in each output too, of rows so short that storing them directly is slow. */
-static bool results_touch(const kiln__walk *keep, const kiln__walk *seq, const kiln__variant *v)
+/* Whether it is one in each output too, of rows of at most so many bytes. */
+static bool results_touch(const kiln__walk *keep, const kiln__walk *seq, const kiln__variant *v,
+                          int64_t bytes)
 {
     for (int k = 0; k < seq->count; k++)
-        if (seq->output[k] && (v->access[seq->param[k]] != KILN__ACCESS_VECTOR ||
-                               seq->stride[k][0] != keep->shape[0] * seq->itemsize[k] ||
-                               seq->stride[k][0] > FEW_BYTES))
+        if (seq->output[k] &&
+            (v->access[seq->param[k]] != KILN__ACCESS_VECTOR ||
+             seq->stride[k][0] != keep->shape[0] * seq->itemsize[k] || seq->stride[k][0] > bytes))
             return false;
     return true;
 }
@@ -323,17 +327,85 @@ static int64_t carried_rows(int64_t across, bool tall, int64_t bytes, int64_t pa
     return across < WARP_THREADS && rows > 1 ? (rows - 1) | 1 : rows;
 }
 
+/* Tiles of columns that carriers serve. */
+typedef struct column_tiles {
+    int64_t columns, length, across, tiles; /* tiles: across */
+    int64_t staged, results, held; /* bytes of an element: inputs, outputs, shared memory */
+    int64_t rows, wider;           /* of a thread; times BLOCK_THREADS */
+    bool flat, few, tall;
+} column_tiles;
+
+static int64_t steps_of(const column_tiles *c, int64_t wider)
+{
+    return kiln__divide_up(c->length, wider * BLOCK_THREADS / c->across * c->rows);
+}
+
+/* Decide whether results are one piece of memory, and with that the rows of a thread. */
+static void fit_rows(column_tiles *c, bool few, int64_t part)
+{
+    c->few = few;
+    c->held = 2 * c->staged + (few ? c->results : 0);
+    c->rows = carried_rows(c->across, c->tall, c->held, part);
+}
+
+/* Whether blocks have four times BLOCK_THREADS, one on each multiprocessor, as measured: for sums of
+ * 4 bytes down the columns of one tile across, 16 of them only with results in one piece of memory. */
+static bool choose_full(column_tiles *c, const kiln__plan_device *device, bool few, int64_t part)
+{
+    const int forced = kiln__tuned("KILN_TUNE_SCAN_WIDER", 0);
+    column_tiles full = *c;
+
+    if (part > 4 || c->staged < 4 || c->tiles > 1 || (forced != 0 && forced != CARRIED_FULL))
+        return false;
+    if (c->across != WARP_THREADS && (c->columns < COLUMNS_ACROSS_MIN || !few))
+        return false;
+    full.wider = CARRIED_FULL;
+    fit_rows(&full, few, part);
+    if (full.rows < 1 ||
+        (forced == 0 &&
+         (!device->roomy || steps_of(&full, full.wider) < (int64_t)FULL_STEPS * device->units)))
+        return false;
+    *c = full;
+    return true;
+}
+
 /* How many times BLOCK_THREADS a block has: tiles twice as tall halve the work of carriers, which
  * limits few columns. Where there are many, blocks of carriers would take the room of too many
  * others. */
-static int64_t choose_wider(const kiln__plan_device *device, int64_t tiles, int64_t steps,
-                            int64_t across, int64_t part)
+static int64_t choose_wider(const column_tiles *c, const kiln__plan_device *device, int64_t part)
 {
-    const bool enough = tiles * steps >= (int64_t)device->units * RESIDENT_SMALL_PART;
-    const bool small = part <= 4 || (part <= 8 && across >= COLUMNS_ACROSS_MIN);
-    const bool fits = device->clusters && small && tiles <= CARRIERS;
+    const bool enough = c->tiles * steps_of(c, 1) >= (int64_t)device->units * RESIDENT_SMALL_PART;
+    const bool small = part <= 4 || (part <= 8 && c->across >= COLUMNS_ACROSS_MIN);
+    const bool fits = device->clusters && small && c->tiles <= CARRIERS;
+    const int chosen = kiln__tuned("KILN_TUNE_SCAN_WIDER", fits && enough ? CARRIED_WIDER : 1);
 
-    return kiln__tuned("KILN_TUNE_SCAN_WIDER", fits && enough ? CARRIED_WIDER : 1);
+    return kiln__least(chosen, CARRIED_WIDER);
+}
+
+/* Decide tiles; false where inputs are too wide. */
+static bool choose_carried(column_tiles *c, const kiln__walk *keep, const kiln__walk *seq,
+                           const kiln__plan_request *q, const kiln__plan *plan, int64_t part)
+{
+    const kiln__variant *v = &plan->variant;
+    int64_t widest;
+
+    c->columns = plan->shape[v->keep_rank - 1];
+    c->length = plan->word[KILN__WORD_LENGTH];
+    c->staged = staged_bytes(seq, v, &widest, &c->results);
+    c->flat = rows_touch(keep, seq, v) && c->staged > 0 &&
+              c->columns <= (part > ACCESS_BYTES ? COLUMNS_ACROSS_MIN : WARP_THREADS);
+    c->across = c->flat ? kiln__power_up(c->columns) : lanes_across(c->columns, widest, part);
+    c->tiles = plan->word[KILN__WORD_OUTPUTS] / c->columns * kiln__divide_up(c->columns, c->across);
+    c->tall = c->flat && 4 * c->columns <= 3 * c->across;
+    if (c->tiles > CARRIED_TILES)
+        return false;
+    if (choose_full(c, &q->device, c->flat && results_touch(keep, seq, v, FULL_BYTES), part))
+        return true;
+    fit_rows(c, c->flat && results_touch(keep, seq, v, FEW_BYTES), part);
+    if (c->rows < 1)
+        return false;
+    c->wider = choose_wider(c, &q->device, part);
+    return true;
 }
 
 /* Long columns that are few: tiles, and carriers for the tiles across. Where those are too many, or
@@ -343,54 +415,40 @@ static void carry_columns(kiln__plan *plan, const kiln__walk *keep, const kiln__
 {
     const int units = q->device.units;
     kiln__variant *v = &plan->variant;
-    const int last = v->keep_rank - 1;
-    const int64_t columns = plan->shape[last], length = plan->word[KILN__WORD_LENGTH];
-    int64_t widest, results;
-    const int64_t staged = staged_bytes(seq, v, &widest, &results);
-    const bool flat = rows_touch(keep, seq, v) && staged > 0 &&
-                      columns <= (part > ACCESS_BYTES ? COLUMNS_ACROSS_MIN : WARP_THREADS);
-    const bool few = flat && results_touch(keep, seq, v);
-    const int64_t across = flat ? kiln__power_up(columns) : lanes_across(columns, widest, part);
-    const int64_t outer = plan->word[KILN__WORD_OUTPUTS] / columns;
-    const int64_t tiles = outer * kiln__divide_up(columns, across);
-    const int64_t held =
-        2 * staged + (few ? results : 0);     /* bytes of an element in shared memory */
-    int64_t threads = BLOCK_THREADS / across; /* above each other */
-    const bool tall = flat && 4 * columns <= 3 * across;
-    int64_t rows = carried_rows(across, tall, held, part);
+    column_tiles c = {.wider = 1};
 
-    if (tiles > CARRIED_TILES || rows < 1)
+    if (!choose_carried(&c, keep, seq, q, plan, part))
         return;
-    const int64_t wider =
-        choose_wider(&q->device, tiles, kiln__divide_up(length, threads * rows), across, part);
-    threads *= wider;
-    v->block = (uint16_t)(wider * BLOCK_THREADS);
+    const int64_t threads = c.wider * BLOCK_THREADS / c.across; /* above each other */
+    v->block = (uint16_t)(c.wider * BLOCK_THREADS);
     v->vec = 1; /* lanes have columns */
     kiln__walk_join(keep, seq, plan);
-    v->scan.resident = (uint8_t)(part <= 8 ? choose_resident(4) / wider : 1);
+    v->scan.resident = (uint8_t)(part <= 8 ? choose_resident(4) / c.wider : 1);
     const int64_t room =
-        (int64_t)units * (v->scan.resident > 1 ? v->scan.resident : RESIDENT_UNKNOWN);
-    if (rows > 4 && tiles * kiln__divide_up(length, threads * rows) < room)
-        rows = rows / 4 | 1;
+        (int64_t)units *
+        (v->scan.resident > 1 || c.wider == CARRIED_FULL ? v->scan.resident : RESIDENT_UNKNOWN);
+    if (c.rows > 4 && c.tiles * steps_of(&c, c.wider) < room)
+        c.rows = c.rows / 4 | 1;
     const int64_t served =
-        tiles <= CARRIERS ? 1 : kiln__least(CARRIER_WARPS, kiln__power_up(tiles) / CARRIERS);
-    const int64_t all = tiles * kiln__divide_up(length, threads * rows);
+        c.tiles <= CARRIERS ? 1 : kiln__least(CARRIER_WARPS, kiln__power_up(c.tiles) / CARRIERS);
+    const int64_t all = c.tiles * steps_of(&c, c.wider);
     v->scan.fan = FAN;
-    v->scan.flat = few ? KILN__FLAT_FEW : flat;
-    v->scan.tall = tall;
-    v->scan.group = (uint16_t)across;
-    v->unroll = (uint8_t)rows;
+    v->scan.flat = c.few ? KILN__FLAT_FEW : c.flat;
+    v->scan.tall = c.tall;
+    v->scan.group = (uint16_t)c.across;
+    v->unroll = (uint8_t)c.rows;
     v->scan.lanes = (uint8_t)staged_access(keep, seq, q->operands, v,
-                                           flat ? threads * rows * columns : columns);
-    while (v->scan.lanes > across)
+                                           c.flat ? threads * c.rows * c.columns : c.columns);
+    while (v->scan.lanes > c.across)
         v->scan.lanes /= 2;
-    plan->walk[last] = kiln__divide_up(columns, across);
-    plan->word[KILN__WORD_SPLITS] = tiles;
+    plan->walk[v->keep_rank - 1] = kiln__divide_up(c.columns, c.across);
+    plan->word[KILN__WORD_SPLITS] = c.tiles;
     plan->word[KILN__WORD_CHUNK] = served;
-    plan->grid = kiln__least(all, room) + kiln__divide_up(tiles, served);
-    plan->ticket_count = tickets_of_sums(2 * all * across, part);
-    const int64_t messages = 2 * (v->block / WARP_THREADS) * across * part; /* of a carrier */
-    plan->shared_bytes = (uint32_t)(threads * rows * (tall ? across - across / 4 : across) * held);
+    plan->grid = kiln__least(all, room) + kiln__divide_up(c.tiles, served);
+    plan->ticket_count = tickets_of_sums(2 * all * c.across, part);
+    const int64_t messages = 2 * (v->block / WARP_THREADS) * c.across * part; /* of a carrier */
+    const int64_t place = c.tall ? c.across - c.across / 4 : c.across;
+    plan->shared_bytes = (uint32_t)(threads * c.rows * place * c.held);
     if (plan->shared_bytes < messages)
         plan->shared_bytes = (uint32_t)messages;
 }

@@ -257,7 +257,7 @@ kiln_status kiln__entry_plan(const kiln_graph *graph, const kiln__entry *entry, 
         memset(out, 0, sizeof *out);
         return KILN_OK;
     }
-    const kiln__plan_device device = {info->backend, info->unit_count, kiln__has_clusters(info)};
+    const kiln__plan_device device = kiln__plan_device_of(info);
     return kiln__step_plan(&entry->program->steps[step], entry->steps[step].kernel->def, &device,
                            call->args, out, err);
 }

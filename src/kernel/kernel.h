@@ -297,6 +297,9 @@ struct kiln_row {
 /* Whether the device has thread block clusters: what kiln__row_is_held() asks. */
 bool kiln__has_clusters(const kiln_device_info *info);
 
+/* What planners ask of the device. */
+kiln__plan_device kiln__plan_device_of(const kiln_device_info *info);
+
 /* ---- calls of shapes and dtypes, without arrays (abstract.c) ---- */
 
 /* An argument without its memory. */

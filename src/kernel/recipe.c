@@ -119,7 +119,8 @@ static void operand_extent(const kiln__operand *o, int64_t *low, int64_t *high)
 
 /* Make a recipe in one allocation: the struct, argument records, dimensions, the argument block,
  * patches and, where addresses decide about the plan, its kin. */
-static kiln__recipe *recipe_alloc(const kiln__definition *d, const kiln__resolved *r, size_t args_bytes)
+static kiln__recipe *recipe_alloc(const kiln__definition *d, const kiln__resolved *r,
+                                  size_t args_bytes)
 {
     size_t dims = 0, args = d->param_count * sizeof(kiln__recipe_arg);
     for (size_t p = 0; p < d->param_count; p++)
@@ -259,18 +260,36 @@ static kiln_status make_source(const kiln__kernel *op, const kiln__resolved *r, 
     return status;
 }
 
+/* The compute capability of a GPU, 90 for 9.0; 0 for others. */
+static int capability_of(const kiln_device_info *info)
+{
+    return info->backend == KILN_BACKEND_CUDA && strncmp(info->target, "sm_", 3) == 0
+               ? atoi(info->target + 3)
+               : 0;
+}
+
 /* Thread block clusters came with compute capability 9.0. */
 bool kiln__has_clusters(const kiln_device_info *info)
 {
-    return info->backend == KILN_BACKEND_CUDA && strncmp(info->target, "sm_", 3) == 0 &&
-           atoi(info->target + 3) >= 90;
+    return capability_of(info) >= 90;
+}
+
+/* From 9.0 on a block may have 227 KiB of shared memory; on those of 12.x, 99 KiB. */
+kiln__plan_device kiln__plan_device_of(const kiln_device_info *info)
+{
+    const int capability = capability_of(info);
+
+    return (kiln__plan_device){.backend = info->backend,
+                               .units = info->unit_count,
+                               .clusters = kiln__has_clusters(info),
+                               .roomy = capability >= 90 && capability < 120};
 }
 
 kiln_status kiln__recipe_build(kiln__kernel *op, const kiln__call *call, kiln__recipe **out,
                                char **text_out, kiln_error *err)
 {
     const kiln_device_info *info = kiln__device_info(op->device);
-    const kiln__plan_device device = {info->backend, info->unit_count, kiln__has_clusters(info)};
+    const kiln__plan_device device = kiln__plan_device_of(info);
     kiln_status status = KILN_OK;
 
     for (size_t p = 0; p < call->arg_count; p++)

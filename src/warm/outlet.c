@@ -27,11 +27,12 @@ bool kiln__warm_device(kiln_backend backend, size_t nth, kiln__plan_device *out)
                               : THREADS_FINE + (UNITS_MAX - THREADS_FINE) / THREADS_STEP;
     const int size = (int)(nth % sizes);
 
-    *out = (kiln__plan_device){.backend = backend, .clusters = nth >= sizes};
+    *out = (kiln__plan_device){
+        .backend = backend, .clusters = nth >= sizes, .roomy = nth >= 2 * sizes};
     if (cuda)
         out->units = UNITS_MIN + 2 * size;
     else
         out->units = size < THREADS_FINE ? size + 1
                                          : THREADS_FINE + (size + 1 - THREADS_FINE) * THREADS_STEP;
-    return nth < (cuda ? 2 * sizes : sizes);
+    return nth < (cuda ? 3 * sizes : sizes);
 }

@@ -57,7 +57,7 @@ bool kiln__warm_fits(const kiln__definition *def, const kiln__variant *variant,
                      const kiln__target *target, char *why);
 
 /* The devices that plans of reductions, scans and row programs differ between, by number; false
- * past the end. Those with clusters of blocks come last. */
+ * past the end. Those with clusters of blocks come behind the others, with more shared memory last. */
 bool kiln__warm_device(kiln_backend backend, size_t nth, kiln__plan_device *out);
 
 /* Put "FILE:LINE: " before a message that lacks it. Returns err's status (OK for NULL). */

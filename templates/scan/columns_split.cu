@@ -42,7 +42,7 @@
 #endif
 //# The number of blocks that must be resident is chosen here, because only the compiler knows how
 //# large a user's type is: small types leave room for more blocks.
-static constexpr int blocks = ${segments} > 1 ? ${segments} : sizeof(part) <= 8 ? 3 : 1;
+static constexpr int blocks = ${segments} > 1 ? ${segments} : ${block} > 512 || sizeof(part) > 8 ? 1 : 3;
 extern "C" __global__ void __launch_bounds__(${block}, blocks)
 ${entry}(const __grid_constant__ args a)
 {
@@ -505,7 +505,7 @@ ${entry}(const __grid_constant__ args a)
                 fetch(next);
 //% end
             bool based = false;
-            #pragma unroll
+            #pragma unroll (N * sizeof(part) > 64 ? 8 : N) // what is loaded at once is in registers
             for (int k = 0; k < N - 1; k++)
                 if (k < warp)
                     take(based, base, warps[k * K + c]);

@@ -247,7 +247,7 @@ bool request_emit(request *r, const char *text, int backend)
     if (backend == 0)
         backend = (int)d->backend;
     const kiln__plan_request call = {.def = r->def,
-                                     .device = {(kiln_backend)backend, REQUEST_UNITS, false},
+                                     .device = {(kiln_backend)backend, REQUEST_UNITS, false, false},
                                      .dtypes = r->dtypes,
                                      .operands = d->operand,
                                      .rank = d->rank,

@@ -106,7 +106,7 @@ char *expressions_source(kiln_backend backend, const char *preamble, const char 
     if (kiln__definition_create(&request, &def, &err) != KILN_OK)
         fail_msg("%s\n%s", err.message, err.detail != NULL ? err.detail : "");
     kiln__plan_make(&(kiln__plan_request){.def = def,
-                                          .device = {backend, 1, false},
+                                          .device = {backend, 1, false, false},
                                           .dtypes = dtypes,
                                           .operands = &sum,
                                           .rank = 1,
