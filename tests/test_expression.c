@@ -363,6 +363,22 @@ static const fault faults[] = {
      "            ^~~~~"},
     {"extract(x, isnan(x))", KILN_ERR_ARGUMENT, "extract(condition, array)", "           ^~~~~~~~"},
     {"expand_dims(x)", KILN_ERR_ARGUMENT_COUNT, "needs an axis", "^~~~~~~~~~~"},
+    /* nothing that is given is left aside */
+    {"concatenate([x, y], dtype=int8)", KILN_ERR_NAME, "takes no dtype", "^~~~~~~~~~~"},
+    {"ravel(x, axis=0)", KILN_ERR_NAME, "takes no axis", "^~~~~"},
+    {"take(x, n, keepdims=True)", KILN_ERR_NAME, "takes no keepdims", "^~~~"},
+    {"take(x, n, 0, axis=1)", KILN_ERR_ARGUMENT_COUNT, "axis twice", "^~~~"},
+    {"take(x, n, mode=wrap, mode=clip)", KILN_ERR_NAME, "given twice",
+     "                      ^~~~"},
+    {"cast(x, int8, dtype=int16)", KILN_ERR_NAME, "takes no dtype", "^~~~"},
+    {"divmod(x, y, dtype=int8)", KILN_ERR_NAME, "takes no dtype", "^~~~~~"},
+    {"diff(x, axis=(0, 1))", KILN_ERR_AXIS, "along one axis", "^~~~"},
+    {"diff(x, axis=None)", KILN_ERR_AXIS, "along one axis", "^~~~"},
+    {"diff(x, axis=4294967296)", KILN_ERR_AXIS, "no array has such an axis",
+     "             ^~~~~~~~~~"},
+    {"delete(x, 1, axis=(0, 1))", KILN_ERR_AXIS, "along one axis", "^~~~~~"},
+    {"swapaxes(x, 0, None, 1)", KILN_ERR_ARGUMENT, "whole number", "               ^~~~"},
+    {"eye(3, -2)", KILN_ERR_SHAPE, "-2 is negative", "^"},
 };
 
 static void test_expression__errors_have_a_caret(void **state)

@@ -7,7 +7,7 @@
 A failure is printed with the smallest part of its program that fails alone; --keep writes its inputs and the
 command into a folder. Programs with mistakes (one in eight) must be refused where NumPy refuses them.
 `kiln warm` of the program's line must have all kernels that the run needs, which every other run records.
-What is drawn stands in tests/numpy_text/functions.py; docs/testing.md says more.
+What is drawn stands in tests/numpy_text/functions.py and further.py; docs/testing.md says more.
 """
 import argparse
 import json
@@ -29,7 +29,10 @@ except ImportError:
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "numpy_text"))
 from draw import Draw, Refused, Rejected, inputs_of, written  # noqa: E402
-from functions import WEIGHTS  # noqa: E402
+import functions  # noqa: E402
+import further  # noqa: E402
+
+WEIGHTS = {**functions.WEIGHTS, **further.WEIGHTS}
 
 # What kiln says that it does not do.
 LIMITS = [
@@ -131,14 +134,13 @@ def differs(got, part):
 def drawn(seed, number):
     """A case, or None where NumPy refuses what was drawn; and the parts."""
     d = Draw((seed, number), mistakes=number % 8 == 7)
-    functions = list(WEIGHTS)
-    weights = np.array([WEIGHTS[f] for f in functions], float)
+    weights = np.array(list(WEIGHTS.values()), float)
     wanted = 1 + d.below(9)
     tries = 0
     while sum(p.name is None for p in d.parts) < wanted and tries < 200:
         tries += 1
         try:
-            d.rng.choice(functions, p=weights / weights.sum())(d)
+            d.rng.choice(list(WEIGHTS), p=weights / weights.sum())(d)
         except Rejected:
             continue
         except Refused:
@@ -171,6 +173,7 @@ def main():
     say.add_argument("--cases", type=int, default=300)
     say.add_argument("--seconds", type=float)
     say.add_argument("--keep")
+    say.add_argument("--only", help="of these functions alone, by commas")
     say.add_argument("--stop", type=int, default=20, help="failures after which to end")
     given = say.parse_args()
     if given.device:
@@ -182,6 +185,10 @@ def main():
     device = next(d for d in json.loads(info)["devices"] if d["usable"] and given.device in (None, d["backend"]))
     target = ["--arch", device["target"]] if device["backend"] == "cuda" else ["--cpu"]
     seed = random.randrange(10**6) if given.seed == "random" else int(given.seed)
+    if given.only:
+        wanted = given.only.split(",")
+        for f in [f for f in WEIGHTS if f.__name__ not in wanted]:
+            del WEIGHTS[f]
     folder = given.keep or tempfile.mkdtemp(prefix="kiln-numpy-")
     os.makedirs(folder, exist_ok=True)
     begun, failures, limits, refusals, number = time.monotonic(), 0, 0, 0, given.case or 0

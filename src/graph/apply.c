@@ -87,6 +87,17 @@ kiln_status kiln__need_node(const kiln__parser *p, const kiln__parsed *v)
                             "%s stands where an array or a number must", what[v->kind]);
 }
 
+kiln_status kiln__call_axis(const kiln__parser *p, kiln__parsed_call *c, size_t at,
+                            const kiln__parsed **out)
+{
+    c->takes |= KILN__TAKES_AXIS;
+    *out = c->count > at ? &c->arg[at] : &c->axis;
+    return c->count > at && c->axis.width != 0
+               ? kiln__parse_fail(p, c->at, c->bytes, KILN_ERR_ARGUMENT_COUNT,
+                                  "%.*s is given its axis twice", (int)c->bytes, c->name)
+               : KILN_OK;
+}
+
 kiln_status kiln__need_integer(const kiln__parser *p, const kiln__parsed *v, int64_t *out)
 {
     if (v->kind != KILN__PARSED_NODE || v->node.kind != KILN_NODE_INT)

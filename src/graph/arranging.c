@@ -15,6 +15,7 @@ enum {
     NONE = -1,   /* no axis */
     NAMED = 1000 /* an axis by its name alone */
 };
+#define SAME INT64_MIN /* as many columns as rows */
 
 /* What was read of a call. */
 typedef struct reading {
@@ -32,7 +33,7 @@ typedef struct function {
     bool list;          /* the first argument is a tuple of arrays */
     int arrays;         /* else so many arguments are */
     int least, most;    /* numbers in positions */
-    int64_t missing[3]; /* numbers that are left out, by their positions */
+    int64_t missing[3]; /* numbers that are left out or None, by their positions */
     int axis_at;        /* how many arguments stand between the arrays and the axis, or NONE */
     kiln_status (*finish)(kiln__parser *p, kiln__parsed_call *c, reading *r, kiln__parsed *out);
     const char *arguments; /* for messages */
@@ -168,6 +169,7 @@ static kiln_status trace(kiln__parser *p, kiln__parsed_call *c, reading *r, kiln
     const kiln_axes last = {1, {-1}};
 
     (void)p;
+    c->takes |= KILN__TAKES_DTYPE;
     record(c, KILN_REARRANGE_DIAGONAL, r, out);
     kiln__set_node(out, kiln_node_reduce(KILN_REDUCE_SUM, out->node, &last, false, c->dtype.dtype,
                                          KILN__PLACE(c->at)));
@@ -196,7 +198,7 @@ static kiln_status triangle(kiln__parser *p, kiln__parsed_call *c, reading *r, k
 static kiln_status matrix(kiln__parser *p, kiln__parsed_call *c, reading *r, kiln__parsed *out)
 {
     const bool eye = kiln__same_word(c->name, c->bytes, "eye");
-    const int64_t rows = r->numbers[0], columns = r->numbers[1] < 0 ? rows : r->numbers[1];
+    const int64_t rows = r->numbers[0], columns = r->numbers[1] == SAME ? rows : r->numbers[1];
     const kiln_dtype dtype = c->dtype.width != 0 ? c->dtype.dtype : KILN_FLOAT64;
     const kiln_node down = kiln_node_newaxis(kiln_node_arange(p->graph, rows, KILN__PLACE(c->at)),
                                              1, KILN__PLACE(c->at));
@@ -206,6 +208,7 @@ static kiln_status matrix(kiln__parser *p, kiln__parsed_call *c, reading *r, kil
     const kiln_node inside = kiln_node_op2(eye ? KILN_OP_EQUAL : KILN_OP_LESS_EQUAL, right,
                                            kiln_node_of_int(r->numbers[2]), KILN__PLACE(c->at));
 
+    c->takes |= KILN__TAKES_DTYPE;
     kiln__set_node(out, kiln_node_cast(inside, dtype, KILN__PLACE(c->at)));
     return KILN_OK;
 }
@@ -419,8 +422,8 @@ static const function functions[] = {
      "x, offset=0, axis1=0, axis2=1"},
     {"tril", KILN_REARRANGE_PAD, false, 1, 0, 1, {0}, NONE, triangle, "x, k=0"},
     {"triu", KILN_REARRANGE_PAD, false, 1, 0, 1, {0}, NONE, triangle, "x, k=0"},
-    {"eye", KILN_REARRANGE_PAD, false, 0, 1, 3, {0, -1, 0}, NONE, matrix, "n, m, k=0"},
-    {"tri", KILN_REARRANGE_PAD, false, 0, 1, 3, {0, -1, 0}, NONE, matrix, "n, m, k=0"},
+    {"eye", KILN_REARRANGE_PAD, false, 0, 1, 3, {0, SAME, 0}, NONE, matrix, "n, m, k=0"},
+    {"tri", KILN_REARRANGE_PAD, false, 0, 1, 3, {0, SAME, 0}, NONE, matrix, "n, m, k=0"},
     {"diff", KILN_REARRANGE_PAD, false, 1, 0, 1, {1}, 1, diff, "x, n=1, axis=-1"},
     {"ediff1d", KILN_REARRANGE_PAD, false, 1, 0, 0, {0}, NONE, ediff1d, "x"},
 };
@@ -457,13 +460,61 @@ static kiln_status take_axis(const kiln__parser *p, kiln__parsed_call *c, const 
 {
     const size_t before = (size_t)(f->list ? 1 : f->arrays) + (size_t)f->axis_at;
 
-    if (f->axis_at == NONE || c->count <= before)
+    const kiln__parsed *axis;
+
+    if (f->axis_at == NONE)
         return KILN_OK;
-    if (c->count > before + 1)
+    if (f->axis_at != NAMED && c->count > before + 1)
         return fail_count(p, c, f);
-    if (c->axis.width != 0)
-        return fail(p, c, KILN_ERR_ARGUMENT_COUNT, "is given its axis twice");
-    c->axis = c->arg[--c->count];
+    KILN_CHECK(kiln__call_axis(p, c, before, &axis));
+    if (c->count > before)
+        c->axis = c->arg[--c->count];
+    return KILN_OK;
+}
+
+/* The axis, or the axes of a function that has several. */
+static kiln_status read_axes(kiln__parser *p, kiln__parsed_call *c, reading *r)
+{
+    const kiln_rearrangement what = r->f->what;
+    const bool several = what == KILN_REARRANGE_SQUEEZE || what == KILN_REARRANGE_FLIP ||
+                         what == KILN_REARRANGE_ROLL;
+    const bool required = r->f->finish == diff || r->f->finish == gradient;
+
+    r->has_axis = c->axis.width != 0 && c->axis.kind != KILN__PARSED_NONE;
+    if (!r->has_axis)
+        return c->axis.width != 0 && required
+                   ? fail(p, c, KILN_ERR_AXIS, "goes along one axis, and None is none")
+                   : KILN_OK;
+    KILN_CHECK(add_numbers(p, c, &c->axis, r, &r->axis_count));
+    for (size_t k = 0; k < r->axis_count; k++) {
+        const int64_t axis = r->numbers[r->number_count + k];
+        if (axis < -KILN_RANK_MAX - 1 || axis > KILN_RANK_MAX)
+            return kiln__parse_fail(p, c->axis.at, c->axis.width, KILN_ERR_AXIS,
+                                    "no array has such an axis");
+    }
+    return several || r->axis_count == 1 ? KILN_OK
+                                         : fail(p, c, KILN_ERR_AXIS, "goes along one axis");
+}
+
+/* The numbers in positions, of which one that is left out or None is the table's. */
+static kiln_status read_positions(kiln__parser *p, kiln__parsed_call *c, size_t at, reading *r)
+{
+    const function *f = r->f;
+    const bool has_missing = f->most <= 3 && !f->list;
+
+    for (; at < c->count; at++) {
+        const bool skipped = c->arg[at].kind == KILN__PARSED_NONE && has_missing &&
+                             r->number_count >= (size_t)f->least && r->number_count < 3;
+        if (skipped)
+            r->numbers[r->number_count] = f->missing[r->number_count];
+        else
+            KILN_CHECK(add_numbers(p, c, &c->arg[at], r, &r->number_count));
+        r->number_count += skipped;
+    }
+    if (r->number_count < (size_t)f->least || r->number_count > (size_t)f->most)
+        return fail_count(p, c, f);
+    for (size_t k = r->number_count; k < 3 && k < (size_t)f->most && has_missing; k++)
+        r->numbers[r->number_count++] = f->missing[k];
     return KILN_OK;
 }
 
@@ -491,18 +542,8 @@ static kiln_status read_call(kiln__parser *p, kiln__parsed_call *c, reading *r)
     if ((f->finish == pad && c->count > 2) || inserts || /* the constant, the values */
         (f->finish == gradient && c->count > 1))         /* the distance */
         KILN_CHECK(add_node(p, c, &c->arg[--c->count], r));
-    for (; at < c->count; at++)
-        if (c->arg[at].kind != KILN__PARSED_NONE)
-            KILN_CHECK(add_numbers(p, c, &c->arg[at], r, &r->number_count));
-    if (r->number_count < (size_t)f->least || r->number_count > (size_t)f->most)
-        return fail_count(p, c, f);
-    for (size_t k = r->number_count; k < 3 && k < (size_t)f->most && f->most <= 3 && !f->list; k++)
-        r->numbers[r->number_count++] = f->missing[k];
-    if ((c->axis.width != 0 && f->axis_at == NONE) || c->keepdims.width != 0 ||
-        (c->mode_bytes > 0 && f->finish != pad))
-        return fail(p, c, KILN_ERR_NAME, "does not take this argument");
-    r->has_axis = c->axis.width != 0 && c->axis.kind != KILN__PARSED_NONE;
-    return r->has_axis ? add_numbers(p, c, &c->axis, r, &r->axis_count) : KILN_OK;
+    KILN_CHECK(read_positions(p, c, at, r));
+    return read_axes(p, c, r);
 }
 
 bool kiln__arranging_takes(const kiln__parsed_call *c, const char *name, size_t bytes)

@@ -77,11 +77,12 @@ static kiln_status read_axes(const kiln__parser *p, const kiln__parsed *v, kiln_
 }
 
 /* One axis, given as argument number `argument` or by axis=. */
-static kiln_status read_axis(const kiln__parser *p, const kiln__parsed_call *c, size_t argument,
-                             int *out)
+static kiln_status read_axis(const kiln__parser *p, kiln__parsed_call *c, size_t argument, int *out)
 {
-    const kiln__parsed *v = c->count > argument ? &c->arg[argument] : &c->axis;
+    const kiln__parsed *v;
     int64_t axis = 0;
+
+    KILN_CHECK(kiln__call_axis(p, c, argument, &v));
     if (v->width == 0)
         return fail_call(p, c, KILN_ERR_ARGUMENT_COUNT, "needs an axis");
     KILN_CHECK(kiln__need_integer(p, v, &axis));
@@ -118,16 +119,16 @@ static int reduction_named(const char *name, size_t bytes)
 
 static kiln_status reduce(kiln__parser *p, kiln__parsed_call *c, int op, kiln__parsed *out)
 {
-    const kiln__parsed *axis = c->count > 1 ? &c->arg[1] : &c->axis;
+    const kiln__parsed *axis;
     kiln_axes axes;
     bool given = false, keepdims = false;
 
+    c->takes = KILN__TAKES_DTYPE | KILN__TAKES_KEEPDIMS;
     KILN_CHECK(need_count(p, c, 1, 2));
+    KILN_CHECK(kiln__call_axis(p, c, 1, &axis));
     if (c->arg[0].kind == KILN__PARSED_CHOSEN && axis->width + c->keepdims.width == 0)
         KILN_CHECK(kiln__reduce_chosen(p, c, op, &c->arg[0]));
     KILN_CHECK(need_array(p, c));
-    if (c->count > 1 && c->axis.width != 0)
-        return fail_call(p, c, KILN_ERR_ARGUMENT_COUNT, "is given its axis twice");
     KILN_CHECK(read_axes(p, axis, &axes, &given));
     if (c->keepdims.width != 0) {
         if (c->keepdims.kind != KILN__PARSED_NODE || c->keepdims.node.kind != KILN_NODE_BOOL)
@@ -135,9 +136,6 @@ static kiln_status reduce(kiln__parser *p, kiln__parsed_call *c, int op, kiln__p
                                     "keepdims is True or False");
         keepdims = c->keepdims.node.value.b;
     }
-    if (c->dtype.width != 0 && c->dtype.kind != KILN__PARSED_DTYPE)
-        return kiln__parse_fail(p, c->dtype.at, c->dtype.width, KILN_ERR_ARGUMENT,
-                                "this is no dtype, as float32 is");
     kiln__set_node(out, kiln_node_reduce((kiln_reduce_op)op, c->arg[0].node, given ? &axes : NULL,
                                          keepdims, c->dtype.dtype, KILN__PLACE(c->at)));
     return KILN_OK;
@@ -207,6 +205,7 @@ static kiln_status call_cast(kiln__parser *p, kiln__parsed_call *c, const specia
 {
     const kiln__parsed *dtype = c->count > 1 ? &c->arg[1] : &c->dtype;
     (void)s;
+    c->takes = c->count > 1 ? 0 : KILN__TAKES_DTYPE;
     KILN_CHECK(need_count(p, c, 1, 2));
     if (dtype->width == 0 || dtype->kind != KILN__PARSED_DTYPE)
         return fail_call(p, c, KILN_ERR_ARGUMENT, "needs a dtype, as float32 is");
@@ -302,6 +301,7 @@ static kiln_status call_draw(kiln__parser *p, kiln__parsed_call *c, kiln_draw dr
     int64_t shape[KILN_RANK_MAX];
     int rank = 0;
 
+    c->takes = KILN__TAKES_DTYPE;
     if (c->count > 0 && c->arg[c->count - 1].kind == KILN__PARSED_DTYPE && c->dtype.width == 0)
         c->dtype = c->arg[--c->count];
     if (c->count != least)
@@ -313,11 +313,6 @@ static kiln_status call_draw(kiln__parser *p, kiln__parsed_call *c, kiln_draw dr
         KILN_CHECK(kiln__need_node(p, v));
         nodes[k] = v->node;
     }
-    if (c->axis.width + c->keepdims.width != 0)
-        return fail_call(p, c, KILN_ERR_NAME, "takes no axis and no keepdims");
-    if (c->dtype.width != 0 && c->dtype.kind != KILN__PARSED_DTYPE)
-        return kiln__parse_fail(p, c->dtype.at, c->dtype.width, KILN_ERR_ARGUMENT,
-                                "this is no dtype, as float32 is");
     const kiln_node *like = c->arg[1].kind == KILN__PARSED_SHAPE ? &c->arg[1].node : NULL;
     kiln__set_node(out,
                    kiln_random_node(p->graph, draw, c->arg[0].node, kiln_node_of_int(0), nodes,
@@ -358,15 +353,16 @@ static kiln_status read_method(const kiln__parser *p, const kiln__parsed_call *c
 }
 
 /* An axis and numbers: the axis by name or behind the others. */
-static kiln_status read_numbers(const kiln__parser *p, const kiln__parsed_call *c,
+static kiln_status read_numbers(const kiln__parser *p, kiln__parsed_call *c,
                                 kiln__opaque_given *given, int64_t *data)
 {
     const kiln__opaque *o = given->operation;
     const size_t numbers = strcspn(o->numbers, "m"), least = given->count + numbers;
-    const kiln__parsed *axis = c->count > least ? &c->arg[least] : &c->axis;
+    const kiln__parsed *axis;
 
-    KILN_CHECK(need_count(p, c, least, least + (o->takes_axis && c->axis.width == 0)));
+    KILN_CHECK(need_count(p, c, least, least + o->takes_axis));
     if (o->takes_axis) {
+        KILN_CHECK(kiln__call_axis(p, c, least, &axis));
         data[0] = axis->kind == KILN__PARSED_NONE ? INT64_MIN : o->axis;
         if (axis->width != 0 && axis->kind != KILN__PARSED_NONE)
             KILN_CHECK(kiln__need_integer(p, axis, &data[0]));
@@ -391,8 +387,8 @@ static kiln_status read_numbers(const kiln__parser *p, const kiln__parsed_call *
 
 /* What an operation has beside its operands, from the arguments that are no operands. `*first_out`: which
  * argument is the first operand. */
-static kiln_status read_data(const kiln__parser *p, const kiln__parsed_call *c,
-                             kiln__opaque_given *given, int64_t *data, size_t *first_out)
+static kiln_status read_data(const kiln__parser *p, kiln__parsed_call *c, kiln__opaque_given *given,
+                             int64_t *data, size_t *first_out)
 {
     const size_t arity = (size_t)given->operation->operand_count;
     const kiln__parsed *text = &c->arg[0];
@@ -451,7 +447,7 @@ static kiln_status read_operands(kiln__parser *p, const kiln__parsed_call *c, si
 }
 
 /* A function that is done as a whole: matmul(), einsum(), qr(). Of several results the value is a tuple. */
-static kiln_status call_opaque(kiln__parser *p, const kiln__parsed_call *c, const kiln__opaque *o,
+static kiln_status call_opaque(kiln__parser *p, kiln__parsed_call *c, const kiln__opaque *o,
                                kiln__parsed *out)
 {
     const size_t results = (size_t)o->result_count;
@@ -464,10 +460,6 @@ static kiln_status call_opaque(kiln__parser *p, const kiln__parsed_call *c, cons
     if (items == NULL)
         return kiln__fail_memory(p->err, results * sizeof *items);
     KILN_CHECK(read_data(p, c, &given, data, &first));
-    if ((o->takes_axis ? 0 : c->axis.width) + c->dtype.width + c->keepdims.width != 0)
-        return fail_call(p, c, KILN_ERR_NAME,
-                         o->takes_axis ? "takes no keepdims or dtype"
-                                       : "takes no axis, keepdims or dtype");
     KILN_CHECK(read_operands(p, c, first, &given, operands));
     for (size_t k = 0; k < results; k++)
         items[k] = kiln__opaque_node(&given, k, KILN__PLACE(c->at));
@@ -482,8 +474,8 @@ static kiln_status call_opaque(kiln__parser *p, const kiln__parsed_call *c, cons
 }
 
 /* quantile(x, [0.25, 0.5]): one for each, along a new first axis. */
-static kiln_status call_quantiles(kiln__parser *p, const kiln__parsed_call *c,
-                                  const kiln__opaque *o, kiln__parsed *out)
+static kiln_status call_quantiles(kiln__parser *p, kiln__parsed_call *c, const kiln__opaque *o,
+                                  kiln__parsed *out)
 {
     const kiln__parsed *q = &c->arg[1];
     const int64_t first = 0;
@@ -497,6 +489,7 @@ static kiln_status call_quantiles(kiln__parser *p, const kiln__parsed_call *c,
         KILN_CHECK(call_opaque(p, &one, o, out));
         parts[k] = out->node;
     }
+    c->takes = one.takes;
     kiln__set_node(out, kiln_node_rearrange(KILN_REARRANGE_STACK, parts, q->count, &first, 1,
                                             KILN__PLACE(c->at)));
     return KILN_OK;
@@ -530,13 +523,14 @@ kiln_status kiln__index_list(kiln__parser *p, kiln__parsed *v)
 static kiln_status call_take(kiln__parser *p, kiln__parsed_call *c, const special *s,
                              kiln__parsed *out)
 {
-    const kiln__parsed *axis = c->count > 2 ? &c->arg[2] : &c->axis;
+    const kiln__parsed *axis;
     int at = KILN_AXIS_FLAT;
     kiln_index_mode mode;
     int64_t given = 0;
 
     (void)s;
     KILN_CHECK(need_count(p, c, 2, 3));
+    KILN_CHECK(kiln__call_axis(p, c, 2, &axis));
     if (c->arg[1].kind == KILN__PARSED_TUPLE)
         KILN_CHECK(kiln__index_list(p, &c->arg[1]));
     KILN_CHECK(kiln__need_node(p, &c->arg[1]));
@@ -571,8 +565,6 @@ static kiln_status call_op(kiln__parser *p, kiln__parsed_call *c, const kiln__op
 {
     const size_t arity = (size_t)op->arity;
     KILN_CHECK(need_count(p, c, arity, arity));
-    if (c->axis.width + c->dtype.width + c->keepdims.width != 0)
-        return fail_call(p, c, KILN_ERR_NAME, "takes no axis, keepdims or dtype");
     if (op->op == KILN_OP_CLIP && c->arg[1].kind == KILN__PARSED_NONE) {
         c->arg[1] = c->arg[2];
         return kiln__apply(p, KILN_OP_MINIMUM, c->arg, c->at, c->bytes, out);
@@ -605,7 +597,21 @@ static kiln_status check_mode(const kiln__parser *p, const kiln__parsed_call *c)
     return fail_call(p, c, KILN_ERR_NAME, c->method ? "takes no method" : "takes no mode");
 }
 
-kiln_status kiln__apply_call(kiln__parser *p, kiln__parsed_call *c, kiln__parsed *out)
+/* arange(n), arange(n, dtype=float32) */
+static kiln_status call_arange(kiln__parser *p, kiln__parsed_call *c, kiln__parsed *out)
+{
+    int64_t count = 0;
+
+    c->takes = KILN__TAKES_DTYPE;
+    KILN_CHECK(need_count(p, c, 1, 1));
+    KILN_CHECK(kiln__need_integer(p, &c->arg[0], &count));
+    kiln__set_node(out, kiln_node_arange(p->graph, count, KILN__PLACE(c->at)));
+    if (c->dtype.width != 0)
+        kiln__set_node(out, kiln_node_cast(out->node, c->dtype.dtype, KILN__PLACE(c->at)));
+    return KILN_OK;
+}
+
+static kiln_status apply(kiln__parser *p, kiln__parsed_call *c, kiln__parsed *out)
 {
     const kiln__op *op = kiln__op_named(c->name, c->bytes);
     const int reduction = reduction_named(c->name, c->bytes);
@@ -664,14 +670,24 @@ kiln_status kiln__apply_call(kiln__parser *p, kiln__parsed_call *c, kiln__parsed
         kiln__set_node(out, kiln_node_cast(c->arg[0].node, (kiln_dtype)d, KILN__PLACE(c->at)));
         return KILN_OK;
     }
-    if (kiln__same_word(c->name, c->bytes, "arange")) {
-        int64_t count = 0;
-        KILN_CHECK(need_count(p, c, 1, 1));
-        KILN_CHECK(kiln__need_integer(p, &c->arg[0], &count));
-        kiln__set_node(out, kiln_node_arange(p->graph, count, KILN__PLACE(c->at)));
-        return KILN_OK;
-    }
+    if (kiln__same_word(c->name, c->bytes, "arange"))
+        return call_arange(p, c, out);
     return unknown_function(p, c);
+}
+
+kiln_status kiln__apply_call(kiln__parser *p, kiln__parsed_call *c, kiln__parsed *out)
+{
+    if (c->dtype.width != 0 && c->dtype.kind != KILN__PARSED_DTYPE)
+        return kiln__parse_fail(p, c->dtype.at, c->dtype.width, KILN_ERR_ARGUMENT,
+                                "this is no dtype, as float32 is");
+    KILN_CHECK(apply(p, c, out));
+    if (c->axis.width != 0 && (c->takes & KILN__TAKES_AXIS) == 0)
+        return fail_call(p, c, KILN_ERR_NAME, "takes no axis");
+    if (c->dtype.width != 0 && (c->takes & KILN__TAKES_DTYPE) == 0)
+        return fail_call(p, c, KILN_ERR_NAME, "takes no dtype");
+    if (c->keepdims.width != 0 && (c->takes & KILN__TAKES_KEEPDIMS) == 0)
+        return fail_call(p, c, KILN_ERR_NAME, "takes no keepdims");
+    return KILN_OK;
 }
 
 /* ---- subscripts ------------------------------------------------------------------------------ */

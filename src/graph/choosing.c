@@ -129,10 +129,10 @@ kiln_status kiln__apply_choosing(kiln__parser *p, kiln__parsed_call *c, kiln__pa
              kiln__same_word(c->name, c->bytes, "nonzero");
     if (!*known)
         return KILN_OK;
-    if (c->count != count || c->axis.width + c->dtype.width + c->keepdims.width != 0)
+    if (c->count != count)
         return kiln__parse_fail(p, c->at, c->bytes, KILN_ERR_ARGUMENT_COUNT,
-                                "%.*s takes %zu argument%s, and no axis, keepdims or dtype",
-                                (int)c->bytes, c->name, count, count == 1 ? "" : "s");
+                                "%.*s takes %zu argument%s", (int)c->bytes, c->name, count,
+                                count == 1 ? "" : "s");
     for (size_t k = 0; k < count; k++)
         KILN_CHECK(kiln__need_node(p, &c->arg[k]));
     const kiln_node first = kiln__graph_number(p->graph, c->arg[0].node);

@@ -145,12 +145,12 @@ static kiln_status call_block(kiln__parser *p, kiln__parsed_call *c, kiln__parse
 }
 
 /* An axis, as argument `at` or by its name. */
-static kiln_status read_axis(const kiln__parser *p, const kiln__parsed_call *c, size_t at,
-                             int64_t *axis)
+static kiln_status read_axis(const kiln__parser *p, kiln__parsed_call *c, size_t at, int64_t *axis)
 {
-    const kiln__parsed *v = c->count > at ? &c->arg[at] : &c->axis;
+    const kiln__parsed *v;
 
-    return v->width == 0 || v->kind == KILN__PARSED_NONE ? KILN_OK : kiln__need_integer(p, v, axis);
+    KILN_CHECK(kiln__call_axis(p, c, at, &v));
+    return v->width == 0 ? KILN_OK : kiln__need_integer(p, v, axis);
 }
 
 /* split(x, 3), array_split(x, 3, axis=1): equal parts, or as equal as can be; split(x, (2, 5)): x[:2], x[2:5], x[5:]. */
@@ -222,25 +222,20 @@ kiln_status kiln__apply_listed(kiln__parser *p, kiln__parsed_call *c, kiln__pars
     static const struct {
         const char *name;
         kiln_status (*call)(kiln__parser *p, kiln__parsed_call *c, kiln__parsed *out);
-        bool takes_axis;
     } functions[] = {
-        {"select", call_select, false},
-        {"choose", call_choose, false},
-        {"block", call_block, false},
-        {"broadcast_arrays", call_broadcast, false},
-        {"split", call_split, true},
-        {"array_split", call_split, true},
-        {"sliding_window_view", call_windows, true},
+        {"select", call_select},
+        {"choose", call_choose},
+        {"block", call_block},
+        {"broadcast_arrays", call_broadcast},
+        {"split", call_split},
+        {"array_split", call_split},
+        {"sliding_window_view", call_windows},
     };
 
     for (size_t k = 0; k < KILN_COUNT_OF(functions); k++) {
         if (!kiln__same_word(c->name, c->bytes, functions[k].name))
             continue;
         *known = true;
-        if (c->dtype.width + c->keepdims.width + (functions[k].takes_axis ? 0 : c->axis.width) != 0)
-            return fail(p, c, KILN_ERR_NAME,
-                        functions[k].takes_axis ? "takes no keepdims or dtype"
-                                                : "takes no axis, keepdims or dtype");
         return functions[k].call(p, c, out);
     }
     return KILN_OK;

@@ -112,6 +112,8 @@ static kiln_status parse_keyword(kiln__parser *p, kiln__parsed_call *c, size_t a
         if (mode && word)
             return parse_word(p, into);
     } else if (mode && word) {
+        if (c->mode_bytes > 0)
+            return kiln__parse_fail(p, at, bytes, KILN_ERR_NAME, "this argument is given twice");
         c->mode = p->token.at + quoted;
         c->mode_bytes = p->token.width - 2 * quoted;
         c->method = method;

@@ -131,6 +131,7 @@ kiln_status kiln__apply(kiln__parser *p, kiln_op op, const kiln__parsed *operand
 
 /* ---- calls.c --------------------------------------------------------------------------------- */
 enum { KILN__ARGUMENTS_MAX = 34, KILN__NAMED_MAX = 4 };
+enum { KILN__TAKES_AXIS = 1, KILN__TAKES_DTYPE = 2, KILN__TAKES_KEEPDIMS = 4 };
 
 /* `name(...)` as it was read; of a method the array is the first argument. */
 typedef struct kiln__parsed_call {
@@ -139,6 +140,8 @@ typedef struct kiln__parsed_call {
     kiln__parsed arg[KILN__ARGUMENTS_MAX];
     size_t count;
     kiln__parsed axis, dtype, keepdims; /* width 0: not given */
+    unsigned
+        takes; /* KILN__TAKES_...: those that the function reads; the others are refused when it has returned */
     size_t mode, mode_bytes; /* of the word after mode=, or (then `method` is true) method= */
     bool method;
     struct {
@@ -149,8 +152,12 @@ typedef struct kiln__parsed_call {
     size_t named_count;
 } kiln__parsed_call;
 
-kiln_status kiln__apply_call(kiln__parser *p, kiln__parsed_call *c, kiln__parsed *out);
+/* The axis of a call, in its place `at` among the arguments or by its name, from now on one that the function takes;
+ * width 0: it is not given. Fails where both are given. (apply.c) */
+kiln_status kiln__call_axis(const kiln__parser *p, kiln__parsed_call *c, size_t at,
+                            const kiln__parsed **out);
 
+kiln_status kiln__apply_call(kiln__parser *p, kiln__parsed_call *c, kiln__parsed *out);
 /* Apply the subscripts between brackets, of which at most one is an ellipsis. */
 void kiln__apply_subscripts(kiln__parsed *v, const kiln__subscript *list, size_t count, size_t at);
 

@@ -44,16 +44,12 @@ kiln_status kiln__index_mode(const kiln__parser *p, const kiln__parsed_call *c,
 /* `count` nodes, the first of them an array, and no keywords but those that are known. */
 static kiln_status need(const kiln__parser *p, kiln__parsed_call *c, size_t count, bool takes_axis)
 {
-    const size_t least = count, most = count + (takes_axis && c->axis.width == 0);
+    const size_t least = count, most = count + takes_axis;
 
     if (c->count < least || c->count > most)
         return kiln__parse_fail(p, c->at, c->bytes, KILN_ERR_ARGUMENT_COUNT,
                                 "%.*s takes %zu arguments%s, %zu given", (int)c->bytes, c->name,
                                 least, takes_axis ? " and an axis" : "", c->count);
-    if (c->dtype.width + c->keepdims.width + (takes_axis ? 0 : c->axis.width) != 0)
-        return kiln__parse_fail(p, c->at, c->bytes, KILN_ERR_NAME, "%.*s takes no %s",
-                                (int)c->bytes, c->name,
-                                takes_axis ? "dtype or keepdims" : "axis, dtype or keepdims");
     for (size_t k = 0; k < count; k++)
         if (c->arg[k].kind != KILN__PARSED_AT)
             KILN_CHECK(kiln__need_node(p, &c->arg[k]));
@@ -86,10 +82,12 @@ static kiln_status apply_put(kiln__parser *p, kiln__parsed_call *c, bool along, 
 {
     kiln_index_mode mode;
     int64_t axis = 0;
+    const kiln__parsed *given = NULL;
 
     KILN_CHECK(need(p, c, 3, along));
     KILN_CHECK(kiln__index_mode(p, c, &mode));
-    const kiln__parsed *given = c->count > 3 ? &c->arg[3] : &c->axis;
+    if (along)
+        KILN_CHECK(kiln__call_axis(p, c, 3, &given));
     const kiln_node x = c->arg[0].node, v = c->arg[2].node;
     const kiln_node i = kiln__graph_number(p->graph, c->arg[1].node);
     if (along && given->width == 0)

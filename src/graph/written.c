@@ -51,7 +51,7 @@ static const written functions[] = {
      "float64(_histogram([x, y, xbins, ybins])), xbins, ybins"},
     /* where() makes the last axis one of three elements. */
     {"cross", "x, y",
-     "a = where(arange(3) < 3, x, 0); b = where(arange(3) < 3, y, 0);"
+     "a = where(arange(3) < 3, x, False); b = where(arange(3) < 3, y, False);"
      "stack([a[..., 1] * b[..., 2] - a[..., 2] * b[..., 1],"
      " a[..., 2] * b[..., 0] - a[..., 0] * b[..., 2],"
      " a[..., 0] * b[..., 1] - a[..., 1] * b[..., 0]], axis=-1)"},
@@ -64,8 +64,8 @@ static const written functions[] = {
     {"flipud", "x", "x[::-1]"},
     {"identity", "n", "eye(n)"},
     {"meshgrid", "x, y",
-     "where(iota(ravel(y)[:, None], 0) >= 0, ravel(x), 0), "
-     "where(iota(ravel(x), 0) >= 0, ravel(y)[:, None], 0)"},
+     "where(iota(ravel(y)[:, None], 0) >= 0, ravel(x), False), "
+     "where(iota(ravel(x), 0) >= 0, ravel(y)[:, None], False)"},
     {"ptp", "x, axis=None", "max(x, axis=axis) - min(x, axis=axis)"},
     {"average", "x, axis=None", "mean(x, axis=axis)"},
     /* Weights of one axis are those along the axis: here it is the last one of either operand. */
@@ -312,6 +312,8 @@ kiln_status kiln__apply_written(kiln__parser *p, kiln__parsed_call *c, kiln__par
         if (!kiln__same_word(c->name, c->bytes, functions[k].name))
             continue;
         *known = true;
+        c->takes =
+            KILN__TAKES_AXIS | KILN__TAKES_DTYPE | KILN__TAKES_KEEPDIMS; /* of those that fit */
         if (fits(p, c, &functions[k]))
             return call(p, c, &functions[k], out);
     }

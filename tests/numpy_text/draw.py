@@ -17,6 +17,8 @@ FLOATS = ("float16", "float32", "float64")
 COMPLEX = ("complex64", "complex128")
 DTYPES = ("bool",) + INTEGERS + FLOATS + FLOATS + FLOATS + COMPLEX
 MOST_ELEMENTS = 6000
+REDUCTIONS = ("sum", "prod", "mean", "max", "min", "any", "all", "count_nonzero", "argmax", "argmin", "var", "std") + (
+    "nansum", "nanprod", "nanmean", "nanvar", "nanstd", "nanmax", "nanmin", "nanargmax", "nanargmin")
 LARGE = ((5000,), (4097,), (70, 65), (2, 2100), (1300, 3), (1, 4500), (13, 17, 19), (2, 2, 2, 600))
 
 
@@ -43,7 +45,7 @@ class Rejected(Exception):
 def run(text, values):
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
-        return eval(text, {**NAMES, **values})
+        return eval(re.sub(r"(_\d+)\.at\[", r"_at(\1)[", text), {**NAMES, **values})
 
 
 def epsilon(dtype):
@@ -227,16 +229,34 @@ class Draw:
             raise Rejected
         return False, err
 
+    def refuse_keyword(self, text, of, values, results):
+        """Refused, if NumPy refuses the call with a further argument."""
+        name = re.match(r"(\w+)\([^()]*\)$", text)
+        keyword = self.among("axis=(0, 1)", "axis=0", "axis=None", "keepdims=True", "dtype=float16")
+        if not name or name[1] in REDUCTIONS:
+            return  # of which kiln's have more arguments
+        text = text[:-1] + ", " + keyword + ")"
+        try:
+            run(text.format(*values), values)
+        except (ValueError, TypeError, SyntaxError) as e:
+            self.parts.append(Part(text, of, np.zeros(0), item=(0, results) if results else None))
+            raise Refused(str(e)) from e
+
     def add(self, text, *of, moves=False, jumps=False, terms=1, results=0, counted=False):
         """Record a part. moves: elements are only moved, where no part but the first has floats. jumps: a small
         change of an operand may change the result much. terms: how many products a sum has, 0 for functions that
         round. results: of a function that has several."""
         if any(p.counted for p in of) and not counted:
             raise Rejected
-        of = tuple(p for k, p in enumerate(of) if f"{{{k}}}" in text)
+        used = [k for k in range(len(of)) if f"{{{k}}}" in text]
+        for new, old in enumerate(used):
+            text = text.replace(f"{{{old}}}", f"{{{new}}}")
+        of = tuple(of[k] for k in used)
+        values = {f"_{k}": p.value for k, p in enumerate(of)}
+        if self.mistakes and self.once_in(6):
+            self.refuse_keyword(text, of, values, results)
         try:
-            value = run(text.format(*(f"_{k}" for k in range(len(of)))),
-                        {f"_{k}": p.value for k, p in enumerate(of)})
+            value = run(text.format(*values), values)
         except (ValueError, IndexError, TypeError, ZeroDivisionError, np.linalg.LinAlgError) as e:
             self.parts.append(Part(text, of, np.zeros(0), item=(0, results) if results else None))
             raise Refused(str(e)) from e

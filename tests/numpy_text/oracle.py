@@ -46,6 +46,44 @@ def scatter(change):
     return changed
 
 
+class Changed:
+    """x.at[...], whose methods give a changed copy."""
+
+    def __init__(self, x, index=None):
+        self.x, self.index = x, index
+
+    def __getitem__(self, index):
+        return Changed(self.x, index)
+
+    def changed(self, change, values):
+        return scatter(change)(self.x, self.index, values)
+
+    def set(self, values):
+        return self.changed(lambda out, i, v: out.__setitem__(i, v), values)
+
+    def add(self, values):
+        return self.changed(np.add.at, values)
+
+    def multiply(self, values):
+        return self.changed(np.multiply.at, values)
+
+    def minimum(self, values):
+        return self.changed(np.minimum.at, values)
+
+    def maximum(self, values):
+        return self.changed(np.maximum.at, values)
+
+
+def softmax(x, axis=-1):
+    e = np.exp(x - np.max(x, axis=axis, keepdims=True))
+    return e / np.sum(e, axis=axis, keepdims=True)
+
+
+def log_softmax(x, axis=-1):
+    y = x - np.max(x, axis=axis, keepdims=True)
+    return y - np.log(np.sum(np.exp(y), axis=axis, keepdims=True))
+
+
 def put(x, index, values):
     out = np.array(x)
     np.put(out, index, np.asarray(values).astype(out.dtype))
@@ -77,7 +115,10 @@ def of_floats(function):
     """quantile() and percentile(), which subtract small integers in their dtype and wrap."""
     def called(x, *more, **named):
         x = np.asarray(x)
-        return function(x.astype(np.float64) if x.dtype.kind in "iu" else x, *more, **named)
+        plain = np.asarray(function(x, *more, **named))
+        if x.dtype.kind in "iu" and plain.dtype.kind == "f":
+            return function(x.astype(np.float64), *more, **named)
+        return plain  # also the methods that choose an element
     return called
 
 
@@ -117,11 +158,11 @@ def names():
     known = {name: getattr(np, name) for name in dir(np) if not name.startswith("_")}
     known.update({name: getattr(np.linalg, name) for name in (
         "solve", "inv", "det", "cholesky", "eigvalsh", "svdvals", "pinv", "slogdet", "qr", "matrix_rank",
-        "matrix_power", "multi_dot", "cond") if hasattr(np.linalg, name)})
-    known.update({f.__name__: f for f in (topk, argsort, iota, put, put_along_axis, bincount, pad, random_bits,
+        "matrix_power", "multi_dot", "cond", "eigh", "svd") if hasattr(np.linalg, name)})
+    known.update({f.__name__: f for f in (softmax, log_softmax, topk, argsort, iota, put, put_along_axis, bincount, pad, random_bits,
                                          uniform)})
     known.update(
-        scatter_set=scatter(lambda out, i, v: out.__setitem__(i, v)), scatter_add=scatter(np.add.at),
+        _at=Changed, scatter_set=scatter(lambda out, i, v: out.__setitem__(i, v)), scatter_add=scatter(np.add.at),
         scatter_multiply=scatter(np.multiply.at), scatter_minimum=scatter(np.minimum.at),
         scatter_maximum=scatter(np.maximum.at),
         argpartition=lambda x, place, axis=-1: argsort(x, axis),

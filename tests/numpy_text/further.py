@@ -1,0 +1,164 @@
+"""More functions that programs are made of, each by NumPy's name."""
+import numpy as np
+
+from draw import Rejected
+
+# Those whose results may be off; those that jump; those of whole numbers and bits.
+ROUNDED = ("fabs", "log", "log2", "log10", "exp2", "expm1", "cos", "tan", "arcsin", "arccos", "arctan", "sinh",
+           "cosh", "arcsinh", "arccosh", "arctanh", "degrees", "radians", "deg2rad", "rad2deg", "i0", "sinc")
+JUMPING = ("signbit", "spacing", "isinf", "round", "fix", "bitwise_count", "invert")
+PAIRS = ("add", "subtract", "multiply", "divide", "floor_divide", "remainder", "mod", "power", "float_power",
+         "logaddexp2", "equal", "not_equal", "less", "less_equal", "greater", "greater_equal", "logical_or",
+         "bitwise_and", "bitwise_or", "bitwise_xor", "right_shift", "lcm", "nextafter", "ldexp")
+EXACT = ("add", "subtract", "multiply")
+
+
+def named(d):
+    x = d.array(0, "biuf")
+    name = d.among(*ROUNDED)
+    if name in ("i0", "sinc") and x.dtype != np.float64:
+        raise Rejected  # NumPy computes them in float64, or with a constant that float16 lacks
+    d.add(name + "({0})", x, terms=0)
+
+
+def named_jumps(d):
+    x = d.array(0, "biuf", same=True)
+    name = d.among(*JUMPING)
+    if name == "bitwise_count" and x.kind == "b" or name == "fix" and x.kind == "b":
+        raise Rejected
+    d.add(name + "({0})", x, jumps=True)
+
+
+def pair(d):
+    x = d.array(0, "biuf", same=True)
+    y = d.matching(x)
+    name = d.among(*PAIRS)
+    if not y.same or y.kind == "c" or name in ("power", "float_power") and x.size * y.size == 0:
+        raise Rejected
+    if name == "power" and (y.kind in "iu" and (np.asarray(y.value) < 0).any() or "b" in (x.kind, y.kind)):
+        raise Rejected  # NumPy refuses whole numbers to negative powers
+    if name == "ldexp" and (y.kind != "i" or x.kind != "f"):
+        raise Rejected
+    d.add(name + "({0}, {1})", x, y, jumps=name not in EXACT + ("divide", "logaddexp2", "power", "float_power"),
+          terms=1 if name in EXACT else 0)
+
+
+def complex_parts(d):
+    x = d.array(0, "biufc", same=True)
+    text = d.among("real({0})", "imag({0})", "{0}.real", "{0}.imag", "angle({0})", "conjugate({0})", "abs({0})")
+    if text.startswith(("conj", "angle")) and x.kind == "b":
+        raise Rejected  # NumPy's angle() computes with the number 0, and so in float64
+    rounds = text[:5] in ("angle", "abs({")
+    d.add(text, x, moves=not rounds, jumps=text.startswith("angle"), terms=0)
+
+
+def two_results(d):
+    x = d.array(0, "f", same=True)
+    d.add(d.among("frexp({0})", "modf({0})"), x, jumps=True, results=2)
+
+
+def views_of_views(d):
+    """Arrays that lie backwards, or have one element in many places, as operands of what moves memory."""
+    x = d.array(1, most=3)
+    wide = (3,) + x.shape
+    lying = d.among("{0}[::-1]", "{0}.T", "broadcast_to({0}, (%s,))" % ", ".join(map(str, wide)), "{0}[..., ::-2]",
+                    "swapaxes({0}, 0, -1)[::-1]", "{0}[None]", "flip({0}.T)", "{0}[:0]", "{0}[1:][::-1]")
+    then = d.among("ravel(%s)", "concatenate([%s, %s])", "stack([%s, %s], axis=-1)", "roll(%s, 1, axis=0)",
+                   "repeat(%s, 2, axis=0)", "tile(%s, 2)", "reshape(%s, -1)", "where(True, %s, %s)", "sort(%s)",
+                   "argsort(%s, axis=0)", "append(%s, %s)", "rot90(atleast_2d(%s))", "dstack([%s, %s])",
+                   "flip(%s)", "broadcast_to(%s, (2,) + SHAPE)")
+    if then.startswith("broadcast_to"):
+        then = "(%s)[None]"
+    if then[:3] in ("sor", "arg") and not x.same:
+        raise Rejected
+    d.add(then.replace("%s", "(" + lying + ")"), x, moves=True, jumps=then.startswith("arg"))
+
+
+def nan_reduced(d):
+    x = d.array(1, "biuf", same=True)
+    name = d.among("nanmean", "nanvar", "nanstd", "nanprod", "nansum", "nanargmax", "nanargmin", "nanmax", "nanmin")
+    numbers = np.asarray(x.value, np.float64)
+    if x.size == 0 or np.isnan(numbers).all() or x.kind == "b" and name in ("nanmax", "nanmin"):
+        raise Rejected
+    over = d.axis(x, none=True)
+    if name.startswith("nanarg") and np.isnan(numbers).any():
+        over = "None"
+    keep = ", keepdims=True" if d.once_in(3) else ""
+    moves = name[3:] in ("max", "min", "argmax", "argmin")
+    d.add("%s({0}, axis=%s%s)" % (name, over, keep), x, moves=moves, jumps=name.startswith("nanarg"), terms=0)
+
+
+def softmaxes(d):
+    x = d.array(1, "f", same=True)
+    if x.size == 0 or not np.isfinite(np.asarray(x.value, np.float64)).all():
+        raise Rejected
+    text = d.among("softmax({0})", "softmax({0}, axis=%s)", "log_softmax({0}, axis=%s)", "log_softmax({0})")
+    d.add(text.replace("%s", d.axis(x)), x, terms=0)
+
+
+def factored(d):
+    """Factors are not unique: their products are."""
+    n, m, stack = 1 + d.below(5), 1 + d.below(5), d.among((), (), (3,), (2, 2))
+    dtype = d.among("float32", "float64", "complex128")
+    a = d.input(value=(d.rng.integers(-2, 3, stack + (n, n)) + 4 * n * np.eye(n)).astype(dtype))
+    w = d.input(value=(d.rng.integers(-3, 4, stack + (n, m)) + np.eye(n, m)).astype(dtype))
+    b = d.input(value=d.rng.integers(-3, 4, stack + (n, 2)).astype(dtype))
+    h = "({0} + conj(swapaxes({0}, -1, -2)))"
+    text = d.among("qr({1})[0] @ qr({1})[1]", "abs(eigh(%s)[0])" % h, "svd(%s)[1]" % h,
+                   "conj(swapaxes(qr({0})[0], -1, -2)) @ qr({0})[0]", "eigvalsh(%s)" % h,
+                   "cholesky(%s) @ conj(swapaxes(cholesky(%s), -1, -2))" % (h, h), "solve({0}, {2})",
+                   "solve({0}, {2}[..., 0][..., None])", "inv({0})", "matrix_power({0} / 8, -2)",
+                   "matvec({0}, {2}[..., 0])", "vecmat({2}[..., 1], {0})", "matmul({0}, {1})",
+                   "matrix_power({0}, 0)", "trace(inv({0}))" if not stack else "inv({0})")
+    d.add(text, a, w, b, terms=0)
+
+
+def put_at(d):
+    x = d.array(1, most=3)
+    if x.size == 0 or x.kind == "b":
+        raise Rejected
+    n = x.shape[0]
+    name = d.among("set", "add", "multiply", "minimum", "maximum")
+    if x.kind == "c" and name in ("minimum", "maximum"):
+        raise Rejected
+    style = d.below(4)
+    low = d.below(n)
+    if style == 0:
+        at, shape = str(d.below(n) - d.among(0, n)), x.shape[1:]
+    elif style == 1:
+        at, shape = "%d:" % low, (n - low,) + x.shape[1:]
+    elif style == 2:
+        at, shape = "::-2", ((n + 1) // 2,) + x.shape[1:]
+    else:
+        at, shape = "..., 0", x.shape[:-1]
+    v = d.input(shape=shape if d.once_in(2) else shape[1:], dtype=str(x.dtype))
+    d.add("{0}.at[%s].%s({1})" % (at, name), x, v, moves=name in ("set", "minimum", "maximum"), terms=2)
+
+
+def lists_of_quantiles(d):
+    x = d.array(1, "iuf", same=True)
+    if x.size == 0 or np.isinf(np.asarray(x.value, np.float64)).any() or x.kind == "f" and x.dtype.itemsize < 8:
+        raise Rejected  # a list is an array of float64 for NumPy
+    d.add("quantile({0}, [0.25, 0.5, 1.0], axis=%s)" % d.axis(x, none=True), x, terms=0)
+
+
+def nonzeros(d):
+    x = d.array(1, "biuf", same=True, most=1)
+    d.add(d.among("{0}[~({0} > 0)]", "{0}[isnan({0}) | ({0} < 2)]", "compress({0}, {0})"), x,
+          moves=True, jumps=True, counted=True)
+
+
+def made_of_numbers(d):
+    n = 1 + d.below(7)
+    k = d.below(5) - 2
+    x = d.array(1)
+    text = d.among("eye(%d, None, %d)" % (n, k), "tri(%d, None, %d)" % (n, k), "eye(%d, dtype=int8)" % n,
+                   "arange(%d, dtype=float32)" % n, "arange(%d, dtype=complex64)" % n, "tri(%d, dtype=bool)" % n,
+                   "(-17) // 5 + %d" % n, "arange(%d) * 2**3 - 0x1f" % n, "identity(%d)[%d:]" % (n, n // 2))
+    d.add(text, x, moves=True)
+
+
+WEIGHTS = {
+    named: 4, named_jumps: 3, pair: 5, complex_parts: 2, two_results: 2, views_of_views: 6, nan_reduced: 3,
+    softmaxes: 2, factored: 3, put_at: 3, lists_of_quantiles: 1, nonzeros: 1, made_of_numbers: 1,
+}
