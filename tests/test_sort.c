@@ -3,6 +3,7 @@
  *
  * The oracle knows of the order only what NumPy says: NaN last, -0 equal to +0, complex numbers by their parts.
  */
+#define _GNU_SOURCE /* setenv */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -117,10 +118,10 @@ static void sort_order(kiln_dtype dtype, const char *row, int64_t step, int64_t 
 
 /* ---- elements ------------------------------------------------------------------------------------ */
 
-enum { MIXED, FEW, EQUAL, SORTED, KINDS, NUMBERS, SECOND };
+enum { MIXED, FEW, EQUAL, SORTED, KINDS, NUMBERS, SECOND, SAMPLED };
 
 /* One part of an element: any bits, often special ones, or one of a few values. NUMBERS: neither -0 nor NaN.
- * SECOND: elements differ in the second byte alone. */
+ * SECOND: elements differ in the second byte alone. SAMPLED: every 4th element is far from the others. */
 static uint64_t random_bits(test_env *t, kiln_dtype dtype, int kind, int64_t k)
 {
     static const double special[] = {0.0, -0.0, 1, -1, INFINITY, -INFINITY, NAN, 2.5};
@@ -130,6 +131,8 @@ static uint64_t random_bits(test_env *t, kiln_dtype dtype, int kind, int64_t k)
 
     if (kind == NUMBERS)
         return (bits & UINT64_C(0xbfffffffbfffffff)) | 1;
+    if (kind == SAMPLED)
+        return k % 4 == 2 ? bits % 4096 : 0x10000000 + bits % 1000000;
     if (kind == SECOND)
         return (bits & 0xff00) | 0x120034;
     if (kind == EQUAL || kind == SORTED)
@@ -279,6 +282,39 @@ static void test_sort__orders_long_rows_that_share_digits(void **state)
     check_case(t, KILN_FLOAT32, SECOND, 16, 17000, 1, true);
 }
 
+/* The cpu device chooses by the processor: quicksorts by vectors of two kinds, and digits. */
+static void test_sort__orders_alike_on_every_level_of_processors(void **state)
+{
+    static const kiln_dtype dtypes[] = {KILN_INT8,    KILN_UINT8,    KILN_INT16,  KILN_UINT16,
+                                        KILN_FLOAT16, KILN_BFLOAT16, KILN_INT32,  KILN_UINT32,
+                                        KILN_FLOAT32, KILN_INT64,    KILN_UINT64, KILN_FLOAT64};
+    test_env *t = *state;
+
+    for (int level = 2; level <= 4 && !t->cuda; level++) {
+        char text[8];
+        snprintf(text, sizeof text, "%d", level);
+        setenv("KILN_TUNE_CPU_LEVEL", text, 1);
+        for (size_t d = 0; d < COUNT(dtypes); d++)
+            for (int kind = 0; kind <= NUMBERS; kind++)
+                if (kind != KINDS) {
+                    const int64_t most = INT64_C(1) << (1 + test_random_below(t, 12));
+                    check_case(t, dtypes[d], kind, 1 + (int64_t)test_random_below(t, 9),
+                               1 + (int64_t)test_random_below(t, (uint64_t)most), 1,
+                               test_random_below(t, 2) != 0);
+                }
+        setenv("KILN_TUNE_SORT_LONG", "1000", 1);
+        check_case(t, KILN_FLOAT16, MIXED, 1, 9000, 1, level % 2 == 0);
+        check_case(t, KILN_FLOAT32, MIXED, 2, 20000, 1, level % 2 != 0);
+        check_case(t, KILN_INT32, FEW, 1, 10000, 1, level % 2 == 0);
+        check_case(t, KILN_UINT32, SAMPLED, 1, 1 << 15, 1, level % 2 != 0);
+        check_case(t, KILN_INT64, SORTED, 1, 9999, 1, level % 2 != 0);
+        unsetenv("KILN_TUNE_SORT_LONG");
+    }
+    if (!t->cuda)
+        check_case(t, KILN_FLOAT16, MIXED, 1, 140000, 1, true); /* whose values are counted */
+    unsetenv("KILN_TUNE_CPU_LEVEL");
+}
+
 static void test_sort__orders_along_any_axis(void **state)
 {
     test_env *t = *state;
@@ -348,6 +384,7 @@ int main(int argc, char **argv)
         TEST(test_sort__orders_rows_of_numbers),
         TEST(test_sort__orders_long_rows_by_passes),
         TEST(test_sort__orders_long_rows_that_share_digits),
+        TEST(test_sort__orders_alike_on_every_level_of_processors),
         TEST(test_sort__orders_along_any_axis),
         TEST(test_sort__flattens_without_an_axis_and_takes_any_strides),
         TEST(test_sort__refuses_what_cannot_be_sorted),

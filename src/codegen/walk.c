@@ -9,17 +9,6 @@
 
 enum { ACCESS_BYTES = 16 }; /* of a peeled row */
 
-int kiln__tuned(const char *name, int value)
-{
-#if defined KILN_TUNING || defined KILN_TEST_HOOKS
-    const char *text = kiln__env(name);
-    return text != NULL ? atoi(text) : value;
-#else
-    (void)name;
-    return value;
-#endif
-}
-
 int64_t kiln__magnitude(int64_t v)
 {
     return v < 0 ? -v : v;

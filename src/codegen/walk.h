@@ -25,10 +25,6 @@ typedef struct kiln__walk {
     int index; /* position of the first number among the operands, or -1 */
 } kiln__walk;
 
-/* A planner's number, which a build with -DKILN_TUNING lets the environment replace: how better
- * ones are looked for on a GPU. Tests let it, too, so that small arrays meet what is for large ones. */
-int kiln__tuned(const char *name, int value);
-
 int64_t kiln__magnitude(int64_t v);
 
 /* Stride of an operand on the loop's axis `axis`: 0 where it broadcasts. */

@@ -320,6 +320,10 @@ bool kiln__is_privileged(void);
 /* $name, or NULL when unset or empty, and always in a privileged process. */
 const char *kiln__env(const char *name);
 
+/* A planner's number, which a build with -DKILN_TUNING lets the environment replace: how better
+ * ones are looked for on a GPU. Tests let it, too, so that small arrays meet what is for large ones. */
+int kiln__tuned(const char *name, int value);
+
 /* ---- forks (fork.c) ---- */
 /* How often this process has been forked into (0 in the process that loaded kiln). */
 unsigned kiln__fork_generation(void);

@@ -117,6 +117,17 @@ const char *kiln__env(const char *name)
     return value != NULL && value[0] != '\0' ? value : NULL;
 }
 
+int kiln__tuned(const char *name, int value)
+{
+#if defined KILN_TUNING || defined KILN_TEST_HOOKS
+    const char *text = kiln__env(name);
+    return text != NULL ? atoi(text) : value;
+#else
+    (void)name;
+    return value;
+#endif
+}
+
 /* ---- files ---- */
 
 static int open_to_read(const char *path, int flags)

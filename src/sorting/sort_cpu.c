@@ -573,7 +573,7 @@ static kiln_status sort_long(const kiln__sort *s, job *j, int64_t row, char *con
     return KILN_OK;
 }
 
-kiln_status kiln__sort_rows_cpu(const kiln__sort *s, kiln_error *err)
+static kiln_status sort_by_digits(const kiln__sort *s, kiln_error *err)
 {
     const int threads = kiln__device_info(kiln__context_device(s->ctx))->unit_count;
     const bool few = threads > 1 && s->rows < threads && s->length >= LONG_ROW;
@@ -624,4 +624,12 @@ done:
     }
     kiln_array_release(counts);
     return status;
+}
+
+kiln_status kiln__sort_rows_cpu(const kiln__sort *s, kiln_error *err)
+{
+    bool done = false;
+
+    KILN_CHECK(kiln__sort_rows_numbers(s, &done, err));
+    return done ? KILN_OK : sort_by_digits(s, err);
 }

@@ -8,6 +8,9 @@
  * rows.c      arrays as rows along one axis, and results back in their places
  * network.c   columns of integers side by side, by vectors of the processor
  * sort_cpu.c  stable radix sort of rows on the cpu device
+ * numbers.c   elements as integers in the same order
+ * quick.c     quicksort of integers by vectors, of which quick.h is the text
+ * sort_numbers.c  sort of rows as integers on the cpu device
  * sort_cuda.c stable radix sort of rows on CUDA devices
  * sort.c      sort, argsort, lexsort
  * rule.c      several arrays by a rule of the user's
@@ -73,11 +76,41 @@ bool kiln__sort_cuts(const kiln__sort *s);
 bool kiln__sort_fits_block(const kiln__sort *s);                        /* (sort_cuda.c) */
 kiln_status kiln__sort_rows_cpu(const kiln__sort *s, kiln_error *err);  /* (sort_cpu.c) */
 kiln_status kiln__sort_rows_cuda(const kiln__sort *s, kiln_error *err); /* (sort_cuda.c) */
+/* The same of what is better sorted as integers by vectors; else *done is false. (sort_numbers.c) */
+kiln_status kiln__sort_rows_numbers(const kiln__sort *s, bool *done, kiln_error *err);
 
 /* Sort the columns of `count` lines, a power of two, of 64 bytes: integers of 32 or 64 bits. (network.c) */
 typedef void (*kiln__network)(void *lines, int count);
 enum { KILN__NETWORK_BYTES = 64 }; /* of a line */
 kiln__network kiln__network_of(int bits);
+
+/* Integers of 32 or 64 bits with a sign, by vectors of the processor. (quick.c) */
+enum { KILN__QUICK_PARTS = 64 };
+typedef struct kiln__quick {
+    void (*sort)(void *numbers, int64_t count); /* in place */
+    /* In which part each number belongs: how many of KILN__QUICK_PARTS - 1 borders it is greater than. These are a tree
+     * from number 1 on: number k lies between what is beneath 2 * k and what is beneath 2 * k + 1. */
+    void (*classify)(const void *numbers, int64_t count, const void *borders, uint8_t *parts);
+} kiln__quick;
+/* For processors of that target; false: it has none. */
+bool kiln__quick_of(const char *target, int bits, kiln__quick *out);
+
+/*
+ * Loops between real elements and integers in the same order: of 32 bits, of elements of 8 bytes of 64. `flip` is 0, or -1
+ * where elements descend. read() tells whether an element is -0 or NaN, which have the numbers of +0 and the greatest
+ * one. join() puts numbers of 32 bits and their positions, from `first` on, into integers of 64 bits, of which split() and
+ * order() give either. (numbers.c)
+ */
+typedef struct kiln__numbers {
+    bool (*read)(const void *elements, int64_t count, int64_t flip, uint64_t infinity,
+                 void *numbers);
+    void (*write)(const void *numbers, int64_t count, int64_t flip, void *elements);
+    void (*join)(const void *numbers, int64_t count, int64_t first, void *pairs);
+    void (*split)(const void *pairs, int64_t count, void *numbers);
+    void (*order)(const void *pairs, int64_t count, bool wide, void *order);
+} kiln__numbers;
+/* For processors of that target; false: there are none for it or for the dtype. */
+bool kiln__numbers_of(const char *target, kiln_dtype dtype, kiln__numbers *out);
 
 /* What templates/sorting/keys.cu wants to know of a sort: options of the compiler. (sort_cuda.c) */
 enum { KILN__KEY_MACROS = 5, KILN__KEY_MACRO_BYTES = 48 };

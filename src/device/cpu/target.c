@@ -104,6 +104,7 @@ static size_t find_level(void)
 /* Found once: products of small matrices ask each time, and virtual machines take microseconds to tell. */
 const char *kiln__cpu_target(void)
 {
+    const size_t most = (size_t)kiln__tuned("KILN_TUNE_CPU_LEVEL", (int)KILN_COUNT_OF(targets));
     static atomic_size_t known; /* the level and 1 */
     size_t level = atomic_load_explicit(&known, memory_order_relaxed);
 
@@ -111,7 +112,7 @@ const char *kiln__cpu_target(void)
         level = find_level() + 1;
         atomic_store_explicit(&known, level, memory_order_relaxed);
     }
-    return targets[level - 1].name;
+    return targets[(level < most ? level : most) - 1].name;
 }
 
 /* ---- files that tell one thing ---- */

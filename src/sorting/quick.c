@@ -1,0 +1,394 @@
+/*
+ * quick.c - sorts of integers by the processor's vectors: quick.h for 32 and 64 bits, with AVX-512 and with AVX2.
+ *
+ *     sort_cpu.c turns elements into integers > [quick] > sort_cpu.c turns them back
+ *
+ * Functions here are compiled for processors that this machine may not be: which ones may be called is what
+ * kiln__quick_of() tells by the target. Others sort by digits (sort_cpu.c).
+ */
+#include "sorting/sorting.h"
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#include <pthread.h>
+
+#ifndef QUICK_FEW
+#define QUICK_FEW 2048
+#endif
+
+/* ---- AVX-512 ------------------------------------------------------------------------------------------- */
+
+#define TARGET_512 __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,bmi2,popcnt")))
+#define INLINE_512 TARGET_512 static inline __attribute__((always_inline))
+
+/* The vectors of one width, of which the intrinsics' names end in `epi`. Lanes whose number has `bit` are a mask: of
+ * 16 lanes, of which 64-bit vectors use 8. */
+#define VECTORS_512(set, BITS, epi, mask, all, lane_numbers)                                       \
+    INLINE_512 mask set##_first(int64_t count)                                                     \
+    {                                                                                              \
+        return (mask)_bzhi_u32(all, count < 0 ? 0 : count > 16 ? 16 : (unsigned)count);            \
+    }                                                                                              \
+    INLINE_512 __m512i set##_load(const int##BITS##_t *at)                                         \
+    {                                                                                              \
+        return _mm512_loadu_si512(at);                                                             \
+    }                                                                                              \
+    INLINE_512 void set##_store(int##BITS##_t *at, __m512i v)                                      \
+    {                                                                                              \
+        _mm512_storeu_si512(at, v);                                                                \
+    }                                                                                              \
+    INLINE_512 __m512i set##_same(int##BITS##_t v)                                                 \
+    {                                                                                              \
+        return _mm512_set1_##epi(v);                                                               \
+    }                                                                                              \
+    INLINE_512 __m512i set##_load_some(const int##BITS##_t *at, int64_t count)                     \
+    {                                                                                              \
+        return _mm512_mask_loadu_##epi(set##_same(INT##BITS##_MAX), set##_first(count), at);       \
+    }                                                                                              \
+    INLINE_512 void set##_store_some(int##BITS##_t *at, __m512i v, int64_t count)                  \
+    {                                                                                              \
+        _mm512_mask_storeu_##epi(at, set##_first(count), v);                                       \
+    }                                                                                              \
+    INLINE_512 __m512i set##_least(__m512i a, __m512i b)                                           \
+    {                                                                                              \
+        return _mm512_min_##epi(a, b);                                                             \
+    }                                                                                              \
+    INLINE_512 __m512i set##_greatest(__m512i a, __m512i b)                                        \
+    {                                                                                              \
+        return _mm512_max_##epi(a, b);                                                             \
+    }                                                                                              \
+    INLINE_512 unsigned set##_above(__m512i v, __m512i border)                                     \
+    {                                                                                              \
+        return _mm512_cmpgt_##epi##_mask(v, border);                                               \
+    }                                                                                              \
+    INLINE_512 __m512i set##_swap(__m512i v, const int x)                                          \
+    {                                                                                              \
+        return _mm512_permutexvar_##epi(_mm512_xor_si512(lane_numbers, set##_same(x)), v);         \
+    }                                                                                              \
+    INLINE_512 __m512i set##_join(__m512i low, __m512i high, const int bit)                        \
+    {                                                                                              \
+        const unsigned lanes = bit == 1 ? 0xaaaa : bit == 2 ? 0xcccc : bit == 4 ? 0xf0f0 : 0xff00; \
+        return _mm512_mask_mov_##epi(low, (mask)lanes, high);                                      \
+    }                                                                                              \
+    INLINE_512 void set##_spread(__m512i v, unsigned over, int##BITS##_t *left,                    \
+                                 int##BITS##_t *right)                                             \
+    {                                                                                              \
+        const int many = __builtin_popcount(over);                                                 \
+        _mm512_storeu_si512(left, _mm512_maskz_compress_##epi((mask)~over, v));                    \
+        _mm512_mask_storeu_##epi(right - many, (mask)_bzhi_u32(all, (unsigned)many),               \
+                                 _mm512_maskz_compress_##epi((mask)over, v));                      \
+    }                                                                                              \
+    INLINE_512 void set##_deal(__m512i v, unsigned over, int##BITS##_t *left, int##BITS##_t *room) \
+    {                                                                                              \
+        _mm512_storeu_si512(left, _mm512_maskz_compress_##epi((mask)~over, v));                    \
+        _mm512_storeu_si512(room, _mm512_maskz_compress_##epi((mask)over, v));                     \
+    }                                                                                              \
+    INLINE_512 void set##_spread_some(__m512i v, unsigned over, int here, int##BITS##_t *left,     \
+                                      int##BITS##_t *right)                                        \
+    {                                                                                              \
+        const int many = __builtin_popcount(over);                                                 \
+        const mask under = (mask)_bzhi_u32(~over, (unsigned)here);                                 \
+        _mm512_mask_storeu_##epi(left, set##_first(here - many),                                   \
+                                 _mm512_maskz_compress_##epi(under, v));                           \
+        _mm512_mask_storeu_##epi(right - many, (mask)_bzhi_u32(all, (unsigned)many),               \
+                                 _mm512_maskz_compress_##epi((mask)over, v));                      \
+    }
+VECTORS_512(avx512_32, 32, epi32, __mmask16, 0xffff,
+            _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15))
+VECTORS_512(avx512_64, 64, epi64, __mmask8, 0xff, _mm512_setr_epi64(0, 1, 2, 3, 4, 5, 6, 7))
+
+/* One level of the tree: of lanes that stand at borders `at`, each goes to one of the two beneath. */
+#define LEVEL_512(epi, borders)                                                                    \
+    at = _mm512_mask_add_##epi(_mm512_add_##epi(at, at), _mm512_cmpgt_##epi##_mask(v, borders),    \
+                               _mm512_add_##epi(at, at), one)
+
+/* A border is chosen by the low bits of its number, of as many as the vectors hold. */
+INLINE_512 void avx512_32_walk(const int32_t *a, const int32_t *borders, uint8_t *parts)
+{
+    const __m512i v = avx512_32_load(a), one = avx512_32_same(1);
+    const __m512i top = avx512_32_load(borders), next = avx512_32_load(borders + 16);
+    __m512i at = one;
+
+    LEVEL_512(epi32, _mm512_permutexvar_epi32(at, top));
+    LEVEL_512(epi32, _mm512_permutexvar_epi32(at, top));
+    LEVEL_512(epi32, _mm512_permutexvar_epi32(at, top));
+    LEVEL_512(epi32, _mm512_permutexvar_epi32(at, top));
+    LEVEL_512(epi32, _mm512_permutexvar_epi32(at, next));
+    LEVEL_512(epi32, _mm512_permutex2var_epi32(avx512_32_load(borders + 32), at,
+                                               avx512_32_load(borders + 48)));
+    at = _mm512_and_si512(at, avx512_32_same(KILN__QUICK_PARTS - 1));
+    _mm_storeu_si128((__m128i *)(void *)parts, _mm512_cvtepi32_epi8(at));
+}
+
+INLINE_512 void avx512_64_walk(const int64_t *a, const int64_t *borders, uint8_t *parts)
+{
+    const __m512i v = avx512_64_load(a), one = avx512_64_same(1);
+    const __m512i top = avx512_64_load(borders), next = avx512_64_load(borders + 8);
+    __m512i at = one;
+
+    LEVEL_512(epi64, _mm512_permutexvar_epi64(at, top));
+    LEVEL_512(epi64, _mm512_permutexvar_epi64(at, top));
+    LEVEL_512(epi64, _mm512_permutexvar_epi64(at, top));
+    LEVEL_512(epi64, _mm512_permutexvar_epi64(at, next));
+    LEVEL_512(epi64, _mm512_permutex2var_epi64(avx512_64_load(borders + 16), at,
+                                               avx512_64_load(borders + 24)));
+    const __m512i low =
+        _mm512_permutex2var_epi64(avx512_64_load(borders + 32), at, avx512_64_load(borders + 40));
+    const __m512i high =
+        _mm512_permutex2var_epi64(avx512_64_load(borders + 48), at, avx512_64_load(borders + 56));
+    LEVEL_512(epi64,
+              _mm512_mask_mov_epi64(low, _mm512_test_epi64_mask(at, avx512_64_same(16)), high));
+    at = _mm512_and_si512(at, avx512_64_same(KILN__QUICK_PARTS - 1));
+    _mm_storel_epi64((__m128i *)(void *)parts, _mm512_cvtepi64_epi8(at));
+}
+
+/* ---- AVX2 ------------------------------------------------------------------------------------------------ */
+
+#define TARGET_256 __attribute__((target("avx2,bmi2,popcnt")))
+#define INLINE_256 TARGET_256 static inline __attribute__((always_inline))
+
+/* For each mask the numbers of 8 lanes: first those whose bit is 0, then the others. A lane of 64 bits is two of them,
+ * of which both have the bit. */
+static uint64_t lane_orders[256], lane_pair_orders[16];
+
+static uint64_t lane_order(unsigned mask)
+{
+    uint64_t order = 0;
+    int place = 0;
+
+    for (unsigned wanted = 0; wanted < 2; wanted++)
+        for (unsigned lane = 0; lane < 8; lane++)
+            if ((mask >> lane & 1) == wanted)
+                order |= (uint64_t)lane << 8 * place++;
+    return order;
+}
+
+static void fill_orders(void)
+{
+    for (unsigned mask = 0; mask < 256; mask++)
+        lane_orders[mask] = lane_order(mask);
+    for (unsigned mask = 0; mask < 16; mask++)
+        lane_pair_orders[mask] =
+            lane_order((mask & 1) * 3 | (mask & 2) * 6 | (mask & 4) * 12 | (mask & 8) * 24);
+}
+
+INLINE_256 __m256i avx2_order(__m256i v, uint64_t order)
+{
+    return _mm256_permutevar8x32_epi32(v, _mm256_cvtepu8_epi32(_mm_cvtsi64_si128((int64_t)order)));
+}
+
+INLINE_256 __m256i avx2_32_first(int64_t count)
+{
+    return _mm256_cmpgt_epi32(_mm256_set1_epi32(count < 8 ? (int)count : 8),
+                              _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7));
+}
+
+INLINE_256 __m256i avx2_64_first(int64_t count)
+{
+    return _mm256_cmpgt_epi64(_mm256_set1_epi64x(count), _mm256_setr_epi64x(0, 1, 2, 3));
+}
+
+INLINE_256 __m256i avx2_32_least(__m256i a, __m256i b)
+{
+    return _mm256_min_epi32(a, b);
+}
+
+INLINE_256 __m256i avx2_32_greatest(__m256i a, __m256i b)
+{
+    return _mm256_max_epi32(a, b);
+}
+
+INLINE_256 __m256i avx2_64_least(__m256i a, __m256i b)
+{
+    return _mm256_blendv_epi8(a, b, _mm256_cmpgt_epi64(a, b));
+}
+
+INLINE_256 __m256i avx2_64_greatest(__m256i a, __m256i b)
+{
+    return _mm256_blendv_epi8(b, a, _mm256_cmpgt_epi64(a, b));
+}
+
+INLINE_256 unsigned avx2_32_above(__m256i v, __m256i border)
+{
+    return (unsigned)_mm256_movemask_ps(_mm256_castsi256_ps(_mm256_cmpgt_epi32(v, border)));
+}
+
+INLINE_256 unsigned avx2_64_above(__m256i v, __m256i border)
+{
+    return (unsigned)_mm256_movemask_pd(_mm256_castsi256_pd(_mm256_cmpgt_epi64(v, border)));
+}
+
+INLINE_256 __m256i avx2_32_swap(__m256i v, const int x)
+{
+    const __m256i lanes = _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7);
+    return x == 1   ? _mm256_shuffle_epi32(v, 0xb1)
+           : x == 2 ? _mm256_shuffle_epi32(v, 0x4e)
+           : x == 3 ? _mm256_shuffle_epi32(v, 0x1b)
+                    : _mm256_permutevar8x32_epi32(v, _mm256_xor_si256(lanes, _mm256_set1_epi32(x)));
+}
+
+INLINE_256 __m256i avx2_64_swap(__m256i v, const int x)
+{
+    return x == 1   ? _mm256_shuffle_epi32(v, 0x4e)
+           : x == 2 ? _mm256_permute4x64_epi64(v, 0x4e)
+                    : _mm256_permute4x64_epi64(v, 0x1b);
+}
+
+INLINE_256 __m256i avx2_32_join(__m256i low, __m256i high, const int bit)
+{
+    return bit == 1   ? _mm256_blend_epi32(low, high, 0xaa)
+           : bit == 2 ? _mm256_blend_epi32(low, high, 0xcc)
+                      : _mm256_blend_epi32(low, high, 0xf0);
+}
+
+INLINE_256 __m256i avx2_64_join(__m256i low, __m256i high, const int bit)
+{
+    return bit == 1 ? _mm256_blend_epi32(low, high, 0xcc) : _mm256_blend_epi32(low, high, 0xf0);
+}
+
+/* What both widths have in common. */
+#define VECTORS_256(set, BITS, LANES, set1, epi, word, orders)                                     \
+    INLINE_256 __m256i set##_load(const int##BITS##_t *at)                                         \
+    {                                                                                              \
+        return _mm256_loadu_si256((const __m256i *)(const void *)at);                              \
+    }                                                                                              \
+    INLINE_256 void set##_store(int##BITS##_t *at, __m256i v)                                      \
+    {                                                                                              \
+        _mm256_storeu_si256((__m256i *)(void *)at, v);                                             \
+    }                                                                                              \
+    INLINE_256 __m256i set##_same(int##BITS##_t v)                                                 \
+    {                                                                                              \
+        return set1(v);                                                                            \
+    }                                                                                              \
+    INLINE_256 __m256i set##_load_some(const int##BITS##_t *at, int64_t count)                     \
+    {                                                                                              \
+        const __m256i first = set##_first(count);                                                  \
+        return _mm256_blendv_epi8(set##_same(INT##BITS##_MAX),                                     \
+                                  _mm256_maskload_##epi((const word *)at, first), first);          \
+    }                                                                                              \
+    INLINE_256 void set##_store_some(int##BITS##_t *at, __m256i v, int64_t count)                  \
+    {                                                                                              \
+        _mm256_maskstore_##epi((word *)at, set##_first(count), v);                                 \
+    }                                                                                              \
+    INLINE_256 void set##_spread(__m256i v, unsigned over, int##BITS##_t *left,                    \
+                                 int##BITS##_t *right)                                             \
+    {                                                                                              \
+        const __m256i dealt = avx2_order(v, orders[over]);                                         \
+        set##_store(left, dealt);                                                                  \
+        set##_store(right - LANES, dealt);                                                         \
+    }                                                                                              \
+    INLINE_256 void set##_deal(__m256i v, unsigned over, int##BITS##_t *left, int##BITS##_t *room) \
+    {                                                                                              \
+        set##_store(left, avx2_order(v, orders[over]));                                            \
+        set##_store(room, avx2_order(v, orders[~over & ((1u << LANES) - 1u)]));                    \
+    }                                                                                              \
+    INLINE_256 void set##_spread_some(__m256i v, unsigned over, int here, int##BITS##_t *left,     \
+                                      int##BITS##_t *right)                                        \
+    {                                                                                              \
+        const int many = __builtin_popcount(over);                                                 \
+        const __m256i dealt = avx2_order(v, orders[over]), none = _mm256_set1_epi8(-1);            \
+        /* Lanes that are not there have no bit: they stand between the two. */                    \
+        _mm256_maskstore_##epi((word *)left, set##_first(here - many), dealt);                     \
+        _mm256_maskstore_##epi((word *)right - LANES,                                              \
+                               _mm256_xor_si256(set##_first(LANES - many), none), dealt);          \
+    }
+/* Several walks side by side: each level of one waits for the level before. */
+#define WALK_256(set, BITS, LANES)                                                                 \
+    INLINE_256 void set##_walk(const int##BITS##_t *a, const int##BITS##_t *borders,               \
+                               uint8_t *parts)                                                     \
+    {                                                                                              \
+        unsigned at[LANES];                                                                        \
+        for (int k = 0; k < LANES; k++)                                                            \
+            at[k] = 2 + (a[k] > borders[1]);                                                       \
+        for (int level = 2; level < KILN__QUICK_PARTS; level *= 2)                                 \
+            for (int k = 0; k < LANES; k++)                                                        \
+                at[k] = 2 * at[k] + (a[k] > borders[at[k]]);                                       \
+        for (int k = 0; k < LANES; k++)                                                            \
+            parts[k] = (uint8_t)(at[k] - KILN__QUICK_PARTS);                                       \
+    }
+WALK_256(avx2_32, 32, 8)
+WALK_256(avx2_64, 64, 4)
+VECTORS_256(avx2_32, 32, 8, _mm256_set1_epi32, epi32, int, lane_orders)
+VECTORS_256(avx2_64, 64, 4, _mm256_set1_epi64x, epi64, long long, lane_pair_orders)
+
+/* ---- the sorts ------------------------------------------------------------------------------------------- */
+
+#define QUICK_FN INLINE_512
+#define QUICK_OUT TARGET_512 static
+#define QUICK_BURST 8
+#define NETWORK_ROWS 16
+#define vec __m512i
+
+#define QUICK(name) avx512_32_##name
+#define QUICK_LOWEST INT32_MIN
+#define LANES 16
+#define number int32_t
+#include "sorting/quick.h"
+
+#undef QUICK
+#undef QUICK_LOWEST
+#undef LANES
+#undef number
+#define QUICK(name) avx512_64_##name
+#define QUICK_LOWEST INT64_MIN
+#define LANES 8
+#define number int64_t
+#include "sorting/quick.h"
+
+#undef QUICK_FN
+#undef QUICK_OUT
+#undef QUICK_BURST
+#undef NETWORK_ROWS
+#undef vec
+#define QUICK_FN INLINE_256
+#define QUICK_OUT TARGET_256 static
+#define QUICK_BURST 4
+#define NETWORK_ROWS 8
+#define vec __m256i
+
+#undef QUICK
+#undef QUICK_LOWEST
+#undef LANES
+#undef number
+#define QUICK(name) avx2_32_##name
+#define QUICK_LOWEST INT32_MIN
+#define LANES 8
+#define number int32_t
+#include "sorting/quick.h"
+
+#undef QUICK
+#undef QUICK_LOWEST
+#undef LANES
+#undef number
+#define QUICK(name) avx2_64_##name
+#define QUICK_LOWEST INT64_MIN
+#define LANES 4
+#define number int64_t
+#include "sorting/quick.h"
+
+bool kiln__quick_of(const char *target, int bits, kiln__quick *out)
+{
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    static const kiln__quick wide[] = {{avx512_32_sort, avx512_32_classify},
+                                       {avx512_64_sort, avx512_64_classify}};
+    static const kiln__quick narrow[] = {{avx2_32_sort, avx2_32_classify},
+                                         {avx2_64_sort, avx2_64_classify}};
+
+    if (strcmp(target, "x86-64-v4") == 0) {
+        *out = wide[bits == 64];
+        return true;
+    }
+    if (strcmp(target, "x86-64-v3") != 0)
+        return false;
+    pthread_once(&once, fill_orders);
+    *out = narrow[bits == 64];
+    return true;
+}
+#else
+bool kiln__quick_of(const char *target, int bits, kiln__quick *out)
+{
+    (void)target;
+    (void)bits;
+    (void)out;
+    return false;
+}
+#endif

@@ -1,0 +1,301 @@
+/*
+ * quick.h - quicksort of integers in place, by vectors: the text of quick.c for one width and one set of instructions.
+ *
+ *     [sample > pivot] > [partition: what is greater goes to the right end] > ... > [network of a few vectors]
+ *
+ * Before it is included, these are defined: QUICK(name), the functions' names; QUICK_FN, what they begin with; number,
+ * a signed integer; vec, LANES of them; NETWORK_ROWS, vectors that the network sorts at most; and functions of vectors:
+ * load, store, load_some and store_some (the first `count` lanes; others are read as the greatest number), same (all
+ * lanes one number), least, greatest, above (a bit for each lane that is greater), swap (lane k and lane k ^ x), join
+ * (lanes whose number has `bit` from the second) and spread (lanes whose bit is 0 to the left, others so that they end
+ * on the right; it may store LANES numbers on either side), spread_some (of the first lanes alone; nothing else), deal
+ * (lanes whose bit is 0 to the left, others to a room of their own; LANES numbers on either side) and walk (classify()
+ * of LANES numbers).
+ *
+ * The network sorts the columns of some vectors, and then merges groups of neighbouring columns. Of two sorted
+ * sequences the second is turned round before they are compared, so that both halves of the result are bitonic.
+ *
+ * Rule 1: numbers near the ends are held aside while a partition runs, which then stores whole vectors, and never over
+ *         numbers that nobody has read.
+ * Rule 2: what has been cut badly too often is cut at the middle of its range of values. A number has as many bits as
+ *         there are such cuts at most.
+ */
+
+QUICK_FN void QUICK(order)(vec *a, vec *b)
+{
+    const vec low = QUICK(least)(*a, *b);
+    *b = QUICK(greatest)(*a, *b);
+    *a = low;
+}
+
+/* ---- the network ----------------------------------------------------------------------------------- */
+
+/* The columns of 4, 8, 16 vectors: Batcher's merge sort. */
+QUICK_FN void QUICK(columns_4)(vec *v)
+{
+    QUICK(order)(v + 0, v + 1), QUICK(order)(v + 2, v + 3);
+    QUICK(order)(v + 0, v + 2), QUICK(order)(v + 1, v + 3);
+    QUICK(order)(v + 1, v + 2);
+}
+
+QUICK_FN void QUICK(columns_8)(vec *v)
+{
+    QUICK(columns_4)(v);
+    QUICK(columns_4)(v + 4);
+    for (int k = 0; k < 4; k++)
+        QUICK(order)(v + k, v + k + 4);
+    QUICK(order)(v + 2, v + 4), QUICK(order)(v + 3, v + 5);
+    for (int k = 1; k < 7; k += 2)
+        QUICK(order)(v + k, v + k + 1);
+}
+
+QUICK_FN void QUICK(columns_16)(vec *v)
+{
+    QUICK(columns_8)(v);
+    QUICK(columns_8)(v + 8);
+    for (int k = 0; k < 8; k++)
+        QUICK(order)(v + k, v + k + 8);
+    for (int k = 4; k < 8; k++)
+        QUICK(order)(v + k, v + k + 4);
+    for (int k = 2; k < 14; k += 4)
+        QUICK(order)(v + k, v + k + 2), QUICK(order)(v + k + 1, v + k + 3);
+    for (int k = 1; k < 15; k += 2)
+        QUICK(order)(v + k, v + k + 1);
+}
+
+/* One step between lanes: lane k and lane k ^ x, of which the one with `bit` becomes the greater. */
+QUICK_FN void QUICK(step)(vec *v, const int rows, const int x, const int bit)
+{
+    for (int r = 0; r < rows; r++) {
+        const vec other = QUICK(swap)(v[r], x);
+        v[r] = QUICK(join)(QUICK(least)(v[r], other), QUICK(greatest)(v[r], other), bit);
+    }
+}
+
+/* One step between rows: in blocks of `block` rows, the first and the last one turned round, and so on. */
+QUICK_FN void QUICK(fold)(vec *v, const int rows, const int block, const int x)
+{
+    for (int k = 0; k < rows / 2; k++) {
+        const int at = k % (block / 2), base = k - at + k - at;
+        vec *const high = v + base + block - 1 - at;
+        *high = QUICK(swap)(*high, x);
+        QUICK(order)(v + base + at, high);
+    }
+}
+
+/* Merge groups of group / 2 lanes, each of which is sorted row after row. */
+QUICK_FN void QUICK(merge)(vec *v, const int rows, const int group)
+{
+    if (rows >= 16)
+        QUICK(fold)(v, rows, 16, group - 1);
+    if (rows >= 8)
+        QUICK(fold)(v, rows, 8, group - 1);
+    if (rows >= 4)
+        QUICK(fold)(v, rows, 4, group - 1);
+    if (rows >= 2)
+        QUICK(fold)(v, rows, 2, group - 1);
+    QUICK(step)(v, rows, group - 1, group / 2);
+    if (group >= 16)
+        QUICK(step)(v, rows, 4, 4);
+    if (group >= 8)
+        QUICK(step)(v, rows, 2, 2);
+    if (group >= 4)
+        QUICK(step)(v, rows, 1, 1);
+}
+
+QUICK_FN void QUICK(sort_rows)(vec *v, const int rows)
+{
+    if (rows == 16)
+        QUICK(columns_16)(v);
+    else if (rows == 8)
+        QUICK(columns_8)(v);
+    else if (rows == 4)
+        QUICK(columns_4)(v);
+    else if (rows == 2)
+        QUICK(order)(v, v + 1);
+    QUICK(merge)(v, rows, 2);
+    QUICK(merge)(v, rows, 4);
+    if (LANES >= 8)
+        QUICK(merge)(v, rows, 8);
+    if (LANES >= 16)
+        QUICK(merge)(v, rows, 16);
+}
+
+/* Sort at most `rows` vectors, and more than half of them. */
+QUICK_FN void QUICK(sort_few)(number *a, int64_t count, const int rows)
+{
+    vec v[NETWORK_ROWS];
+
+    for (int r = 0; r < rows; r++)
+        v[r] = r < rows / 2 ? QUICK(load)(a + r * LANES)
+                            : QUICK(load_some)(a + r * LANES, count - r * LANES);
+    QUICK(sort_rows)(v, rows);
+    for (int r = 0; r < rows; r++) {
+        if (r < rows / 2)
+            QUICK(store)(a + r * LANES, v[r]);
+        else
+            QUICK(store_some)(a + r * LANES, v[r], count - r * LANES);
+    }
+}
+
+QUICK_OUT void QUICK(network)(number *a, int64_t count)
+{
+    if (count <= LANES)
+        QUICK(sort_few)(a, count, 1);
+    else if (count <= 2 * LANES)
+        QUICK(sort_few)(a, count, 2);
+    else if (count <= 4 * LANES)
+        QUICK(sort_few)(a, count, 4);
+    else if (NETWORK_ROWS == 8 || count <= 8 * LANES)
+        QUICK(sort_few)(a, count, 8);
+    else
+        QUICK(sort_few)(a, count, NETWORK_ROWS);
+}
+
+/* ---- partitions ---------------------------------------------------------------------------------------- */
+
+/* The median of a sample. */
+QUICK_OUT number QUICK(pivot_of)(const number *a, int64_t count)
+{
+    enum { MOST = 4, SMALL = 256 * LANES };
+    const int rows = count < SMALL ? 16 / LANES + (LANES < 16) : MOST, size = rows * LANES;
+    const int64_t step = count / size;
+    number sample[MOST * LANES];
+
+    for (int k = 0; k < size; k++)
+        sample[k] = a[k * step + step / 2];
+    QUICK(network)(sample, size);
+    return sample[size / 2];
+}
+
+/* The middle between the least and the greatest number. */
+QUICK_OUT number QUICK(middle_of)(const number *a, int64_t count)
+{
+    number low = a[0], high = a[0];
+
+    for (int64_t k = 1; k < count; k++) {
+        low = a[k] < low ? a[k] : low;
+        high = a[k] > high ? a[k] : high;
+    }
+    return (number)((low & high) + ((low ^ high) >> 1));
+}
+
+/* Numbers that are not greater than the pivot come first: how many they are. Of few numbers the greater ones are put
+ * aside; nothing is in the way of those that stay, for they are stored where they have been read. */
+QUICK_OUT int64_t QUICK(part_few)(number *a, int64_t count, number pivot)
+{
+    const vec border = QUICK(same)(pivot);
+    number aside[QUICK_FEW + LANES], *left = a, *room = aside;
+    int64_t k = 0;
+
+    for (; k + LANES <= count; k += LANES) {
+        const vec v = QUICK(load)(a + k);
+        const unsigned over = QUICK(above)(v, border);
+        const int many = __builtin_popcount(over);
+        QUICK(deal)(v, over, left, room);
+        left += LANES - many;
+        room += many;
+    }
+    if (k < count) {
+        const int here = (int)(count - k);
+        const vec v = QUICK(load_some)(a + k, here);
+        const unsigned over = QUICK(above)(v, border) & ((1u << here) - 1u);
+        const int many = __builtin_popcount(over);
+        QUICK(spread_some)(v, over, here, left, room + many);
+        left += here - many;
+        room += many;
+    }
+    memcpy(left, aside, (size_t)(room - aside) * sizeof *a);
+    return left - a;
+}
+
+/* The same of more numbers. */
+QUICK_OUT int64_t QUICK(part_many)(number *a, int64_t count, number pivot)
+{
+    enum { BURST = QUICK_BURST, SPAN = BURST * LANES };
+    const vec border = QUICK(same)(pivot);
+    const int64_t behind = SPAN + count % SPAN, held = SPAN + behind;
+    number *left = a, *right = a + count, *from = a + SPAN, *to = a + count - behind;
+    number aside[3 * SPAN];
+
+    memcpy(aside, a, SPAN * sizeof *a);
+    memcpy(aside + SPAN, to, (size_t)behind * sizeof *a);
+    while (from < to) {
+        const bool first = from - left <= right - to;
+        const number *const at = first ? from : to - SPAN;
+        vec v[BURST];
+        from += first ? SPAN : 0;
+        to -= first ? 0 : SPAN;
+        for (int k = 0; k < BURST; k++)
+            v[k] = QUICK(load)(at + k * LANES);
+        for (int k = 0; k < BURST; k++) {
+            const unsigned over = QUICK(above)(v[k], border);
+            const int many = __builtin_popcount(over);
+            QUICK(spread)(v[k], over, left, right);
+            left += LANES - many;
+            right -= many;
+        }
+    }
+    for (int64_t k = 0; k < held; k += LANES) {
+        const int here = held - k < LANES ? (int)(held - k) : LANES;
+        const vec v = QUICK(load)(aside + k);
+        const unsigned over = QUICK(above)(v, border) & ((1u << here) - 1u);
+        const int many = __builtin_popcount(over);
+        QUICK(spread_some)(v, over, here, left, right);
+        left += here - many;
+        right -= many;
+    }
+    return left - a;
+}
+
+QUICK_FN int64_t QUICK(partition)(number *a, int64_t count, number pivot)
+{
+    return count <= QUICK_FEW ? QUICK(part_few)(a, count, pivot)
+                              : QUICK(part_many)(a, count, pivot);
+}
+
+QUICK_OUT void QUICK(sort)(void *numbers, int64_t count)
+{
+    enum { BAD_MOST = 8 };
+    number *a = numbers;
+    int bad = 0;
+
+    while (count > NETWORK_ROWS * LANES) {
+        const number pivot =
+            bad < BAD_MOST ? QUICK(pivot_of)(a, count) : QUICK(middle_of)(a, count);
+        int64_t left = QUICK(partition)(a, count, pivot);
+        if (left == count) {
+            /* Nothing is greater than the pivot: those that are equal to it come last, and are done. */
+            if (pivot == QUICK_LOWEST)
+                return;
+            count = QUICK(partition)(a, count, pivot - 1);
+            continue;
+        }
+        bad += left < count / 8 || count - left < count / 8;
+        const bool lower = left < count - left; /* the shorter part first: few calls within calls */
+        QUICK(sort)(lower ? a : a + left, lower ? left : count - left);
+        a += lower ? left : 0;
+        count = lower ? count - left : left;
+    }
+    if (count > 1)
+        QUICK(network)(a, count);
+}
+
+/*
+ * In which of KILN__QUICK_PARTS parts each number belongs: how many of the borders it is greater than. The borders are a
+ * tree: borders[1] is the one in the middle, and beneath borders[k] stand borders[2 * k] and borders[2 * k + 1].
+ */
+QUICK_OUT void QUICK(classify)(const void *numbers, int64_t count, const void *tree, uint8_t *parts)
+{
+    const number *const a = numbers, *const borders = tree;
+    int64_t k = 0;
+
+    for (; k + LANES <= count; k += LANES)
+        QUICK(walk)(a + k, borders, parts + k);
+    for (; k < count; k++) {
+        unsigned at = 1;
+        while (at < KILN__QUICK_PARTS)
+            at = 2 * at + (a[k] > borders[at]);
+        parts[k] = (uint8_t)(at - KILN__QUICK_PARTS);
+    }
+}

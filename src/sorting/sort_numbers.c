@@ -1,0 +1,477 @@
+/*
+ * sort_numbers.c - sorts of real elements on the cpu device as integers, where the processor has vectors for that.
+ *
+ *     rows > a row a unit:        [read] > numbers > [quick sort, or counting of numbers of 8 and 16 bits] > [write]
+ *     long rows > many units:     [sample] > [parts of the elements] > [move] > [sort each part] > [restore]
+ *
+ * Where the order is wanted, numbers of 32 bits are sorted with their positions, as integers of 64 bits; keys of 8 bytes
+ * with their order are left to sort_cpu.c.
+ *
+ * Rule 1: a number does not tell -0 from +0, nor NaN from each other. Rows that hold such elements are restored: zeros
+ *         and NaN are neighbours in the result, and are copied there in the order in which the row has them.
+ * Rule 2: a captured program launches these entries again with other elements: nothing here depends on elements but
+ *         what entries do.
+ */
+#include "sorting/sorting.h"
+
+enum {
+    BLOCK = 1024,         /* elements that are numbers at once */
+    NEAR = 2048,          /* numbers of a row that stand on the stack */
+    SHORT = 256,          /* elements of rows that become numbers together */
+    COUNTED_8 = 1025,     /* elements of 8 bits from which on they are counted */
+    COUNTED_16 = 1 << 17, /* of 16 bits */
+    CHUNK = 4 * BLOCK,
+    SAMPLE = 128, /* elements of the sample for each part */
+    LINE = 16,    /* numbers by which rooms that are equally long differ from pages */
+    PARTS = KILN__QUICK_PARTS,
+    PIECES_MAX = 64,
+    LONG_BYTES = 1 << 20
+};
+
+/* What long rows need between launches: rooms of pieces for parts, how many numbers are there, borders of parts. */
+typedef struct plan {
+    int64_t begins[PIECES_MAX][PARTS], counts[PIECES_MAX][PARTS], most[PARTS];
+    int64_t borders[PARTS], tree[PARTS]; /* of 32 or 64 bits each */
+    bool strange[PIECES_MAX], full[PIECES_MAX];
+} plan;
+
+typedef struct job {
+    kiln__numbers numbers;
+    kiln__quick quick;
+    const char *keys;
+    char *sorted, *order; /* NULL: not wanted */
+    char *room; /* numbers of rows where the results have no place for them; NULL: not needed */
+    int64_t rows, length, flip;
+    uint64_t infinity;
+    int size, width; /* bytes of an element, of a number or a pair */
+    bool wide;       /* order is int64 */
+    char kind;       /* of the elements: 'i', 'u', 'f' */
+    /* Long rows. */
+    int64_t pieces;
+    char *target; /* where the numbers are sorted */
+    plan *plan;
+} job;
+
+/* ---- elements and numbers ------------------------------------------------------------------------------ */
+
+/* Numbers, or pairs, of `count` elements from number `first` of a row on. */
+static bool read_some(const job *j, const char *keys, int64_t first, int64_t count, void *to)
+{
+    int32_t block[BLOCK];
+    bool strange = false;
+
+    if (j->order == NULL)
+        return j->numbers.read(keys + first * j->size, count, j->flip, j->infinity, to);
+    for (int64_t k = 0; k < count; k += BLOCK) {
+        const int64_t here = count - k < BLOCK ? count - k : BLOCK;
+        strange |= j->numbers.read(keys + (first + k) * j->size, here, j->flip, j->infinity, block);
+        j->numbers.join(block, here, first + k, (int64_t *)to + k);
+    }
+    return strange;
+}
+
+/* Sorted numbers, or pairs, as results. */
+static void write_some(const job *j, const void *numbers, int64_t count, char *sorted, char *order)
+{
+    int32_t block[BLOCK];
+
+    if (order == NULL) {
+        j->numbers.write(numbers, count, j->flip, sorted);
+        return;
+    }
+    for (int64_t k = 0; k < count && sorted != NULL; k += BLOCK) {
+        const int64_t here = count - k < BLOCK ? count - k : BLOCK;
+        j->numbers.split((const int64_t *)numbers + k, here, block);
+        j->numbers.write(block, here, j->flip, sorted + k * j->size);
+    }
+    j->numbers.order(numbers, count, j->wide, order);
+}
+
+static int64_t number_at(const job *j, const void *numbers, int64_t k)
+{
+    return j->size == 8 ? ((const int64_t *)numbers)[k] : ((const int32_t *)numbers)[k];
+}
+
+/* Copy zeros and NaN of a row to where they stand in its sorted elements. */
+static void restore(const job *j, const char *keys, char *sorted)
+{
+    const int64_t nan = j->size == 8 ? INT64_MAX : INT32_MAX;
+    int64_t block[BLOCK], zero_at = 0, nan_at = j->length;
+
+    for (int copying = 0; copying < 2; copying++)
+        for (int64_t begin = 0; begin < j->length; begin += BLOCK) {
+            const int64_t here = j->length - begin < BLOCK ? j->length - begin : BLOCK;
+            j->numbers.read(keys + begin * j->size, here, j->flip, j->infinity, block);
+            for (int64_t k = 0; k < here; k++) {
+                const int64_t n = number_at(j, block, k);
+                if (!copying) {
+                    zero_at += n < 0;
+                    nan_at -= n == nan;
+                } else if (n == 0 || n == nan) {
+                    const int64_t at = n == 0 ? zero_at++ : nan_at++;
+                    memcpy(sorted + at * j->size, keys + (begin + k) * j->size, (size_t)j->size);
+                }
+            }
+        }
+}
+
+/* ---- counting ------------------------------------------------------------------------------------------ */
+
+/* Numbers of 8 or 16 bits: those of floating-point elements that are NaN count as the greatest one. */
+static void sort_counting(const job *j, const char *keys, char *sorted, uint32_t *counts)
+{
+    const int64_t values = j->size == 1 ? 256 : 65536;
+    int32_t block[BLOCK];
+    bool strange = false;
+    /* Descending, numbers of unsigned elements end below 0. */
+    const int64_t lowest = j->kind != 'u' ? -values / 2 : j->flip != 0 ? -values : 0;
+    int64_t at = 0;
+
+    memset(counts, 0, (size_t)values * sizeof *counts);
+    for (int64_t begin = 0; begin < j->length; begin += BLOCK) {
+        const int64_t here = j->length - begin < BLOCK ? j->length - begin : BLOCK;
+        strange |= j->numbers.read(keys + begin * j->size, here, j->flip, j->infinity, block);
+        for (int64_t k = 0; k < here; k++) {
+            const int64_t v = block[k] - lowest;
+            counts[v < values ? v : values - 1]++;
+        }
+    }
+    for (int64_t v = 0; v < values;) {
+        int64_t many = 0;
+        for (; v < values && many < BLOCK; v++) {
+            int64_t left = counts[v];
+            while (left > 0) {
+                const int64_t here = left < BLOCK - many ? left : BLOCK - many;
+                for (int64_t k = 0; k < here; k++)
+                    block[many + k] = (int32_t)(v + lowest);
+                left -= here;
+                many += here;
+                if (left > 0) {
+                    j->numbers.write(block, many, j->flip, sorted + at * j->size);
+                    at += many;
+                    many = 0;
+                }
+            }
+        }
+        j->numbers.write(block, many, j->flip, sorted + at * j->size);
+        at += many;
+    }
+    if (strange)
+        restore(j, keys, sorted);
+}
+
+/* ---- rows ---------------------------------------------------------------------------------------------- */
+
+static void sort_row(const job *j, int64_t row)
+{
+    const char *const keys = j->keys + row * j->length * j->size;
+    char *const sorted = j->sorted != NULL ? j->sorted + row * j->length * j->size : NULL;
+    char *const order = j->order != NULL ? j->order + row * j->length * (j->wide ? 8 : 4) : NULL;
+    uint32_t counts[256];
+    int64_t near[NEAR];
+    void *numbers = near;
+
+    if (order == NULL && (j->size == 1 && j->length >= COUNTED_8)) {
+        sort_counting(j, keys, sorted, counts);
+        return;
+    }
+    if (order != NULL ? j->wide : j->size >= 4)
+        numbers = order != NULL ? order : sorted;
+    else if (j->length > NEAR)
+        numbers = j->room + row * j->length * j->width;
+    if (order == NULL && j->size == 2 && j->length >= COUNTED_16) {
+        sort_counting(j, keys, sorted, numbers);
+        return;
+    }
+    const bool strange = read_some(j, keys, 0, j->length, numbers);
+    j->quick.sort(numbers, j->length);
+    write_some(j, numbers, j->length, sorted, order);
+    if (strange && sorted != NULL)
+        restore(j, keys, sorted);
+}
+
+/* Short rows become numbers together, and elements again. False: one of them holds -0 or NaN. */
+static bool sort_short(const job *j, int64_t row, int64_t rows)
+{
+    const char *const keys = j->keys + row * j->length * j->size;
+    char *const sorted = j->sorted + row * j->length * j->size;
+    int64_t near[NEAR];
+    char *const numbers = j->size >= 4 ? sorted : (char *)near;
+
+    if (j->numbers.read(keys, rows * j->length, j->flip, j->infinity, numbers))
+        return false;
+    for (int64_t r = 0; r < rows; r++)
+        j->quick.sort(numbers + r * j->length * j->width, j->length);
+    j->numbers.write(numbers, rows * j->length, j->flip, sorted);
+    return true;
+}
+
+static void sort_rows(const void *args, int64_t begin, int64_t end)
+{
+    const job *j = args;
+    const int64_t together = j->order == NULL && j->length <= SHORT ? NEAR / j->length : 1;
+
+    for (int64_t row = begin; row < end; row += together) {
+        const int64_t rows = end - row < together ? end - row : together;
+        if (together == 1 || !sort_short(j, row, rows))
+            for (int64_t r = 0; r < rows; r++)
+                sort_row(j, row + r);
+    }
+}
+
+/* ---- long rows ------------------------------------------------------------------------------------------- */
+
+static int64_t border_at(const job *j, const void *borders, int64_t k)
+{
+    return j->width == 8 ? ((const int64_t *)borders)[k] : ((const int32_t *)borders)[k];
+}
+
+static void put_border(const job *j, void *borders, int64_t k, int64_t value)
+{
+    if (j->width == 8)
+        ((int64_t *)borders)[k] = value;
+    else
+        ((int32_t *)borders)[k] = (int32_t)value;
+}
+
+/* The tree beneath node `k`, of borders `low` to `high` - 1. */
+static void plant(const job *j, int64_t k, int64_t low, int64_t high)
+{
+    const int64_t middle = (low + high) / 2;
+
+    put_border(j, j->plan->tree, k, border_at(j, j->plan->borders, middle));
+    if (high - low > 1) {
+        plant(j, 2 * k, low, middle);
+        plant(j, 2 * k + 1, middle + 1, high);
+    }
+}
+
+/* Borders that part a sorted sample evenly. Where a number occurs twice among them, the first becomes the number
+ * before: then a part holds nothing else. */
+static void choose_borders(const job *j, const void *sample)
+{
+    void *const borders = j->plan->borders;
+
+    for (int64_t k = 0; k < PARTS - 1; k++)
+        put_border(j, borders, k, border_at(j, sample, (k + 1) * SAMPLE));
+    for (int64_t k = 0; k + 1 < PARTS - 1; k++) {
+        const int64_t here = border_at(j, borders, k);
+        const bool first = k == 0 || border_at(j, borders, k - 1) < here - 1;
+        if (first && here > (j->width == 8 ? INT64_MIN : INT32_MIN) &&
+            here == border_at(j, borders, k + 1))
+            put_border(j, borders, k, here - 1);
+    }
+    plant(j, 1, 0, PARTS - 1);
+}
+
+/* Each piece has room for as many elements of a part as the sample makes likely, and more: a half of what it has on
+ * average, and a quarter of what is expected. The numbers of a block are moved before anybody looks. */
+static void plan_parts(const void *args, int64_t begin, int64_t end)
+{
+    const job *j = args;
+    const int64_t step = j->length / (SAMPLE * PARTS), each = j->length / j->pieces + CHUNK;
+    int64_t sample[SAMPLE * PARTS], counts[PARTS] = {0}, at = 0;
+    uint8_t parts[SAMPLE * PARTS];
+
+    (void)begin;
+    (void)end;
+    for (int64_t k = 0; k < SAMPLE * PARTS; k++)
+        read_some(j, j->keys, k * step + step / 2, 1, (char *)sample + k * j->width);
+    j->quick.sort(sample, SAMPLE * PARTS);
+    choose_borders(j, sample);
+    j->quick.classify(sample, SAMPLE * PARTS, j->plan->tree, parts);
+    for (int64_t k = 0; k < SAMPLE * PARTS; k++)
+        counts[parts[k]]++;
+    for (int64_t piece = 0; piece < j->pieces; piece++)
+        for (int64_t p = 0; p < PARTS; p++) {
+            const int64_t likely = each * counts[p] / (SAMPLE * PARTS);
+            j->plan->begins[piece][p] = at;
+            j->plan->most[p] = likely + likely / 4 + each / (4 * PARTS);
+            at += j->plan->most[p] + BLOCK + LINE;
+        }
+}
+
+static int64_t room_for(const job *j)
+{
+    const int64_t each = j->length / j->pieces + CHUNK;
+    return j->pieces * (each + each / 4 + each / 4 + PARTS * (BLOCK + LINE));
+}
+
+/* Move the numbers of a piece, which is every so many chunks of the row, to where the piece has room for each part. */
+static void move_parts(const job *j, int64_t piece)
+{
+    plan *const p = j->plan;
+    int64_t block[BLOCK], starts[PARTS];
+    uint8_t parts[BLOCK];
+    bool strange = false, full = false;
+
+    memcpy(starts, p->begins[piece], sizeof starts);
+    for (int64_t chunk = piece * CHUNK; chunk < j->length; chunk += j->pieces * CHUNK)
+        for (int64_t at = chunk; at < chunk + CHUNK && at < j->length && !full; at += BLOCK) {
+            const int64_t here = j->length - at < BLOCK ? j->length - at : BLOCK;
+            strange |= read_some(j, j->keys, at, here, block);
+            j->quick.classify(block, here, p->tree, parts);
+            if (j->width == 8)
+                for (int64_t k = 0; k < here; k++)
+                    ((int64_t *)(void *)j->room)[starts[parts[k]]++] = block[k];
+            else
+                for (int64_t k = 0; k < here; k++)
+                    ((int32_t *)(void *)j->room)[starts[parts[k]]++] = ((int32_t *)block)[k];
+            for (int k = 0; k < PARTS; k++)
+                full |= starts[k] - p->begins[piece][k] > p->most[k];
+        }
+    for (int k = 0; k < PARTS; k++)
+        p->counts[piece][k] = starts[k] - p->begins[piece][k];
+    p->strange[piece] = strange;
+    p->full[piece] = full;
+}
+
+static void move_pieces(const void *args, int64_t begin, int64_t end)
+{
+    for (int64_t piece = begin; piece < end; piece++)
+        move_parts(args, piece);
+}
+
+static bool is_full(const job *j)
+{
+    bool full = false;
+
+    for (int64_t piece = 0; piece < j->pieces; piece++)
+        full |= j->plan->full[piece];
+    return full;
+}
+
+/* Bring a part's numbers together where they belong, and sort them. */
+static void sort_part(const job *j, int part)
+{
+    const plan *const p = j->plan;
+    int64_t first = 0, count = 0;
+
+    for (int64_t piece = 0; piece < j->pieces; piece++)
+        for (int k = 0; k < part; k++)
+            first += p->counts[piece][k];
+    char *const numbers = j->target + first * j->width;
+    for (int64_t piece = 0; piece < j->pieces; piece++) {
+        memcpy(numbers + count * j->width, j->room + p->begins[piece][part] * j->width,
+               (size_t)(p->counts[piece][part] * j->width));
+        count += p->counts[piece][part];
+    }
+    const bool same = part > 0 && part < PARTS - 1 &&
+                      border_at(j, p->borders, part - 1) >= border_at(j, p->borders, part) - 1;
+    if (!same)
+        j->quick.sort(numbers, count);
+    write_some(j, numbers, count, j->sorted != NULL ? j->sorted + first * j->size : NULL,
+               j->order != NULL ? j->order + first * (j->wide ? 8 : 4) : NULL);
+}
+
+static void sort_parts(const void *args, int64_t begin, int64_t end)
+{
+    for (int64_t part = begin; part < end && !is_full(args); part++)
+        sort_part(args, (int)part);
+}
+
+/* What is left: a row whose parts were not as large as the sample made likely, zeros and NaN. */
+static void finish_long(const void *args, int64_t begin, int64_t end)
+{
+    const job *j = args;
+    bool strange = false;
+
+    (void)begin;
+    (void)end;
+    if (is_full(j)) {
+        strange = read_some(j, j->keys, 0, j->length, j->target);
+        j->quick.sort(j->target, j->length);
+        write_some(j, j->target, j->length, j->sorted, j->order);
+    }
+    for (int64_t piece = 0; piece < j->pieces; piece++)
+        strange |= j->plan->strange[piece];
+    if (strange && j->sorted != NULL)
+        restore(j, j->keys, j->sorted);
+}
+
+/* ---- launches ---------------------------------------------------------------------------------------------- */
+
+static kiln_status launch(const kiln__sort *s, kiln__cpu_entry entry, const job *j, int64_t units,
+                          kiln_error *err)
+{
+    const kiln__launch_config config = {.grid_x = units, .block = 1};
+    return kiln__launch(kiln__context_device(s->ctx), (void *)(uintptr_t)entry, &config, j,
+                        sizeof *j, s->stream, err);
+}
+
+static kiln_status sort_long(const kiln__sort *s, const job *whole, int64_t row, kiln_error *err)
+{
+    job j = *whole;
+
+    j.keys += row * j.length * j.size;
+    j.sorted += j.sorted != NULL ? row * j.length * j.size : 0;
+    j.order += j.order != NULL ? row * j.length * (j.wide ? 8 : 4) : 0;
+    j.target = j.target != NULL ? j.target : j.order != NULL ? j.order : j.sorted;
+    KILN_CHECK(launch(s, plan_parts, &j, 1, err));
+    KILN_CHECK(launch(s, move_pieces, &j, j.pieces, err));
+    KILN_CHECK(launch(s, sort_parts, &j, PARTS, err));
+    return launch(s, finish_long, &j, 1, err);
+}
+
+/* Functions for the sort; false: sort_cpu.c has better ones. */
+static bool find_functions(const kiln__sort *s, job *j)
+{
+    const char *const target = kiln__cpu_target();
+    const int size = (int)kiln_dtype_size(s->dtype);
+
+    if (s->order != NULL && (size == 8 || s->length > UINT32_MAX || s->digits != 0))
+        return false;
+    return kiln__numbers_of(target, s->dtype, &j->numbers) &&
+           kiln__quick_of(target, s->order != NULL || size == 8 ? 64 : 32, &j->quick);
+}
+
+kiln_status kiln__sort_rows_numbers(const kiln__sort *s, bool *done, kiln_error *err)
+{
+    const int threads = kiln__device_info(kiln__context_device(s->ctx))->unit_count;
+    const int size = (int)kiln_dtype_size(s->dtype), width = s->order != NULL || size == 8 ? 8 : 4;
+    kiln_array *room = NULL, *target = NULL, *plans = NULL;
+    kiln_status status = KILN_OK;
+    job j = {.keys = s->keys,
+             .sorted = s->sorted,
+             .order = s->order,
+             .rows = s->rows,
+             .length = s->length,
+             .flip = s->descending ? -1 : 0,
+             .infinity = kiln__place_infinity(s->dtype),
+             .size = size,
+             .width = width,
+             .wide = s->wide,
+             .kind = kiln_dtype_kind(s->dtype),
+             .pieces = threads < PIECES_MAX ? threads : PIECES_MAX};
+
+    *done = find_functions(s, &j);
+    if (!*done)
+        return KILN_OK;
+    const bool counted = s->order == NULL && (size == 1 || (size == 2 && s->length >= COUNTED_16));
+    const bool split = !counted && threads > 1 && s->length >= SAMPLE * PARTS &&
+                       s->length * width >= kiln__tuned("KILN_TUNE_SORT_LONG", LONG_BYTES);
+    const bool roomless = s->order != NULL ? s->wide : size >= 4;
+    const kiln_dtype number = width == 8 ? KILN_INT64 : KILN_INT32;
+    if (!split) {
+        if (!roomless && s->length > NEAR && !(counted && size == 1))
+            KILN_TRY(kiln__sort_room(s->ctx, s->stream, number, s->rows * s->length, &room, err));
+        j.room = room != NULL ? room->data : NULL;
+        KILN_TRY(launch(s, sort_rows, &j, s->rows, err));
+        goto done;
+    }
+    if (!roomless)
+        KILN_TRY(kiln__sort_room(s->ctx, s->stream, number, s->length, &target, err));
+    KILN_TRY(kiln__sort_room(s->ctx, s->stream, number, room_for(&j), &room, err));
+    KILN_TRY(kiln__sort_room(s->ctx, s->stream, KILN_UINT8, sizeof(plan), &plans, err));
+    j.target = target != NULL ? target->data : NULL;
+    j.room = room->data;
+    j.plan = plans->data;
+    for (int64_t row = 0; row < s->rows; row++)
+        KILN_TRY(sort_long(s, &j, row, err));
+
+done:
+    kiln_array_release(room);
+    kiln_array_release(target);
+    kiln_array_release(plans);
+    return status;
+}
