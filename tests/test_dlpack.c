@@ -97,14 +97,15 @@ static void test_dlpack__export_describes_every_dtype(void **state)
         kiln_dtype dtype;
         uint8_t code, bits;
         const char *typestr;
-    } rows[] = {{KILN_BOOL, 6, 8, "|b1"},         {KILN_INT8, 0, 8, "|i1"},
-                {KILN_INT16, 0, 16, "<i2"},       {KILN_INT32, 0, 32, "<i4"},
-                {KILN_INT64, 0, 64, "<i8"},       {KILN_UINT8, 1, 8, "|u1"},
-                {KILN_UINT16, 1, 16, "<u2"},      {KILN_UINT32, 1, 32, "<u4"},
-                {KILN_UINT64, 1, 64, "<u8"},      {KILN_FLOAT16, 2, 16, "<f2"},
-                {KILN_BFLOAT16, 4, 16, "<V2"},    {KILN_FLOAT32, 2, 32, "<f4"},
-                {KILN_FLOAT64, 2, 64, "<f8"},     {KILN_COMPLEX64, 5, 64, "<c8"},
-                {KILN_COMPLEX128, 5, 128, "<c16"}};
+    } rows[] = {{KILN_BOOL, 6, 8, "|b1"},          {KILN_INT8, 0, 8, "|i1"},
+                {KILN_INT16, 0, 16, "<i2"},        {KILN_INT32, 0, 32, "<i4"},
+                {KILN_INT64, 0, 64, "<i8"},        {KILN_UINT8, 1, 8, "|u1"},
+                {KILN_UINT16, 1, 16, "<u2"},       {KILN_UINT32, 1, 32, "<u4"},
+                {KILN_UINT64, 1, 64, "<u8"},       {KILN_FLOAT16, 2, 16, "<f2"},
+                {KILN_BFLOAT16, 4, 16, "<V2"},     {KILN_FLOAT32, 2, 32, "<f4"},
+                {KILN_FLOAT64, 2, 64, "<f8"},      {KILN_COMPLEX64, 5, 64, "<c8"},
+                {KILN_COMPLEX128, 5, 128, "<c16"}, {KILN_FLOAT8_E4M3FN, 10, 8, "<V1"},
+                {KILN_FLOAT8_E5M2, 12, 8, "<f1"}};
 
     for (size_t k = 0; k < COUNT(rows); k++) {
         kiln_array *x = NULL, *y = NULL, *z = NULL;
@@ -123,6 +124,9 @@ static void test_dlpack__export_describes_every_dtype(void **state)
         assert_int_equal(tensor->dl_tensor.dtype.code, rows[k].code);
         assert_int_equal(tensor->dl_tensor.dtype.bits, rows[k].bits);
         assert_int_equal(tensor->dl_tensor.dtype.lanes, 1);
+        kiln_dtype dtype = KILN_DTYPE_NONE;
+        OK(t, kiln_dtype_from_dlpack((DLDataType){rows[k].code, rows[k].bits, 1}, &dtype, &t->err));
+        assert_int_equal(dtype, rows[k].dtype);
         assert_int_equal(tensor->dl_tensor.device.device_type, t->cuda ? kDLCUDA : kDLCPU);
         assert_ptr_equal(tensor->dl_tensor.data, kiln_array_data(x));
         assert_int_equal(tensor->dl_tensor.byte_offset, 0);
@@ -135,6 +139,29 @@ static void test_dlpack__export_describes_every_dtype(void **state)
 }
 
 /* Any view comes back with the same geometry, through both structs and through an interface. */
+static void test_dlpack__types_without_a_dtype_are_refused(void **state)
+{
+    test_env *t = *state;
+    static const struct {
+        DLDataType type;
+        kiln_status status;
+    } rows[] = {
+        {{kDLFloat, 8, 1}, KILN_ERR_DTYPE},         {{kDLInt, 4, 1}, KILN_ERR_DTYPE},
+        {{kDLBfloat, 32, 1}, KILN_ERR_DTYPE},       {{kDLComplex, 32, 1}, KILN_ERR_DTYPE},
+        {{kDLBool, 1, 1}, KILN_ERR_DTYPE},          {{kDLFloat8_e5m2fnuz, 8, 1}, KILN_ERR_DTYPE},
+        {{kDLOpaqueHandle, 64, 1}, KILN_ERR_DTYPE}, {{255, 255, 1}, KILN_ERR_DTYPE},
+        {{kDLFloat, 32, 4}, KILN_ERR_UNSUPPORTED},  {{kDLFloat, 32, 0}, KILN_ERR_UNSUPPORTED}};
+
+    for (size_t k = 0; k < COUNT(rows); k++) {
+        kiln_dtype dtype = KILN_INT8;
+        assert_int_equal(kiln_dtype_from_dlpack(rows[k].type, &dtype, &t->err), rows[k].status);
+        assert_int_equal(dtype, KILN_DTYPE_NONE);
+        kiln_error_clear(&t->err);
+    }
+    assert_int_equal(kiln_dtype_from_dlpack(rows[0].type, NULL, &t->err), KILN_ERR_NULL);
+    kiln_error_clear(&t->err);
+}
+
 static void test_dlpack__random_views_come_back_as_they_were(void **state)
 {
     test_env *t = *state;
@@ -646,6 +673,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         TEST(test_dlpack__structs_have_dlpacks_layout),
         TEST(test_dlpack__export_describes_every_dtype),
+        TEST(test_dlpack__types_without_a_dtype_are_refused),
         TEST(test_dlpack__random_views_come_back_as_they_were),
         TEST(test_dlpack__arrays_of_size_0_have_strides),
         TEST(test_dlpack__copies_are_marked_and_independent),

@@ -244,6 +244,15 @@ KILN_EXTERN_C_BEGIN
 KILN_API void kiln_dlpack_options_init(kiln_dlpack_options *opts, size_t struct_size);
 
 /**
+ * The dtype of DLPack's element type.
+ *
+ * @param out Receives it; KILN_DTYPE_NONE on failure.
+ * @return ERR_DTYPE for a type that kiln has no dtype for, ERR_UNSUPPORTED for vector types, ERR_NULL.
+ */
+KILN_API KILN_NODISCARD kiln_status kiln_dtype_from_dlpack(DLDataType type, kiln_dtype *out,
+                                                           kiln_error *err);
+
+/**
  * Share `array`: fill a DLPack struct that keeps its memory alive until the struct's deleter is
  * called, which says that the consumer's stream, too, is done with it. Strides are never NULL when there are axes; `byte_offset` is 0. An array that cannot be
  * written (read-only, or broadcast) has the flag READ_ONLY, a copy has IS_COPIED.

@@ -8,34 +8,6 @@
  */
 #include "kilnpy.h"
 
-/* The dtype of DLPack's type; NONE where kiln has none. */
-static kiln_dtype dtype_of(DLDataType type)
-{
-    static const struct {
-        char kind;
-        uint8_t code;
-    } kinds[] = {{'b', kDLBool}, {'i', kDLInt}, {'u', kDLUInt}, {'f', kDLFloat}, {'c', kDLComplex}};
-
-    static const struct {
-        uint8_t code;
-        kiln_dtype dtype;
-    } own[] = {{kDLBfloat, KILN_BFLOAT16}, /* dtypes with a code of their own */
-               {kDLFloat8_e4m3fn, KILN_FLOAT8_E4M3FN},
-               {kDLFloat8_e5m2, KILN_FLOAT8_E5M2}};
-
-    if (type.lanes != 1)
-        return KILN_DTYPE_NONE;
-    for (size_t k = 0; k < COUNT_OF(own); k++)
-        if (own[k].code == type.code && 8 * kiln_dtype_size(own[k].dtype) == type.bits)
-            return own[k].dtype;
-    for (kiln_dtype d = 1; d <= KILN_COMPLEX128; d++)
-        for (size_t k = 0; d != KILN_BFLOAT16 && k < COUNT_OF(kinds); k++)
-            if (kinds[k].kind == kiln_dtype_kind(d) && kinds[k].code == type.code &&
-                8 * kiln_dtype_size(d) == type.bits)
-                return d;
-    return KILN_DTYPE_NONE;
-}
-
 static int allocate(DLTensor *prototype, DLManagedTensorVersioned **out, void *error_ctx,
                     void (*set_error)(void *error_ctx, const char *kind, const char *message))
 {
@@ -48,6 +20,7 @@ static int allocate(DLTensor *prototype, DLManagedTensorVersioned **out, void *e
     kiln_dlpack_options o = KILN_DLPACK_OPTIONS_INIT;
     kiln_error err = KILN_ERROR_INIT;
     kiln_array *made = NULL;
+    kiln_dtype dtype = KILN_DTYPE_NONE;
     kiln_status status = KILN_ERR_NO_DEVICE;
 
     PyErr_Clear();
@@ -55,8 +28,10 @@ static int allocate(DLTensor *prototype, DLManagedTensorVersioned **out, void *e
     *out = NULL;
     o.stream = KILN_DLPACK_STREAM_NO_SYNC;
     if (context != NULL)
-        status = kiln_array_empty(context, dtype_of(prototype->dtype), prototype->ndim,
-                                  prototype->shape, &made, &err);
+        status = kiln_dtype_from_dlpack(prototype->dtype, &dtype, &err);
+    if (status == KILN_OK)
+        status =
+            kiln_array_empty(context, dtype, prototype->ndim, prototype->shape, &made, &err);
     if (status == KILN_OK)
         status = kiln_array_to_dlpack(made, &o, out, &err);
     kiln_array_release(made);

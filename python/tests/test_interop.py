@@ -355,7 +355,7 @@ class Tensors(unittest.TestCase):
                           made.tensor.strides[0], made.tensor.bits), ((1, 3), 0, 1, 4, 1, 32))
         ctypes.memset(made.tensor.data + made.tensor.byte_offset, 1, 16)
         made.deleter(out.value)
-        for place, field, value, word in ((self.made.tensor, "lanes", 4, "dtype"), (self.made.tensor, "ndim", -1, "axes|rank"),
+        for place, field, value, word in ((self.made.tensor, "lanes", 4, "vector"), (self.made.tensor, "ndim", -1, "axes|rank"),
                                           (self.made.tensor, "code", 9, "dtype"), (self.dims, 0, -3, "-3"),
                                           (self.made.tensor.device, 0, 12, "device")):
             old = place[field] if field == 0 else getattr(place, field)

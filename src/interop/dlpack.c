@@ -61,15 +61,19 @@ static const char *code_name(uint8_t code)
     return code < KILN_COUNT_OF(names) ? names[code] : "unknown";
 }
 
-static kiln_status dtype_from(DLDataType type, kiln_dtype *out, kiln_error *err)
+kiln_status kiln_dtype_from_dlpack(DLDataType type, kiln_dtype *out, kiln_error *err)
 {
+    KILN_CHECK_NULL(out, err);
+    *out = KILN_DTYPE_NONE;
     if (type.lanes != 1)
         return kiln__fail(err, KILN_ERR_UNSUPPORTED,
                           "the tensor has elements of %u lanes; kiln has no vector types",
                           type.lanes);
-    for (*out = KILN_DTYPE_NONE + 1; *out < KILN_DTYPE_COUNT; ++*out)
-        if (codes[*out] == type.code && 8 * kiln_dtype_size(*out) == type.bits)
+    for (kiln_dtype dtype = KILN_DTYPE_NONE + 1; dtype < KILN_DTYPE_COUNT; dtype++)
+        if (codes[dtype] == type.code && 8 * kiln_dtype_size(dtype) == type.bits) {
+            *out = dtype;
             return KILN_OK;
+        }
     return kiln__fail(err, KILN_ERR_DTYPE,
                       "the tensor has elements of type %s (code %u) with %u bits; kiln has no such "
                       "dtype",
@@ -269,7 +273,7 @@ static kiln_status check_tensor(kiln_context *ctx, const DLTensor *t, kiln_dtype
                                 kiln_error *err)
 {
     KILN_CHECK(check_device(ctx, t->device, err));
-    KILN_CHECK(dtype_from(t->dtype, dtype_out, err));
+    KILN_CHECK(kiln_dtype_from_dlpack(t->dtype, dtype_out, err));
     if (t->ndim < 0 || t->ndim > KILN_RANK_MAX)
         return kiln__fail(err, KILN_ERR_ARGUMENT, "the tensor has %d axes, not 0 to %d",
                           (int)t->ndim, KILN_RANK_MAX);
