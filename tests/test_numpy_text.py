@@ -78,7 +78,7 @@ class Case:
         if warm.returncode != 0:
             return f"kiln warm: status {warm.returncode}: {warm.stderr[-4000:]}"
         given = set(warm.stdout.splitlines())
-        if "no kernels are compiled for" in warm.stderr or not os.path.exists(f"{folder}/record.jsonl"):
+        if not os.path.exists(f"{folder}/record.jsonl"):
             return None
         with open(f"{folder}/record.jsonl") as record:
             kernels = record.read().splitlines()

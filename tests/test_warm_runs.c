@@ -1,6 +1,6 @@
 /*
  * test_warm_runs.c - that the line of an expression whose operations choose their kernels when they run is warm for
- * GPUs of every size and generation: sorts, scatters, selections, histograms, products of integers.
+ * GPUs of every size and generation: sorts, scatters, selections, histograms, products of integers, small factors.
  *
  * Driver and NVRTC are none (fake_cuda.c, fake_nvrtc.c), so that kernels cost nothing; keys are those of true ones. The
  * counters of a context tell whether the folder that was warmed had all kernels of a run.
@@ -75,6 +75,9 @@ static const expression expressions[] = {
     {"permutation(7, x), choice(3, 50, 20, replace=False, p=abs(y))",
      {X("float32", 2, {60, 40}), Y("float32", 1, {50})}},
     {"x @ x.T, tensordot(x, y, 1), kron(x, y)", {X("int32", 2, {20, 20}), Y("int32", 2, {20, 9})}},
+    {"inv(x), det(x), cholesky(x)", {X("float32", 3, {5, 8, 8})}},
+    {"eigh(x), svd(x)", {X("float64", 3, {5, 8, 8})}},
+    {"qr(x)", {X("float64", 2, {200, 30})}},
     {"cumsum(x, axis=0)[argmax(x, axis=1)], x.T", {X("float32", 2, {90, 60})}},
 };
 

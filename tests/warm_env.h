@@ -57,7 +57,6 @@ static inline warm_result warm_text(const char *text, const char *dir, kiln_back
 {
     warm_work w = {.cache = kiln__cache_open(dir, NULL), .target = {.backend = backend}};
     kiln__manifest *m = kiln__manifest_of_families();
-    kiln__warm_left left = {.names = KILN__BUF_INIT};
     kiln_error err = KILN_ERROR_INIT;
 
     snprintf(w.target.name, sizeof w.target.name, "%s", target);
@@ -67,10 +66,9 @@ static inline warm_result warm_text(const char *text, const char *dir, kiln_back
     w.result.entries = kiln__manifest_count(m);
     for (size_t k = 0; k < w.result.entries; k++)
         if (kiln__warm_expand(kiln__manifest_at(m, k), backend, warm_one, &w, &err) != KILN_OK ||
-            kiln__warm_expand_runs(kiln__manifest_at(m, k), &w.target, warm_one, &w, &left, &err) !=
+            kiln__warm_expand_runs(kiln__manifest_at(m, k), &w.target, warm_one, &w, &err) !=
                 KILN_OK)
             fail_msg("%s\n%s", err.message, err.detail != NULL ? err.detail : "");
-    kiln__buf_clear(&left.names);
     kiln__manifest_destroy(m);
     kiln__cache_close(w.cache);
     return w.result;

@@ -115,7 +115,6 @@ typedef struct listing {
     const kiln__manifest_entry *entry;
     kiln_backend backend;
     size_t only;  /* the target that kernels are for; WARM_TARGETS_MAX: all of the backend */
-    size_t given; /* kernels of the entry */
     kiln__map lines[WARM_TARGETS_MAX]; /* those of each target that are listed */
 } listing;
 
@@ -144,7 +143,6 @@ static kiln_status take_kernel(void *user, const kiln__definition *def,
     kiln__buf line = KILN__BUF_INIT;
     kiln_status status = KILN_OK;
 
-    l->given++;
     /* What was read from JSON is UTF-8. A module of a user's has no variants: its line tells all. */
     (void)(def->module && def->template_file == NULL ? kiln__manifest_write(l->entry, &line)
                                                      : kiln__manifest_line(def, variant, &line));
@@ -165,39 +163,25 @@ static void note_entry(const listing *l, enum warm_end end, const kiln_error *er
             warm_note(l->w, l->entry, t, end, 0, 0, err);
 }
 
-/* The kernels of an entry that a run chooses, for one target. Operations whose kernels are not found are told: nobody
- * must believe them warm. */
-static void list_runs(listing *l, kiln_error *err)
-{
-    kiln__warm_left left = {.names = KILN__BUF_INIT};
-    kiln_status status = kiln__warm_expand_runs(l->entry, &l->w->targets[l->only], take_kernel, l,
-                                                &left, err);
-
-    if (status != KILN_OK) {
-        note_entry(l, WARM_FAILED, err);
-    } else if (left.names.length > 0) {
-        (void)kiln__fail(err, KILN_ERR_UNSUPPORTED,
-                         "%sno kernels are compiled for %.250s: libraries do such operations, and what "
-                         "they need besides is known when they run, so record a run with KILN_RECORD",
-                         l->given == 0 ? "the line compiles nothing: " : "", left.names.text);
-        note_entry(l, WARM_SKIPPED, err);
-    }
-    kiln_error_clear(err);
-    kiln__buf_clear(&left.names);
-}
-
+/* The kernels of an entry, for each target of the backend. */
 static void list_entry(listing *l, kiln_error *err)
 {
-    l->given = 0;
+    kiln_status status = KILN_OK;
+
     l->only = WARM_TARGETS_MAX;
     if (kiln__warm_expand(l->entry, l->backend, take_kernel, l, err) != KILN_OK) {
         note_entry(l, WARM_FAILED, err);
         kiln_error_clear(err);
         return;
     }
-    for (l->only = 0; l->only < l->w->target_count; l->only++)
-        if (l->w->targets[l->only].backend == l->backend)
-            list_runs(l, err);
+    for (l->only = 0; l->only < l->w->target_count; l->only++) {
+        if (l->w->targets[l->only].backend != l->backend)
+            continue;
+        status = kiln__warm_expand_runs(l->entry, &l->w->targets[l->only], take_kernel, l, err);
+        if (status != KILN_OK)
+            note_entry(l, WARM_FAILED, err);
+        kiln_error_clear(err);
+    }
 }
 
 /* All kernels of all entries. What is wrong with an entry is counted for each target. */

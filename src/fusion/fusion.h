@@ -127,7 +127,6 @@ typedef struct kiln__opaque {
     int operand_count, result_count; /* no operands: any number of them */
     kiln__opaque_data data;
     const char *why; /* one line: who does it */
-    bool library;    /* a library may do it, so that no kernel of kiln's is needed */
     /* The results' dtypes and shapes. ERR_DTYPE, ERR_SHAPE, ERR_AXIS. */
     kiln_status (*infer)(const struct kiln__opaque *o, const kiln__opaque_value *operands,
                          size_t count, const int64_t *data, kiln__opaque_value *results,

@@ -356,7 +356,6 @@ static kiln_status infer(const kiln__opaque *o, const kiln__opaque_value *values
       .operand_count = arity,                                                                      \
       .result_count = made,                                                                        \
       .why = "a factorisation, by a library or by kernels of kiln's own",                          \
-      .library = true,                                                                             \
       .infer = infer},                                                                             \
      infer_linalg,                                                                                 \
      run_linalg,                                                                                   \
@@ -553,9 +552,6 @@ kiln_status kiln__opaque_run(const kiln__step *step, kiln_array *const *values, 
 {
     const operation *op = step->kernel;
     kiln_array *views[VALUES] = {NULL};
-    /* Without a device nothing is known of its libraries. */
-    if (op->plan.library && kiln__device_is_dry(kiln__context_device(values[0]->ctx)))
-        return KILN_OK;
     kiln_status status = make_views(step, values, views, err);
 
     if (status == KILN_OK)

@@ -183,15 +183,17 @@ kiln_status kiln__lt_get(kiln__device *device, const kiln__lt **out, kiln_error 
 kiln_status kiln__cublas_get(const char *caller, kiln__device *device, const kiln__cublas **out,
                              kiln_error *err)
 {
-    *out = &cublas_table;
-    return get(KILN__GPU_CUBLAS, caller, device, err);
+    const bool dry = kiln__device_is_dry(device);
+    *out = dry ? &kiln__dry_cublas : &cublas_table;
+    return dry ? KILN_OK : get(KILN__GPU_CUBLAS, caller, device, err);
 }
 
 kiln_status kiln__cusolver_get(const char *caller, kiln__device *device, const kiln__cusolver **out,
                                kiln_error *err)
 {
-    *out = &cusolver_table;
-    return get(KILN__GPU_CUSOLVER, caller, device, err);
+    const bool dry = kiln__device_is_dry(device);
+    *out = dry ? &kiln__dry_cusolver : &cusolver_table;
+    return dry ? KILN_OK : get(KILN__GPU_CUSOLVER, caller, device, err);
 }
 
 void kiln__gpu_library_describe(kiln__gpu_library which, kiln_linalg_info *info)

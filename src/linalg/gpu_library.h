@@ -117,6 +117,10 @@ typedef struct kiln__cublas {
 #undef KILN_SOLVER
 #undef KILN_SOLVER4
 
+/* What stands for them on a device that is not there. (gpu_library_dry.c) */
+extern const kiln__cublas kiln__dry_cublas;
+extern const kiln__cusolver kiln__dry_cusolver;
+
 /* A library, loaded at the first call: its version is one that the driver of `device` runs. ERR_UNSUPPORTED, in
  * the name of the public function `caller`. */
 kiln_status kiln__lt_get(kiln__device *device, const kiln__lt **out, kiln_error *err);

@@ -229,6 +229,27 @@ kiln_status kiln__solver_infer(kiln__solver *s, kiln__linalg_value *results, kil
 
 /* ---- memory ---------------------------------------------------------------------------------- */
 
+/* Whether the host's loops work on the arrays themselves, or nothing does. */
+static bool is_in_place(const kiln__solver *s)
+{
+    const kiln__device *device = kiln__context_device(s->ctx);
+
+    return kiln__device_is_host(device) || kiln__device_is_dry(device);
+}
+
+/* On a device that is not there, what a copy to the host needs: elements without gaps. */
+static kiln_status plan_copy(const kiln_array *x, kiln_error *err)
+{
+    const kiln__device *device = kiln__context_device(x->ctx);
+    kiln_array *dense = NULL;
+
+    if (kiln__device_is_host(device) || !kiln__device_is_dry(device))
+        return KILN_OK;
+    const kiln_status status = kiln_array_contiguous((kiln_array *)x, &dense, err);
+    kiln_array_release(dense);
+    return status;
+}
+
 /* An operand in host memory, of the call's dtype: `side` gets its strides over the stack. */
 static kiln_status fetch(kiln__solver *s, const kiln_array *x, int matrix_axes, kiln_array **cast,
                          void **host, kiln__side *side, kiln_error *err)
@@ -243,7 +264,8 @@ static kiln_status fetch(kiln__solver *s, const kiln_array *x, int matrix_axes, 
         KILN_TRY(kiln__array_copy_as(x, s->dtype, NULL, s->stream, cast, err));
     memcpy(strides, (*cast)->strides, (size_t)x->rank * sizeof strides[0]);
     side->data = (*cast)->data;
-    if (!kiln__device_is_host(kiln__context_device(s->ctx))) {
+    KILN_TRY(plan_copy(*cast, err));
+    if (!is_in_place(s)) {
         *host = kiln__alloc(bytes > 0 ? bytes : 1);
         if (*host == NULL) {
             status = kiln__fail_memory(err, bytes);
@@ -275,7 +297,7 @@ static kiln_status make_result(const kiln__solver *s, kiln__solver_result *r, ki
     if (status != KILN_OK)
         return status;
     r->to = r->array->data;
-    if (kiln__device_is_host(kiln__context_device(s->ctx)))
+    if (is_in_place(s))
         return KILN_OK;
     const size_t bytes = (size_t)r->array->size * item_of(s, r);
     r->host = kiln__alloc(bytes > 0 ? bytes : 1);
@@ -331,6 +353,8 @@ static kiln_status run_all(kiln__solver *s, kiln_error *err)
     kiln__device *device = kiln__context_device(s->ctx);
     kiln__solver *const args = s;
 
+    if (kiln__device_is_dry(device)) /* there is nothing to compute with */
+        return KILN_OK;
     if (kiln__device_is_host(device) && s->layout.count > 1 && kiln__dense_is_small(s->n))
         return kiln__on_threads(device, run_matrices, &args, sizeof args, s->layout.count, err);
     if (s->layout.count > 0)

@@ -4,8 +4,8 @@
  *     text, shapes > [a context for each size of device > graph > arrays > run > read the results] > kernels
  *
  * Sorts, scatters and selections decide when they run which kernels they launch: by shapes, strides, dtypes and the
- * device. A run on a device of src/device/dry.c takes the same decisions, and compiles and computes nothing. No step
- * of a graph decides by values of elements, so that nothing else is to be known.
+ * device. A run on a device of src/device/dry.c takes the same decisions, and compiles and computes nothing. What decides
+ * by values that it reads back asks kiln__device_is_dry(), and takes every way then (src/linalg: expm, svd).
  */
 #include "warm/expression.h"
 

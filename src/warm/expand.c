@@ -463,7 +463,7 @@ kiln_status kiln__warm_expand(const kiln__manifest_entry *entry, kiln_backend ba
     kiln_status status = KILN_OK;
 
     if (expression)
-        status = kiln__expand_expression(entry, backend, NULL, fn, user, NULL, &own);
+        status = kiln__expand_expression(entry, backend, NULL, fn, user, &own);
     else if (entry->text[KILN__MANIFEST_SOURCE].text != NULL ||
              entry->text[KILN__MANIFEST_TEMPLATE].text != NULL)
         status = expand_module(&x);
@@ -481,15 +481,13 @@ kiln_status kiln__warm_expand(const kiln__manifest_entry *entry, kiln_backend ba
 }
 
 kiln_status kiln__warm_expand_runs(const kiln__manifest_entry *entry, const kiln__target *target,
-                                   kiln__warm_fn fn, void *user, kiln__warm_left *left,
-                                   kiln_error *err)
+                                   kiln__warm_fn fn, void *user, kiln_error *err)
 {
     kiln_error own = KILN_ERROR_INIT;
     kiln_status status = KILN_OK;
 
     if (entry->text[KILN__MANIFEST_TEXT].text != NULL)
-        status =
-            kiln__expand_expression(entry, target->backend, target, fn, user, left, &own);
+        status = kiln__expand_expression(entry, target->backend, target, fn, user, &own);
     if (status != KILN_OK) {
         kiln__warm_place(entry, &own);
         kiln__error_copy(err, &own);

@@ -40,7 +40,6 @@ typedef struct expansion {
     kiln__outlet to;       /* of all rows: the line of a kernel tells it apart */
     /* Not NULL: give the kernels of steps that a run chooses, and no others. */
     const kiln__target *target;
-    kiln__warm_left *left_out; /* names of those of which that cannot be found */
 } expansion;
 
 /* ---- messages ---------------------------------------------------------------------------------- */
@@ -217,36 +216,18 @@ static kiln_status give_runs(expansion *x, kiln_error *why)
     return kiln__dry_run(&request, &needs, why);
 }
 
-/* Put the name of a step that a library does on the list, once. */
-static kiln_status name_step(expansion *x, const kiln__step *step)
-{
-    const kiln__opaque *operation = step->kernel;
-    kiln__buf *names = &x->left_out->names;
-    bool is_new = false;
-
-    if (kiln__map_enter(&x->to.done, operation->name, strlen(operation->name), &is_new) == NULL)
-        return kiln__fail_memory(x->err, strlen(operation->name));
-    if (is_new)
-        kiln__buf_printf(names, "%s%s", names->length > 0 ? ", " : "", operation->name);
-    return names->failed ? kiln__fail_memory(x->err, names->capacity) : KILN_OK;
-}
-
 /* The kernels of one step, but for one that chooses them when it runs (`*chooses`). */
 static kiln_status take_step(expansion *x, const kiln__step *step, bool clusters, bool *chooses)
 {
-    const kiln__opaque *operation = step->kind == KILN__STEP_OPAQUE ? step->kernel : NULL;
     kiln__definition *def = NULL;
     kiln__step call = *step;
-    kiln_status status = operation != NULL
+    kiln_status status = step->kind == KILN__STEP_OPAQUE
                              ? kiln__opaque_kernel(step, &call, &def, x->err)
                              : kiln__definition_create(&step->request, &def, x->err);
 
     if (status == KILN_OK && def != NULL && x->target == NULL)
         status = give_kernel(x, &call, def, clusters);
-    else if (status == KILN_OK && def == NULL && x->target != NULL && operation->library)
-        status = name_step(x, step);
-    else if (status == KILN_OK && def == NULL)
-        *chooses = true;
+    *chooses = *chooses || def == NULL;
     kiln__definition_destroy(def);
     return status;
 }
@@ -431,14 +412,13 @@ done:
 
 kiln_status kiln__expand_expression(const kiln__manifest_entry *entry, kiln_backend backend,
                                     const kiln__target *target, kiln__warm_fn fn, void *user,
-                                    kiln__warm_left *left_out, kiln_error *err)
+                                    kiln_error *err)
 {
     expansion x = {.e = entry,
                    .backend = backend,
                    .err = err,
                    .to = {fn, user, err, {NULL, 0, 0}},
-                   .target = target,
-                   .left_out = left_out};
+                   .target = target};
     kiln_status status = KILN_OK;
 
     for (size_t k = 0; k < entry->type_count && status == KILN_OK; k++)

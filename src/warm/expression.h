@@ -24,7 +24,7 @@ kiln_status kiln__hand_out(kiln__outlet *to, const void *identity, size_t bytes,
  * not NULL; its message has file, line and column. */
 kiln_status kiln__expand_expression(const kiln__manifest_entry *entry, kiln_backend backend,
                                     const kiln__target *target, kiln__warm_fn fn, void *user,
-                                    kiln__warm_left *left_out, kiln_error *err);
+                                    kiln_error *err);
 
 /* ---- dry_run.c ---- */
 

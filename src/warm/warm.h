@@ -36,20 +36,13 @@ typedef kiln_status (*kiln__warm_fn)(void *user, const kiln__definition *def,
 kiln_status kiln__warm_expand(const kiln__manifest_entry *entry, kiln_backend backend,
                               kiln__warm_fn fn, void *user, kiln_error *err);
 
-/* Operations of an entry whose kernels are not found. */
-typedef struct kiln__warm_left {
-    kiln__buf names; /* each once, with commas between */
-} kiln__warm_left;
-
 /*
- * Hand every kernel that kiln__warm_expand() leaves out to `fn`: those of sorts, scatters, selections and others in an
- * expression, which choose their kernels when they run, by the target as well. Some that it gives may be given again.
- * Operations of which the kernels cannot be found without the target's libraries are appended to `left`. Other entries
- * have none of either. Fails as kiln__warm_expand() does.
+ * Hand every kernel that kiln__warm_expand() leaves out to `fn`: those of sorts, scatters, selections, products and
+ * others in an expression, which choose their kernels when they run, by the target as well. Some that it gives may be
+ * given again. Other entries have none. Fails as kiln__warm_expand() does.
  */
 kiln_status kiln__warm_expand_runs(const kiln__manifest_entry *entry, const kiln__target *target,
-                                   kiln__warm_fn fn, void *user, kiln__warm_left *left,
-                                   kiln_error *err);
+                                   kiln__warm_fn fn, void *user, kiln_error *err);
 
 /* Whether a kernel can be made for a target at all; `why` (64 bytes) tells of one that cannot:
  * CUDA's words on a processor, clusters of blocks before sm_90. */
