@@ -41,8 +41,35 @@ def mask_of(key):
     return key if getattr(key, "ndim", 0) and str(getattr(key, "dtype", "")) == "bool" else None
 
 
+def _truth(key):
+    """What stands between brackets, where that is one bool or an array of bool without axes; else None."""
+    if isinstance(key, tuple) and len(key) == 1:
+        key = key[0]
+    one = isinstance(key, bool) or getattr(key, "ndim", 1) == 0 and str(getattr(key, "dtype", "")) == "bool"
+    return bool(key) if one else None
+
+
+def normal_axis(axis, rank):
+    """An axis counted from the first one."""
+    if not -rank <= axis < rank:
+        from ._errors import AxisError
+        raise AxisError(f"axis {axis} is out of range for {rank} axes")
+    return axis % rank
+
+
+def normal_axes(axes, rank):
+    """One axis or several, counted from the first one, each named once."""
+    axes = [normal_axis(a, rank) for a in ((axes,) if hasattr(axes, "__index__") else axes)]
+    if len(set(axes)) != len(axes):
+        from ._errors import AxisError
+        raise AxisError(f"an axis is named twice in {tuple(axes)}")
+    return axes
+
+
 def _check_mask(mask, axis, shape):
-    if tuple(mask.shape) != tuple(shape[axis:axis + mask.ndim]):
+    """A mask has the extents of its axes; NumPy and the array API also take 0 for each of them."""
+    extents = tuple(shape[axis:axis + mask.ndim])
+    if len(extents) != mask.ndim or any(m not in (0, n) for m, n in zip(mask.shape, extents)):
         raise IndexError(f"a mask of shape {tuple(mask.shape)} does not fit the axes {axis} to "
                          f"{axis + mask.ndim - 1} of an array of shape {tuple(shape)}")
 
@@ -83,6 +110,10 @@ def _without_masks(key, shape, device):
 #: Ways to change elements at indices, by kiln_scatter, and indices out of range, by kiln_index_mode.
 COMBINATIONS = {"set": 0, "add": 1, "multiply": 2, "minimum": 3, "maximum": 4}
 MODES = {"raise": 0, "wrap": 1, "clip": 2}
+
+
+#: Versions of the array API, of which the last has all names of those before.
+API_VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12")
 
 
 class ndarray(_kiln.Array):
@@ -127,7 +158,12 @@ class ndarray(_kiln.Array):
         mask = mask_of(key)
         if mask is not None:
             _check_mask(mask, 0, self.shape)
+            if 0 in mask.shape:
+                return empty((0, *self.shape[mask.ndim:]), self.dtype, self.device)
             return _kiln.chosen("compress", self, asarray(mask, device=self.device))[0]
+        truth = _truth(key)
+        if truth is not None:  # an axis of one element, or of none
+            return self[None].copy() if truth else self[None][:0].copy()
         indices = []
         text = subscript(_without_masks(key, self.shape, self.device), indices)
         if not indices:
@@ -140,7 +176,12 @@ class ndarray(_kiln.Array):
         mask = mask_of(key)
         if mask is not None and mask.ndim == self.ndim:
             _check_mask(mask, 0, self.shape)
-            self._place(asarray(mask, device=self.device), value)
+            if 0 not in mask.shape:
+                self._place(asarray(mask, device=self.device), value)
+            return
+        truth = _truth(key)
+        if truth is not None:
+            _kiln.assign(self[None] if truth else self[None][:0], asarray(value, device=self.device))
             return
         indices = []
         text = subscript(_without_masks(key, self.shape, self.device), indices)
@@ -225,7 +266,7 @@ class ndarray(_kiln.Array):
         return _functions.call("conjugate", (self,))
 
     def clip(self, min=None, max=None):
-        return _functions.call("clip", (self, min, max))
+        return NUMPY["clip"](self, min, max)
 
     # ---- orders ----
 
@@ -301,6 +342,8 @@ class ndarray(_kiln.Array):
 
     def __array_namespace__(self, *, api_version=None):
         import kiln
+        if api_version is not None and api_version not in API_VERSIONS:
+            raise ValueError(f"kiln knows the array API's versions {', '.join(API_VERSIONS)}, not {api_version!r}")
         return kiln
 
 
@@ -345,38 +388,42 @@ for _name in _functions.REDUCTIONS:
 
 # ---- creation --------------------------------------------------------------------------------
 
-def empty(shape, dtype="float64", device=None):
-    return _kiln.empty(shape, name_of(dtype), device)
+def empty(shape, dtype=None, device=None):
+    return _kiln.empty(shape, "float64" if dtype is None else name_of(dtype), device)
 
 
 def full(shape, fill_value, dtype=None, device=None):
     if dtype is None:
-        dtype = type(fill_value)
+        dtype = fill_value.dtype if hasattr(fill_value, "dtype") else type(fill_value)
     made = empty(shape, dtype, device)
-    if isinstance(fill_value, (int, float)) and abs(fill_value) <= 2**53 or fill_value != fill_value:
+    if isinstance(fill_value, (int, float)) and (abs(fill_value) <= 2**53 or fill_value != fill_value):
         _kiln.assign(made, fill_value)
     else:
         made[...] = asarray(fill_value, dtype=dtype, device=device)
     return made
 
 
-def zeros(shape, dtype="float64", device=None):
-    return full(shape, 0, dtype, device)
+def zeros(shape, dtype=None, device=None):
+    return full(shape, 0, "float64" if dtype is None else dtype, device)
 
 
-def ones(shape, dtype="float64", device=None):
-    return full(shape, 1, dtype, device)
+def ones(shape, dtype=None, device=None):
+    return full(shape, 1, "float64" if dtype is None else dtype, device)
 
 
 def _like(make):
-    def function(x, *value, dtype=None, device=None):
-        return make(x.shape, *value, dtype=x.dtype if dtype is None else dtype,
+    def function(x, /, dtype=None, *, device=None):
+        return make(x.shape, dtype=x.dtype if dtype is None else dtype,
                     device=getattr(x, "_device_name", device) if device is None else device)
     function.__name__ = make.__name__ + "_like"
     return function
 
 
-empty_like, zeros_like, ones_like, full_like = map(_like, (empty, zeros, ones, full))
+empty_like, zeros_like, ones_like = map(_like, (empty, zeros, ones))
+
+
+def full_like(x, /, fill_value, dtype=None, *, device=None):
+    return _like(lambda shape, dtype, device: full(shape, fill_value, dtype, device))(x, dtype, device=device)
 
 
 def arange(start, stop=None, step=1, dtype=None, device=None):
@@ -387,18 +434,28 @@ def arange(start, stop=None, step=1, dtype=None, device=None):
     return _kiln.ranged("arange", name_of(dtype), start, stop, step, device)
 
 
-def linspace(start, stop, num=50, dtype="float64", device=None, endpoint=True):
+def linspace(start, stop, num=50, dtype=None, device=None, endpoint=True):
     if not endpoint:
         return linspace(start, stop, num + 1, dtype, device)[:-1].copy()
-    return _kiln.ranged("linspace", name_of(dtype), start, stop, num, device)
+    return _kiln.ranged("linspace", "float64" if dtype is None else name_of(dtype), start, stop, num, device)
 
 
-def eye(rows, columns=None, k=0, dtype="float64", device=None):
-    made = zeros((rows, rows if columns is None else columns), dtype, device)
-    grid = _functions.call("add", (made, 0))
+def eye(rows, columns=None, k=0, dtype=None, device=None):
+    columns = rows if columns is None else columns
+    grid = zeros((rows, columns), "bool", device)
     from ._kernels import eval
-    on = eval("iota(x, 1) - iota(x, 0) == k", x=grid, k=k)
-    return _functions.call("where", (on, 1, made))
+    on = eval("x | (iota(x, 1) - iota(x, 0) == k)", x=grid, k=max(min(k, columns), -rows))
+    return on.astype("float64" if dtype is None else dtype, copy=False)
+
+
+class _Pairs:
+    """Complex numbers of a list, as an array that _kiln.from_dlpack() reads."""
+
+    def __init__(self, numbers):
+        from array import array as packed
+        self.parts = packed("d", [part for v in numbers for part in (v.real, v.imag)])
+        self.__array_interface__ = {"shape": (len(numbers),), "typestr": "<c16", "version": 3,
+                                    "data": (self.parts.buffer_info()[0], False)}
 
 
 def _flatten(value, shape, depth, flat):
@@ -413,11 +470,41 @@ def _flatten(value, shape, depth, flat):
     elif depth != len(shape):
         raise ValueError("nested lists of different depths")
     else:
-        flat.append(value.item() if hasattr(value, "item") else value)
+        flat.append(value)
+
+
+def _stacked(value, device):
+    """Nested lists in which arrays stand: their dtypes and those of the numbers beside them are promoted."""
+    from ._standard import stack
+    if isinstance(value, (list, tuple)):
+        return stack([_stacked(v, device) for v in value]) if value else empty((0,), None, device)
+    return asarray(value, device=device)
+
+
+def _code_of(flat, dtype):
+    """How numbers of a list are packed, if they fit the dtype that is asked for."""
+    kind = "" if dtype is None else as_dtype(dtype).kind
+    if any(isinstance(v, complex) for v in flat):
+        if kind in ("i", "u", "f"):
+            from ._errors import DtypeError
+            raise DtypeError(f"a complex number does not become {as_dtype(dtype)}")
+        return "D"
+    if any(isinstance(v, float) for v in flat):
+        return "d"
+    if all(isinstance(v, bool) for v in flat):
+        return "B"
+    low, high = min(flat), max(flat)
+    if kind in ("i", "u"):
+        from ._standard import iinfo
+        limits = iinfo(dtype)
+        if low < limits.min or high > limits.max:
+            from ._errors import RangeError
+            raise RangeError(f"{low if low < limits.min else high} does not fit {as_dtype(dtype)}")
+    return "Q" if high > 2**63 - 1 else "q"
 
 
 def _from_list(value, dtype):
-    """An array on the cpu; complex numbers are put together from two."""
+    """An array on the cpu of numbers in nested lists; one of arrays in them, where the first of those is."""
     from array import array as packed
     shape, flat = [], []
     node = value
@@ -426,21 +513,18 @@ def _from_list(value, dtype):
         node = node[0] if len(node) else None
     _flatten(value, shape, 0, flat)
     if not flat:
-        return empty(tuple(shape), dtype or "float64", "cpu")
-    if any(isinstance(v, complex) for v in flat):
-        re, im = (_from_list([getattr(complex(v), part) for v in flat], None)
-                  for part in ("real", "imag"))
-        from ._kernels import eval
-        made = eval("a + b * 1j", a=re, b=im)
+        return empty(tuple(shape), dtype, "cpu")
+    arrays = [v for v in flat if not isinstance(v, (int, float, complex)) and hasattr(v, "dtype")]
+    if arrays and all(map(_is_numpy, arrays)):
+        import numpy
+        made = _kiln.from_dlpack(numpy.asarray(value))
+    elif arrays:
+        made = _stacked(value, asarray(arrays[0]).device)
     else:
-        code = "d" if any(isinstance(v, float) for v in flat) else \
-            "B" if all(isinstance(v, bool) for v in flat) else \
-            "Q" if max(flat) > 2**63 - 1 else "q"
-        made = _kiln.from_dlpack(packed(code, flat))
-        if code == "B":
-            made = made.astype("bool")
-    made = made.reshape(tuple(shape))
-    return made if dtype is None else made.astype(dtype)
+        code = _code_of(flat, dtype)
+        made = _kiln.from_dlpack(_Pairs(flat) if code == "D" else packed(code, flat))
+        made = (made.astype("bool") if code == "B" else made).reshape(tuple(shape))
+    return made if dtype is None else made.astype(dtype, copy=False)
 
 
 def asarray(obj, dtype=None, device=None, copy=None):
@@ -449,8 +533,12 @@ def asarray(obj, dtype=None, device=None, copy=None):
         if copy is False:
             raise ValueError("lists and numbers are copied")
         made = _from_list(obj, dtype)
+        if made.device != "cpu":
+            return asarray(made, device=device)
         target = _kiln.default_device() if device is None else device
         return made if target == "cpu" else _kiln.from_host(made, target)
+    if _is_numpy(obj) and not getattr(obj, "ndim", 1):  # a scalar of NumPy is no array
+        obj = obj.__array__()
     made = obj if isinstance(obj, _kiln.Array) else _kiln.from_dlpack(obj)
     fresh = False
     if device is not None and device not in (made.device, made.device.partition(":")[0]):
@@ -491,30 +579,27 @@ def matrix_transpose(x):
 
 
 def expand_dims(x, axis=0):
-    rank = x.ndim + 1
-    if not -rank <= axis < rank:
-        from ._errors import AxisError
-        raise AxisError(f"axis {axis} is out of range for {rank} axes")
-    return x[(slice(None),) * (axis % rank) + (None,)]
+    rank = x.ndim + (1 if hasattr(axis, "__index__") else len(axis))
+    new = normal_axes(axis, rank)
+    return x[tuple(None if a in new else slice(None) for a in range(rank))]
 
 
 def squeeze(x, axis):
-    axes = {a % x.ndim for a in ((axis,) if hasattr(axis, "__index__") else axis)}
+    axes = normal_axes(axis, x.ndim)
     if any(x.shape[a] != 1 for a in axes):
         raise ValueError("only axes of extent 1 are taken away")
     return x[tuple(0 if a in axes else slice(None) for a in range(x.ndim))]
 
 
 def flip(x, axis=None):
-    axes = range(x.ndim) if axis is None else (axis,) if hasattr(axis, "__index__") else axis
-    turned = {a % x.ndim for a in axes}
+    turned = normal_axes(range(x.ndim) if axis is None else axis, x.ndim)
     return x[tuple(slice(None, None, -1 if a in turned else None) for a in range(x.ndim))]
 
 
 def moveaxis(x, source, destination):
-    source = [a % x.ndim for a in ((source,) if hasattr(source, "__index__") else source)]
-    to = [a % x.ndim for a in
-          ((destination,) if hasattr(destination, "__index__") else destination)]
+    source, to = normal_axes(source, x.ndim), normal_axes(destination, x.ndim)
+    if len(source) != len(to):
+        raise ValueError("there is one place for each axis that is moved")
     order = [a for a in range(x.ndim) if a not in source]
     for place, a in sorted(zip(to, source)):
         order.insert(place, a)

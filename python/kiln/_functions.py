@@ -73,12 +73,25 @@ def _reduction(name):
     return function
 
 
+def clip(x, min=None, max=None, out=None, *, stream=None):
+    """clip(x, min, max): NumPy's clip, see docs/operations.md."""
+    if min is not None or max is not None:
+        return call("clip", (x, min, max), out, stream)
+    if _is_node(x):
+        return x
+    from ._array import asarray
+    if out is None:
+        return asarray(x, copy=True)
+    out[...] = x
+    return out
+
+
 def functions():
     """All functions by their names."""
     made = {name: _operation(name, name) for name in OPERATIONS + PAIRS}
     made |= {name: _operation(name, target) for name, target in ALIASES.items()}
     made |= {name: _reduction(name) for name in REDUCTIONS}
-    made["amax"], made["amin"] = made["max"], made["min"]
+    made["amax"], made["amin"], made["clip"] = made["max"], made["min"], clip
     return made
 
 

@@ -4,8 +4,9 @@ done."""
 from collections import namedtuple
 
 from . import _functions, _kiln
-from ._array import MODES, asarray, index_arrays
+from ._array import MODES, arange, asarray, index_arrays, ones, zeros
 from ._dtypes import name_of
+from ._standard import concat, flatnonzero
 
 UniqueAllResult = namedtuple("UniqueAllResult", "values indices inverse_indices counts")
 UniqueCountsResult = namedtuple("UniqueCountsResult", "values counts")
@@ -150,20 +151,43 @@ def unique(x, /, return_index=False, return_inverse=False, return_counts=False):
     return (values, *(r for r, wanted in zip(others, asked) if wanted))
 
 
+def _unique(x):
+    """unique() with all that it can give, by the array API's rule that a NaN equals no other: they stand last."""
+    x = asarray(x)
+    flat = x.ravel()
+    odd = flatnonzero(flat != flat) if x.dtype.kind in "fc" else None
+    if odd is None or odd.size < 2:
+        return _call("unique", x)
+    rest = flatnonzero(flat == flat)
+    values, indices, inverse, counts = _call("unique", flat[rest])
+    places = zeros(flat.size, "int64", x.device)
+    put(places, rest, inverse)
+    put(places, odd, arange(values.size, values.size + odd.size, device=x.device))
+    return (concat([values, flat[odd]]), concat([rest[indices], odd]), places.reshape(x.shape),
+            concat([counts, ones(odd.size, "int64", x.device)]))
+
+
 def unique_all(x, /):
-    return UniqueAllResult(*_call("unique", asarray(x)))
+    """The array API's: each NaN is a value of its own, and stands behind the numbers."""
+    return UniqueAllResult(*_unique(x))
 
 
 def unique_counts(x, /):
-    return UniqueCountsResult(*unique(x, return_counts=True))
+    values, _, _, counts = _unique(x)
+    return UniqueCountsResult(values, counts)
 
 
 def unique_inverse(x, /):
-    return UniqueInverseResult(*unique(x, return_inverse=True))
+    values, _, inverse, _ = _unique(x)
+    return UniqueInverseResult(values, inverse)
 
 
 def unique_values(x, /):
-    return unique(x)
+    x = asarray(x)
+    odd = x[x != x] if x.dtype.kind in "fc" else None
+    if odd is None or odd.size < 2:
+        return unique(x)
+    return concat([unique(x[x == x]), odd])
 
 
 # ---- elements at indices -----------------------------------------------------------------------

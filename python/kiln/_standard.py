@@ -4,7 +4,7 @@ import itertools
 from collections import namedtuple
 
 from . import _functions, _kiln
-from ._array import asarray, broadcast_to, empty, reshape
+from ._array import asarray, broadcast_to, empty, normal_axis as _axis, reshape
 from ._dtypes import DTYPES, OF_ML_DTYPES, as_dtype, name_of
 from ._kernels import eval
 
@@ -62,7 +62,7 @@ def result_type(*arrays_and_dtypes):
     for value in arrays_and_dtypes:
         number = isinstance(value, (bool, int, float, complex))
         (numbers if number else dtypes).append(
-            type(value)(1) if number else empty((1,), _dtype_of(value), "cpu"))
+            type(value)(1) if number else empty((0,), _dtype_of(value), "cpu"))  # no kernel is compiled for it
     if not dtypes:
         return as_dtype(type(max(numbers, key=lambda v: "bifc".index(name_of(type(v))[0]))))
     total = dtypes[0]
@@ -80,7 +80,7 @@ class __array_namespace_info__:
     """What the array API asks of a library."""
 
     def capabilities(self):
-        return {"boolean indexing": False, "data-dependent shapes": False, "max dimensions": 32}
+        return {"boolean indexing": True, "data-dependent shapes": True, "max dimensions": 32}
 
     def default_device(self):
         return _kiln.default_device()
@@ -130,13 +130,6 @@ def meshgrid(*arrays, indexing="xy"):
         shape[axis] = a.size
     return [broadcast_to(reshape(a, tuple(-1 if k == axis else 1 for k in range(rank))), tuple(shape)).copy()
             for a, axis in zip(arrays, order)]
-
-
-def _axis(axis, rank):
-    if not -rank <= axis < rank:
-        from ._errors import AxisError
-        raise AxisError(f"axis {axis} is out of range for {rank} axes")
-    return axis % rank
 
 
 def _at(axis, item):
@@ -218,8 +211,8 @@ def repeat(x, repeats, /, *, axis=None):
         counts = [int(r) for r in asarray(repeats).tolist()] if getattr(repeats, "ndim", 1) else [int(repeats)]
         if len(counts) == 1:
             counts *= x.shape[axis]
-        if len(counts) != x.shape[axis]:
-            raise ValueError("there is one count of repetitions for each element")
+        if len(counts) != x.shape[axis] or any(c < 0 for c in counts):
+            raise ValueError("there is one count of repetitions for each element, and none is negative")
         parts = [x[_at(axis, slice(k, k + 1))] for k, c in enumerate(counts) for _ in range(c)]
         return concat(parts, axis=axis) if parts else x[_at(axis, slice(0, 0))]
     spread = x[_at(axis + 1, None)]
@@ -300,6 +293,8 @@ cumulative_sum.__name__, cumulative_prod.__name__ = "cumulative_sum", "cumulativ
 def diff(x, /, *, axis=-1, n=1, prepend=None, append=None):
     x = asarray(x)
     axis = _axis(axis, x.ndim)
+    if n < 0:
+        raise ValueError(f"differences are taken {n} times")
     ends = [[asarray(v)] if v is not None else [] for v in (prepend, append)]
     if prepend is not None or append is not None:
         x = concat(ends[0] + [x] + ends[1], axis=axis)

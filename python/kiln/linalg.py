@@ -3,7 +3,8 @@ arguments of NumPy and of the array API. Results are kiln's arrays. docs/linalg.
 from collections import namedtuple
 
 from . import _functions, _kiln
-from ._array import PRODUCTS, asarray, matrix_transpose, ndarray
+from ._array import PRODUCTS, asarray, matrix_transpose, ndarray, normal_axis
+from ._standard import finfo, result_type, stack
 
 EigResult = namedtuple("EigResult", "eigenvalues eigenvectors")
 EighResult = namedtuple("EighResult", "eigenvalues eigenvectors")
@@ -39,7 +40,7 @@ def _together(a, b):
     a, b = _floating(a), _floating(b)
     if hasattr(a, "_linalg") or hasattr(b, "_linalg"):
         return a, b
-    common = _functions.call("add", (a[(0,) * a.ndim] if a.size else a, b[(0,) * b.ndim] if b.size else b)).dtype
+    common = result_type(a, b)
     return a.astype(common, copy=False), b.astype(common, copy=False)
 
 
@@ -58,9 +59,14 @@ matmul, dot, inner, outer, matvec, vecmat, kron = map(
 def vecdot(x1, x2, /, *, axis=-1):
     """The sum of conj(x1) * x2 along an axis."""
     x1, x2 = _array(x1), _array(x2)
+    recorded = hasattr(x1, "_linalg") or hasattr(x2, "_linalg")
+    if not recorded and x1.shape[axis] != x2.shape[axis]:
+        raise ValueError(f"vectors of {x1.shape[axis]} and of {x2.shape[axis]} elements have no product")
     if x1.dtype.kind == "c":
         x1 = x1.conj()
-    return _functions.call("sum", (x1 * x2,), tail=_functions.tail_of(axis, None, False))
+    total = "any" if x1.dtype.kind == x2.dtype.kind == "b" else "sum"
+    dtype = result_type(x1.dtype, x2.dtype) if total == "sum" and {x1.dtype.kind, x2.dtype.kind} <= set("biu") else None
+    return _functions.call(total, (x1 * x2,), tail=_functions.tail_of(axis, dtype, False))
 
 
 def tensordot(x1, x2, /, *, axes=2):
@@ -95,14 +101,15 @@ def diagonal(x, /, *, offset=0):
     rows, columns = x.shape[-2:]
     x = x[..., max(-offset, 0):, max(offset, 0):]
     size = max(min(rows - max(-offset, 0), columns - max(offset, 0)), 0)
-    return einsum("...ii->...i", x[..., :size, :size])
+    made = einsum("...ii->...i", x[..., :size, :size])
+    return made if hasattr(made, "_linalg") else made.astype(x.dtype, copy=False)
 
 
 def cross(x1, x2, /, *, axis=-1):
     """The vector product along an axis of three elements."""
-    from ._standard import stack
     x1, x2 = _array(x1), _array(x2)
     rank = max(x1.ndim, x2.ndim)
+    axis = normal_axis(axis, min(x1.ndim, x2.ndim)) - (min(x1.ndim, x2.ndim) if axis < 0 else 0)
     if x1.shape[axis] != 3 or x2.shape[axis] != 3:
         raise ValueError("a vector product is of vectors of three elements")
 
@@ -198,12 +205,29 @@ def svdvals(x, /):
 
 def pinv(x, /, *, rtol=None):
     x = _floating(x)
-    return _call("pinv", x, number=_tolerance(x, rtol))
+    rtol = _tolerance(x, rtol)
+    if not getattr(rtol, "ndim", 0):
+        return _call("pinv", x, number=float(rtol))
+    u, s, vh = svd(x, full_matrices=False)
+    kept = s > s.max(axis=-1, keepdims=True) * rtol
+    inverse = _functions.call("where", (kept, 1 / _functions.call("where", (kept, s, 1)), 0))
+    return matmul(vh.mT.conj() * inverse[..., None, :], u.mT.conj())
+
+
+def _within(x, number):
+    """A number, or the largest one of `x`'s dtype where it is beyond that."""
+    if abs(number) <= 3e38:
+        return number
+    limit = finfo(x.dtype).max
+    return max(-limit, min(float(number), limit))
 
 
 def _tolerance(x, rtol):
+    """A number, or one for each matrix with an axis beside the singular values."""
+    if getattr(rtol, "ndim", 0):
+        return asarray(rtol)[..., None]
     if rtol is not None:
-        return float(rtol)
+        return _within(x, float(rtol))
     return max(x.shape[-2:]) * (2.0**-23 if x.dtype in ("float32", "complex64") else 2.0**-52)
 
 
@@ -226,7 +250,7 @@ def vector_norm(x, /, *, axis=None, keepdims=False, ord=2):
         return x.sum(axis=axis, keepdims=keepdims)
     if ord == 2:
         return _functions.call("sqrt", ((x * x).sum(axis=axis, keepdims=keepdims),))
-    return (x ** ord).sum(axis=axis, keepdims=keepdims) ** (1 / ord)
+    return (x ** _within(x, ord)).sum(axis=axis, keepdims=keepdims) ** _within(x, 1 / ord)
 
 
 def matrix_norm(x, /, *, keepdims=False, ord="fro"):

@@ -33,6 +33,24 @@ class Creation(unittest.TestCase):
         self.same(kiln.full(2, 2**63 - 1), np.full(2, 2**63 - 1))
         self.same(kiln.ones_like(kiln.zeros((2, 1), "int8")), np.ones((2, 1), "int8"))
         self.same(kiln.eye(2, 4, 1), np.eye(2, 4, 1))
+        for k in (2**70, -2**70):
+            self.same(kiln.eye(2, 3, k, "bool"), np.zeros((2, 3), "bool"))
+
+    def test_no_dtype_is_float64(self):
+        for name, *given in (("zeros", 2), ("ones", (2, 1)), ("eye", 2), ("linspace", 0, 1, 3)):
+            self.same(getattr(kiln, name)(*given, dtype=None), getattr(np, name)(*given, dtype=None))
+        self.assertEqual(kiln.empty(2, dtype=None).dtype, np.float64)
+
+    def test_filled_with_anything(self):
+        inf, nan = float("inf"), float("nan")
+        for value in (inf, -inf, nan, 2.0**70, True, 2**62, complex(nan, 1), complex(1, inf), -0.0,
+                      np.float32(3), np.int8(-3), np.arange(3)):
+            self.same(kiln.full((2, 3), value), np.full((2, 3), value))
+            self.same(kiln.full((2, 3), value, "complex64"), np.full((2, 3), value, "complex64"))
+        self.same(kiln.full_like(kiln.zeros(2, "int8"), fill_value=7), np.full_like(np.zeros(2, "int8"), 7))
+        self.same(kiln.zeros_like(kiln.ones(2), "int8"), np.zeros_like(np.ones(2), "int8"))
+        with self.assertRaises(OverflowError):
+            kiln.full(2, 300, "uint8")
 
     def test_of_ranges(self):
         self.same(kiln.arange(5), np.arange(5))
@@ -47,6 +65,41 @@ class Creation(unittest.TestCase):
             kiln.array([[1, 2], [3]])
         with self.assertRaisesRegex(ValueError, "different"):
             kiln.array([[1, 2], 3])
+
+    def test_of_complex_numbers(self):
+        parts = (0.0, -0.0, 1.5, float("inf"), -float("inf"), float("nan"))
+        for value in [complex(a, b) for a in parts for b in parts] + [[1j, 2, True, -0.0]]:
+            got, want = np.asarray(kiln.asarray(value)), np.asarray(value)
+            np.testing.assert_array_equal(got, want)
+            for part in ("real", "imag"):
+                np.testing.assert_array_equal(np.signbit(getattr(got, part)), np.signbit(getattr(want, part)))
+        x = kiln.zeros(2, "complex64")
+        x[0] = complex(1, float("inf"))
+        self.assertEqual(x[0].item(), complex(1, float("inf")))
+        with self.assertRaises(TypeError):
+            kiln.asarray([1j], dtype="float64")
+
+    def test_of_arrays_and_scalars_in_lists(self):
+        a = np.arange(3, dtype="int8")
+        for value in ([a, a], [[a, a], [a, a]], [a[:1], a[:1]], [a[:0]], [a[0], 7], [[a[0], 7], [1, 2]],
+                      (a, [1, 2, 3]), [a, [1.5, 2, 3]], np.int8(3), np.bool_(True), [np.uint64(2**63)],
+                      [np.float16(1), np.float16(2)], np.complex64(1j), [np.float64(1), 2]):
+            self.same(kiln.asarray(value), np.asarray(value))
+
+            def ours(v):
+                return [ours(w) for w in v] if isinstance(v, (list, tuple)) else \
+                    kiln.asarray(v) if isinstance(v, np.ndarray) else v
+            self.same(kiln.asarray(ours(value)), np.asarray(value))
+        for bad in ([a, a[:2]], [a, 1]):
+            with self.assertRaises(ValueError):
+                kiln.asarray([kiln.asarray(v) for v in bad])
+
+    def test_integers_that_do_not_fit(self):
+        for value, dtype in ((300, "uint8"), ([1, -1], "uint64"), ([[2**31]], "int32"), (-129, "int8"), (2**63, "int64")):
+            with self.assertRaises(OverflowError):
+                np.asarray(value, dtype)
+            with self.assertRaises(OverflowError):
+                kiln.asarray(value, dtype)
 
     def test_shares_memory_where_it_may(self):
         x = np.arange(6.0).reshape(2, 3)
@@ -87,6 +140,33 @@ class Views(unittest.TestCase):
         with self.assertRaises(IndexError):
             a[4]
 
+    def test_one_bool_between_brackets(self):
+        """It adds an axis of one element, or of none."""
+        for shape in ((), (2, 3), (0,)):
+            a, x = both(*shape)
+            for key in (True, False, np.bool_(True), np.asarray(False), (True,)):
+                own = kiln.asarray(key) if isinstance(key, np.ndarray) else key
+                self.assertEqual((a[own].tolist(), a[own].shape), (x[key].tolist(), x[key].shape))
+                for value in (7, x + 1, (x + 2)[None]):
+                    a[own], x[key] = value, value
+                    self.assertEqual(a.tolist(), x.tolist())
+
+    def test_masks_without_elements(self):
+        for shape, extents in (((3,), (0,)), ((2, 3), (0,)), ((2, 3), (0, 3)), ((2, 3), (2, 0)), ((2, 3), (0, 2)),
+                               ((2, 3), (2, 1)), ((0, 3), (2,)), ((3,), (0, 3))):
+            a, x = both(*shape)
+            mask = np.zeros(extents, bool)
+            try:
+                want = x[mask]
+            except IndexError:
+                with self.assertRaises(IndexError):
+                    a[kiln.asarray(mask)]
+                continue
+            got = a[kiln.asarray(mask)]
+            self.assertEqual((got.shape, got.dtype), (want.shape, want.dtype))
+            a[kiln.asarray(mask)] = 5
+            self.assertEqual(a.tolist(), x.tolist())
+
     def test_write_through(self):
         a, x = both(4, 5)
         a[1:3, ::2] = 7
@@ -114,8 +194,16 @@ class Views(unittest.TestCase):
             a.T.reshape(-1, copy=False)
         with self.assertRaises(ValueError):
             a.reshape(5, 5)
-        with self.assertRaises(IndexError):
-            kiln.expand_dims(a, 9)
+        for axes in (0, -1, (0, 1), (-1, 0), ()):
+            self.assertEqual(kiln.expand_dims(a, axes).shape, np.expand_dims(x, axes).shape)
+        for bad in ((kiln.expand_dims, 9), (kiln.expand_dims, (0, 0)), (kiln.squeeze, 3), (kiln.squeeze, (0, -3)),
+                    (kiln.flip, 3), (kiln.flip, (1, 1)), (kiln.moveaxis, 3, 0), (kiln.moveaxis, 0, -4),
+                    (kiln.moveaxis, (0, 0), (0, 1)), (kiln.moveaxis, (0, 1), 0)):
+            function, *given = bad
+            with self.assertRaises(ValueError, msg=bad):
+                getattr(np, function.__name__)(x[:1], *given)
+            with self.assertRaises(ValueError, msg=bad):
+                function(a[:1], *given)
 
 
 class Operators(unittest.TestCase):

@@ -1,4 +1,5 @@
 """Sorting, searching, distinct elements, and elements that index arrays and masks change, against NumPy's."""
+import itertools
 import unittest
 
 import numpy as np
@@ -99,8 +100,24 @@ class Sorting(unittest.TestCase):
         self.same(kiln.unique_inverse(x).inverse_indices, np.unique(x, return_inverse=True)[1])
         values, first = kiln.unique(x, return_index=True)
         self.same(first, np.unique(x, return_index=True)[1])
-        nan = np.array([np.nan, 1, np.nan])
-        self.same(kiln.unique_values(nan), np.unique(nan))
+
+    def test_nan_of_the_array_api_are_distinct(self):
+        for dtype, size in itertools.product(("float32", "complex64"), (0, 1, 2, 60)):
+            x = rng.integers(0, 4, size).astype(dtype)
+            x[rng.random(size) < 0.4] = np.nan
+            x = x.reshape(-1, 6) if size == 60 else x
+            want, got = np.unique_all(x), kiln.unique_all(x)
+            self.same(got.values, want.values)
+            self.same(got.counts, want.counts)
+            values, indices, inverse = (np.asarray(a) for a in got[:3])
+            np.testing.assert_array_equal(values[inverse], x)
+            np.testing.assert_array_equal(x.ravel()[indices], values)
+            self.assertEqual(sorted(indices), sorted(want.indices))
+            self.same(kiln.unique_values(x), want.values)
+            for other in (kiln.unique_counts(x), kiln.unique_inverse(x)):
+                self.same(other.values, want.values)
+            self.same(kiln.unique_counts(x).counts, want.counts)
+            self.same(kiln.unique_inverse(x).inverse_indices, inverse)
 
 
 class Indices(unittest.TestCase):

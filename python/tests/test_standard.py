@@ -80,6 +80,23 @@ class Cases(unittest.TestCase):
             with self.assertRaises(ValueError):
                 bad()
 
+    def test_clip(self):
+        for limits in ({}, {"max": 5}, {"min": i[0], "max": np.array([[3], [5], [9]], np.int32)}):
+            self.same(kiln.clip(ours(i), **{k: ours(v) for k, v in limits.items()}), np.clip(i, **limits), limits)
+        a = ours(i)
+        self.assertNotEqual(kiln.clip(a)._address, a._address)
+        out = kiln.empty((3, 4), "int32")
+        self.assertIs(kiln.clip(a, None, None, out), out)
+        self.same(out, i, "clip")
+
+    def test_counts_that_cannot_be(self):
+        for bad in (lambda: kiln.repeat(ours(i), -1), lambda: kiln.repeat(ours(i[0]), np.array([1, -1, 0, 2])),
+                    lambda: kiln.diff(ours(i), n=-1), lambda: ours(i).__array_namespace__(api_version="2019.1"),
+                    lambda: kiln.linalg.vecdot(ours(x), ours(x[..., :1]))):
+            with self.assertRaises(ValueError):
+                bad()
+        self.assertIs(ours(i).__array_namespace__(api_version="2024.12"), kiln)
+
     def test_running_results(self):
         for axis in (0, 1, -1, None):
             self.check("cumsum", i, axis=axis)
@@ -141,6 +158,11 @@ class Cases(unittest.TestCase):
         info = kiln.__array_namespace_info__()
         self.assertEqual(info.dtypes(kind="real floating"), {"float32": kiln.float32, "float64": kiln.float64})
         self.assertIn("cpu", info.devices())
+        self.assertEqual(info.capabilities(), {"boolean indexing": True, "data-dependent shapes": True,
+                                               "max dimensions": 32})
+        self.assertEqual(kiln.zeros((1,) * 32).ndim, 32)
+        with self.assertRaises(ValueError):
+            kiln.zeros((1,) * 33)
 
     def test_products(self):
         for name, *args in (("matmul", x, x[0].T), ("matmul", x[0, 0], x[0].T), ("dot", x, x[0].T),
@@ -162,6 +184,26 @@ class Cases(unittest.TestCase):
         for offset in (-1, 0, 2):
             self.check("diagonal", x, offset=offset, of=kiln.linalg)
             self.check("trace", i, offset=offset, of=kiln.linalg)
+
+    def test_dtypes_of_products(self):
+        for a, b in (("bool", "bool"), ("uint8", "uint8"), ("int16", "bool"), ("int16", "uint8"), ("int8", "float32")):
+            self.check("vecdot", i.astype(a), i.astype(b), axis=0)
+        for a in ("bool", "int8"):
+            self.check("diagonal", i.astype(a), offset=1, of=kiln.linalg)
+            self.check("trace", i.astype(a), of=kiln.linalg)
+
+    def test_a_tolerance_for_each_matrix(self):
+        q, _ = np.linalg.qr(x[0, :, :4] + 1j * x[1, :, :4])
+        few = np.stack([(q * [1, 0.5, 1e-3, 1e-6]) @ np.conj(q.T)[:, :3] for _ in range(3)]).reshape(3, 1, 4, 3)
+        for rtol in (np.array([[1e-1], [1e-4], [1e-9]]), np.float64(1e-4), np.full((), 1e-4), 1e-4):
+            self.check("pinv", few, rtol=rtol, of=kiln.linalg)
+            self.check("matrix_rank", few, rtol=rtol, of=kiln.linalg)
+        single = few.real.astype(np.float32)
+        self.check("matrix_rank", single, rtol=1e39, of=kiln.linalg)
+        for order in (1e300, -1e300, 1e-300):
+            with np.errstate(all="ignore"):
+                self.same(kiln.linalg.vector_norm(ours(single[0, 0]), axis=0, ord=order),
+                          np.linalg.vector_norm(single[0, 0], axis=0, ord=order), order)
 
     def test_equations_and_factors(self):
         for a in (m, stack, m + 1j * m.T):
