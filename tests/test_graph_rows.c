@@ -390,6 +390,61 @@ static void test_graph_rows__elements_keep_what_differs_among_them(void **state)
     kiln_array_release(x), kiln_array_release(s);
 }
 
+enum { DIVISORS = 48, DIVIDED = 512 };
+
+static float float_of(uint32_t bits)
+{
+    float value;
+    memcpy(&value, &bits, sizeof value);
+    return value;
+}
+
+/* Number k of the floats that are rare or hard to divide, then of random ones: the last ones below 2 and 4, zeros,
+ * the ends of the normal and the subnormal numbers, infinities, NaN. */
+static float hard_float(size_t k)
+{
+    static const uint32_t bits[] = {
+        0x3fffffff, 0x3ffffffe, 0x3ffffffd, 0x407fffff, 0x407ffffe, 0x407ffffd, 0x3f800000, 0xbfffffff,
+        0x00000000, 0x80000000, 0x40400000, 0xc0400000, 0x00000001, 0x80000003, 0x007fffff, 0x00800000,
+        0x001fffff, 0x00200001, 0x7effffff, 0x7e800000, 0x7e800001, 0x7e7fffff, 0x7f000001, 0x7f7fffff,
+        0xff7fffff, 0x7f800000, 0xff800000, 0x7fc00000, 0x0d800000, 0x0c000001, 0x3f7fffff, 0x34000001};
+    const uint32_t random = (uint32_t)((k + 1) * UINT64_C(0x9e3779b97f4a7c15) >> 32);
+
+    return float_of(k < COUNT(bits) ? bits[k] : random);
+}
+
+/* Quotients by what is one for a row are those of C, whatever is divided: a GPU divides by a reciprocal. */
+static void test_graph_rows__quotients_by_rows_are_exact(void **state)
+{
+    static const char *const names[] = {"x", "d"};
+    static float xs[DIVISORS * DIVIDED], ds[DIVISORS * DIVIDED], got[DIVISORS * DIVIDED];
+    const int64_t extent[] = {DIVISORS, DIVIDED};
+    test_env *t = *state;
+    kiln_array *x = NULL, *d = NULL, *y = NULL;
+    kiln_graph *g = NULL;
+
+    for (size_t r = 0; r < DIVISORS; r++)
+        for (size_t k = 0; k < DIVIDED; k++) {
+            const bool corner = k % 4 != 0; /* else one element in four is rare */
+            xs[r * DIVIDED + k] = r % 2 != 0 && corner ? (float)graph_number(k) : hard_float(k / 2);
+            ds[r * DIVIDED + k] = hard_float(r);
+        }
+    OK(t, kiln_array_from_host(t->ctx, KILN_FLOAT32, 2, extent, xs, NULL, &x, &t->err));
+    OK(t, kiln_array_from_host(t->ctx, KILN_FLOAT32, 2, extent, ds, NULL, &d, &t->err));
+    OK(t, kiln_graph_parse(t->ctx, "x / max(d, axis=-1, keepdims=True)", names, 2, NULL, &g, NULL,
+                           &t->err));
+    CHECK(KERNELS(t, g, x, d, &y) == 1, "more than one kernel");
+    OK(t, kiln_call(g, &t->err, x, d, &y));
+    OK(t, kiln_array_to_host(y, got, sizeof got, NULL, &t->err));
+    for (size_t k = 0; k < DIVISORS * DIVIDED; k++) {
+        const float want = xs[k] / ds[k];
+        CHECK(memcmp(&got[k], &want, sizeof want) == 0 || (isnan(got[k]) && isnan(want)),
+              "%a / %a is %a, not %a", (double)xs[k], (double)ds[k], (double)got[k], (double)want);
+    }
+    kiln_array_release(x), kiln_array_release(d), kiln_array_release(y);
+    kiln_graph_destroy(g);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -405,6 +460,7 @@ int main(int argc, char **argv)
         TEST(test_graph_rows__results_of_rows_may_be_in_place),
         TEST(test_graph_rows__what_elements_compute_is_no_name_for_rows),
         TEST(test_graph_rows__elements_keep_what_differs_among_them),
+        TEST(test_graph_rows__quotients_by_rows_are_exact),
     };
     return test_env_main(argc, argv, "test_graph_rows", tests, COUNT(tests));
 }

@@ -20,7 +20,11 @@ enum {
     /* From so many stages and written elements on, what the compiler keeps of one stage for another does
      * not fit into registers (bench/results/row-chains-h200.txt). */
     CHAIN_STAGES = 3,
-    CHAIN_RESULTS = 3
+    CHAIN_RESULTS = 3,
+    /* Elements of a thread from which on a divisor's reciprocal saves instructions: 4 an element, or 2 where an
+     * access is one element and has a branch to itself; about 25 find the reciprocal and its limits. */
+    QUICK_EACH = 16,
+    QUICK_SINGLE_EACH = 32
 };
 
 static bool is_input(const kiln__row_emit *e, size_t p)
@@ -205,6 +209,19 @@ static int64_t stage_lanes(const kiln__row_emit *e)
     return keeps_top(e, e->stage) ? 1 : e->v->row.lanes;
 }
 
+/* Whether elements of the outputs are divided by what is one for the row. */
+static bool divides(const kiln__row_emit *e)
+{
+    return e->v->backend != KILN_BACKEND_CPU &&
+           strstr(e->def->snippet[KILN__SNIPPET_OP], "kiln_row_quotient(") != NULL;
+}
+
+static bool divides_quickly(const kiln__row_emit *e)
+{
+    return divides(e) &&
+           e->v->unroll * e->v->vec >= (e->v->vec > 1 ? QUICK_EACH : QUICK_SINGLE_EACH);
+}
+
 int kiln__row_test(const kiln__row_emit *e, const char *name, size_t bytes, size_t p)
 {
     const kiln__snippet_kind snippet = kiln__row_snippet(e, name, bytes);
@@ -232,6 +249,8 @@ int kiln__row_test(const kiln__row_emit *e, const char *name, size_t bytes, size
         {"tops", any_top(e)},
         {"row_elements", any_param(e, kiln__row_stores)},
         {"row_outputs", any_param(e, kiln__row_results)},
+        {"quotients", divides(e)},
+        {"quick", divides_quickly(e)},
     };
     for (size_t r = 0; r < KILN_COUNT_OF(rows); r++)
         if (kiln__same_word(name, bytes, rows[r].name))

@@ -15,6 +15,8 @@
  */
 #include "fusion/write.h"
 
+enum { DIVISOR_STEPS = 6 }; /* from a divisor back to what a row program reduces: sqrt(mean + eps) and more */
+
 /* ---- positions ------------------------------------------------------------------------------- */
 
 /* Whether the coefficients of a position are `factor` times those of the loop's linear index, in
@@ -137,6 +139,54 @@ static const char *negated_text(kiln__writer *w, const kiln__lowered *negated,
     return kiln__build_note_text(w->b, text);
 }
 
+/* Whether elements of a row may have different values of a lowered node: `map` says how the loop's axes
+ * lead to its own ones. What is one for the whole row needs no register of each element. */
+static bool moves_along_row(const kiln__writer *w, uint32_t low, const kiln__axis_map *map)
+{
+    for (int a = 0; a < w->b->lowered[low].rank; a++)
+        if (map[a].from >= 0 && map[a].step != 0 && w->kernel->reduced[map[a].from])
+            return true;
+    return false;
+}
+
+/* Whether a lowered node follows, in a few steps, from what the last stage of a row program reduces. */
+static bool follows_last_stage(const kiln__writer *w, uint32_t low, int steps)
+{
+    const kiln__lowered *n = &w->b->lowered[low];
+    bool follows = false;
+
+    if (n->kind == KILN__LOWERED_REDUCE)
+        return w->b->row_parts[low].rows == w->kernel->rows &&
+               w->b->row_parts[low].stage + 1 == w->stage;
+    for (uint32_t k = 0; steps > 0 && k < n->operand_count; k++)
+        follows = follows || follows_last_stage(w, n->operand[k], steps - 1);
+    return follows;
+}
+
+/* Whether a node of a row program divides elements of float32 by what is one for the row. On a GPU that is
+ * done by the reciprocal, which is computed once. The compiler finds no quotient of this kind again that an
+ * earlier stage has computed, so only those count that no earlier stage can have. */
+static bool divides_by_row(const kiln__writer *w, uint32_t low, const kiln__axis_map *map)
+{
+    const kiln__lowered *n = &w->b->lowered[low];
+    bool moves[2];
+
+    if (w->kernel->kind != KILN__STEP_ROW || w->b->target->backend != KILN_BACKEND_CUDA ||
+        n->kind != KILN__LOWERED_EXPR || n->loop.type != KILN_FLOAT32 ||
+        strcmp(n->loop.expression, "$0 / $1") != 0 ||
+        w->stage != w->kernel->rows->stage_count ||
+        !follows_last_stage(w, n->operand[1], DIVISOR_STEPS))
+        return false;
+    for (int k = 0; k < 2; k++) {
+        const kiln__lowered *o = &w->b->lowered[n->operand[k]];
+        kiln__axis_map *through = kiln__build_note(w->b, (size_t)o->rank * sizeof *through + 1);
+        kiln__broadcast_map(o, n->rank, n->shape, through);
+        kiln__compose(map, through, o->rank, through);
+        moves[k] = moves_along_row(w, n->operand[k], through);
+    }
+    return moves[0] && !moves[1];
+}
+
 static const char *computed_text(kiln__writer *w, uint32_t low, const kiln__axis_map *map)
 {
     kiln__build *b = w->b;
@@ -166,6 +216,8 @@ static const char *computed_text(kiln__writer *w, uint32_t low, const kiln__axis
         expression = kiln__snippet_text(w, low, map, operands);
     else if (n->kind == KILN__LOWERED_CAST)
         kiln__cast_text(text, b->lowered[n->operand[0]].dtype, n->dtype, operands[0]);
+    else if (divides_by_row(w, low, map))
+        kiln__buf_printf(text, "kiln_row_quotient(%s, %s)", operands[0], operands[1]);
     else
         kiln__op_text(text, &n->loop, operands);
     if (expression == NULL)
@@ -231,16 +283,6 @@ static const char *value_statement(kiln__writer *w, kiln_dtype dtype, const char
     kiln__buf_printf(&w->b->scratch[w->body], "%s = %s;\n", name, expression);
     w->operations++;
     return name;
-}
-
-/* Whether elements of a row may have different values of a lowered node: `map` says how the loop's
- * axes lead to its own ones. What is one for the whole row needs no register of each element. */
-static bool moves_along_row(const kiln__writer *w, uint32_t low, const kiln__axis_map *map)
-{
-    for (int a = 0; a < w->b->lowered[low].rank; a++)
-        if (map[a].from >= 0 && map[a].step != 0 && w->kernel->reduced[map[a].from])
-            return true;
-    return false;
 }
 
 /* Write what a row program computes: once for each row where the operands allow it, otherwise once

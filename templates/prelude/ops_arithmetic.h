@@ -176,3 +176,31 @@ template <class T> KILN_FN T kiln_sign(T x)
 {
     return x > T(0) ? T(1) : x < T(0) ? T(-1) : x == T(0) ? T(0) : x;
 }
+
+//% section row_quotient on cuda when kiln_row_quotient
+// row_quotient (CUDA): a / b, rounded correctly, for many a and one b: what b alone decides is the same in all
+// calls of a row, and is computed once. For 1 <= b < 2 and the rounded reciprocal y, q is less than 1.5 units
+// in the last place from a / b, and what is left of `a` is off by 2^-46 at most, so that the correction, before
+// it is rounded, is less than 3 * 2^-24 units off. A quotient that is no float is 2^-25 units or more from the
+// middle between two, and with q half a unit away the correction is nearer than that. A q that is 1.5 units
+// away takes an `a` and a b of the last three floats below 4 and 2, and test_graph_rows looks at all of these.
+// A quotient below `least` might lack bits of what is left of `a`, and one that is NaN may have come from an
+// infinite q; `least` is NaN where y is subnormal. An `a` that is 0 gives a zero with its sign where b is
+// positive; else, and where y or b is infinite, it is greater than `none`, or that is NaN. Where `sure` is
+// false the caller computes anew with `exact`: one branch for all elements of an access.
+struct kiln__quotients {
+    bool exact = false, sure = true;
+    KILN_METHOD float operator()(float a, float b)
+    {
+        if (exact)
+            return a / b;
+        const float y = 1 / b, least = fmaxf(0x1p-99f * fabsf(y), 0x1p-125f) + (4 * b - 4 * b);
+        const float none = fminf(b, 0) + (0 * y + (b - b));
+        const float q = a * y, z = fmaf(-fmaf(b, q, -a), y, q);
+        sure = sure & ((fabsf(z) >= least) | (fabsf(a) <= none));
+        return z;
+    }
+};
+
+//% section row_quotient on cpu when kiln_row_quotient
+KILN_FN float kiln_row_quotient(float a, float b) { return a / b; }

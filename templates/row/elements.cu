@@ -2,7 +2,7 @@
 //# with them.
 //% own F M S U V a all acc_ along_ at_ at_0 b begin behind beside cluster_begin cluster_rank edge edge_ empty_ first
 //% own fold_ from head j k l lane part_of late_ length live load m map_ merge_ number number_of only_ op out_ outside pad_ part_
-//% own quot_ rank reg_ rest rest_j row_ size_ slot slots step store tail tile_ told type_ u v val_ value_
+//% own divide quot_ quotients rank reg_ rest rest_j row_ size_ slot slots step store tail tile_ told type_ u v val_ value_
 
 //% part place
 //# The row that this thread works on, where the row begins in every operand, and which accesses are
@@ -264,21 +264,44 @@ ${s.post}
 //% for p in row_loads_first
                 load(out_${p.name}, row_${p.name} + along_${p.name});
 //% end
+//% if quotients
+                quotients divide;
+//% if !quick
+                divide.exact = true;
+//% end
                 #pragma unroll
                 for (int v = 0; v < V; v++)
-//% if position
-                    op(number_of(from + u * step, v)
+                    op(divide,
+//% insert :outputs
+                if (!divide.sure) {
+                    divide.exact = true;
+                    #pragma unroll
+                    for (int v = 0; v < V; v++)
+                        op(divide,
+//% insert :outputs
+                }
 //% else
-                    op(0
+                #pragma unroll
+                for (int v = 0; v < V; v++)
+                    op(
+//% insert :outputs
 //% end
-//% insert :element
-//% for p in row_stores
-                        , out_${p.name}[v]
-//% end
-                    );
 //% for p in row_stores
                 store(row_${p.name} + along_${p.name}, out_${p.name});
 //% end
             }
         }
     }
+
+//% part outputs
+//# The other arguments of `op` for element v of access u.
+//% if position
+                        number_of(from + u * step, v)
+//% else
+                        0
+//% end
+//% insert :element
+//% for p in row_stores
+                        , out_${p.name}[v]
+//% end
+                    );

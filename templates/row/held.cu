@@ -8,8 +8,8 @@
 //# stage:   of short rows that lie one behind the other a block copies `chunk` into shared memory, in
 //#          accesses of `stage` bytes whatever their length is; a thread, or a few, then take whole rows
 //#          from there, and the results go back in the same way
-//% own F U V a acc_ along_ args begin behind copy_rows edge edge_ first fold_ from held in_place j length live load map_
-//% own number only_ op out_ outside pad_ pass reg_ renew room row_ size_ step stored tile tile_ u val_ words
+//% own F U V a acc_ along_ args begin behind copy_rows divide edge edge_ first fold_ from held in_place j length live load map_
+//% own number only_ op out_ outside pad_ pass quotients reg_ renew room row_ size_ step stored tile tile_ u val_ words
 //% if chain
 //% insert :renew
 //% end
@@ -186,10 +186,17 @@ template <class T, int N> KILN_FN void renew(T (&at)[N])
 //% for p in row_loads_first
             out_${p.name} = ((const ${p.type} *)row_${p.name})[edge];
 //% end
-//% if position
-            op(edge
+//% if quotients
+            quotients divide;
+            divide.exact = true;
+            op(divide,
 //% else
-            op(0
+            op(
+//% end
+//% if position
+            edge
+//% else
+            0
 //% end
 //% insert row/elements.cu:outside
 //% for p in row_stores

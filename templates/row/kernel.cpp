@@ -1,5 +1,5 @@
-//% own a acc empty_ fold_ index map_ merge_ op out_ p part_ post reduce_ row_ type_ v value_ x y
-//% plain set value
+//% own a acc empty_ fold_ index map_ merge_ op out_ p part_ post quotients reduce_ row_ type_ v value_ x y
+//% plain kiln_row_quotient set value
 // ${title}
 //% if position
 typedef ${index} index; // wide enough for every place in a row
@@ -142,10 +142,15 @@ ${r.prep}
 //% part op
 //# The functions of the last pass: they assign the outputs of one element, and those of one row.
 //% if row_elements
-//% if position
-    auto op = [&]([[maybe_unused]] const ptrdiff_t _J
+//% if quotients
+    auto op = [&](quotients &kiln_row_quotient,
 //% else
-    auto op = [&](const int
+    auto op = [&](
+//% end
+//% if position
+    [[maybe_unused]] const ptrdiff_t _J
+//% else
+    const int
 //% end
 //% for p in row_sees
         , const ${p.type} &${p.name}

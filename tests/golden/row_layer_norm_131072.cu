@@ -310,7 +310,8 @@ const A scale = rsqrt(squares / n + A(1e-5));
 #line * "kiln.generated"
 ;
 
-    auto kiln__op = [&](const int
+    auto kiln__op = [&](
+    const int
         , const T &x
         , const T &w
         , const T &b_
@@ -356,7 +357,8 @@ y = (A(x) - mean) * scale * A(w) + A(b_)
                 T kiln__out_y[kiln__V];
                 #pragma unroll
                 for (int kiln__v = 0; kiln__v < kiln__V; kiln__v++)
-                    kiln__op(0
+                    kiln__op(
+                        0
                         , kiln__reg_x[kiln__u][kiln__v]
                         , kiln__late_w[kiln__u - kiln__b][kiln__v]
                         , kiln__late_b_[kiln__u - kiln__b][kiln__v]

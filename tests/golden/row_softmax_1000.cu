@@ -230,7 +230,8 @@ const A scale = 1 / s;
 #line * "kiln.generated"
 ;
 
-    auto kiln__op = [&](const int
+    auto kiln__op = [&](
+    const int
         , A &e
         , T &y
     ) {
@@ -256,7 +257,8 @@ y = e * scale
                 T kiln__out_y[kiln__V];
                 #pragma unroll
                 for (int kiln__v = 0; kiln__v < kiln__V; kiln__v++)
-                    kiln__op(0
+                    kiln__op(
+                        0
                         , kiln__val_e[kiln__u][kiln__v]
                         , kiln__out_y[kiln__v]
                     );

@@ -267,7 +267,8 @@ const A scale = 1 /kiln__by/ s;
 #line * "kiln.generated"
 ;
 
-    auto kiln__op = [&](const int
+    auto kiln__op = [&](
+    const int
         , A &e
         , T &y
     ) {
