@@ -105,7 +105,7 @@ static void test_cli_eval__failures_show_the_place(void **state)
 {
     (void)state;
     EVAL("x + sqr(y)", "x=a.npy", "y=b.npy");
-    EXPECT_REFUSED(1, "column 5: there is no function `sqr`\nx + sqr(y)\n    ^~~\n");
+    EXPECT_REFUSED(1, "column 5: there is no function `sqr`; did you mean `sqrt`?\nx + sqr(y)\n    ^~~\n");
     EVAL("x[:, :2] + x", "x=a.npy");
     EXPECT_REFUSED(1, "(2, 2) and (2, 3)");
     assert_non_null(strstr(cli.err, "x[:, :2] + x\n         ^\n"));

@@ -447,7 +447,7 @@ static void test_cli_warm__what_is_wrong_with_an_expression_is_shown_in_its_plac
     } rows[] = {
         /* In the text: its own line and caret, and the column of the manifest's line, which an
          * escape has moved. */
-        {X1 "x + sqr(x)" X2 "}", "m.jsonl:1:34: expression, column 5: there is no function `sqr`\n"
+        {X1 "x + sqr(x)" X2 "}", "m.jsonl:1:34: expression, column 5: there is no function `sqr`; did you mean `sqrt`?\n"
                                  "x + sqr(x)\n    ^~~\n"},
         {X1 "\\u0078 + y" X2 "}", "m.jsonl:1:39: expression, column 5: `y` is not defined\nx + y\n    ^\n"},
         {X1 "x +" X2 "}", "m.jsonl:1:33: expression, column 4: an operand is missing at the end\n"

@@ -200,15 +200,28 @@ static kiln_status call_axis(kiln__parser *p, kiln__parsed_call *c, const specia
     return KILN_OK;
 }
 
+/* A dtype that stands in quotes is one as well. */
+static kiln_status read_dtype(const kiln__parser *p, kiln__parsed *v)
+{
+    if (v->kind == KILN__PARSED_TEXT) {
+        v->dtype = kiln_dtype_from_name(p->text + v->at + 1, v->width - 2);
+        v->kind = v->dtype != KILN_DTYPE_NONE ? KILN__PARSED_DTYPE : v->kind;
+    }
+    return v->kind == KILN__PARSED_DTYPE ? KILN_OK
+                                         : kiln__parse_fail(p, v->at, v->width, KILN_ERR_ARGUMENT,
+                                                            "this is no dtype, as float32 is");
+}
+
 static kiln_status call_cast(kiln__parser *p, kiln__parsed_call *c, const special *s,
                              kiln__parsed *out)
 {
-    const kiln__parsed *dtype = c->count > 1 ? &c->arg[1] : &c->dtype;
+    kiln__parsed *dtype = c->count > 1 ? &c->arg[1] : &c->dtype;
     (void)s;
     c->takes = c->count > 1 ? 0 : KILN__TAKES_DTYPE;
     KILN_CHECK(need_count(p, c, 1, 2));
-    if (dtype->width == 0 || dtype->kind != KILN__PARSED_DTYPE)
+    if (dtype->width == 0)
         return fail_call(p, c, KILN_ERR_ARGUMENT, "needs a dtype, as float32 is");
+    KILN_CHECK(read_dtype(p, dtype));
     kiln__set_node(out, kiln_node_cast(c->arg[0].node, dtype->dtype, KILN__PLACE(c->at)));
     return KILN_OK;
 }
@@ -574,10 +587,10 @@ static kiln_status call_op(kiln__parser *p, kiln__parsed_call *c, const kiln__op
     return kiln__apply(p, op->op, c->arg, c->at, c->bytes, out);
 }
 
-static kiln_status unknown_function(const kiln__parser *p, const kiln__parsed_call *c)
+static kiln_status unknown_function(kiln__parsed_call *c)
 {
-    return kiln__parse_fail(p, c->at, c->bytes, KILN_ERR_NAME, "there is no function `%.*s`",
-                            c->bytes < 60 ? (int)c->bytes : 60, c->name);
+    c->unknown = true;
+    return KILN_ERR_NAME;
 }
 
 /* `mode=` and `method=` of a function that would not look at it. Scatters have been asked before. */
@@ -635,7 +648,7 @@ static kiln_status apply(kiln__parser *p, kiln__parsed_call *c, kiln__parsed *ou
     if (kiln__op_pair_named(c->name, c->bytes, pair))
         return call_pair(p, c, pair, out);
     if (c->name[0] == '_' && p->graph->ir.place == 0) /* for functions that are expressions alone */
-        return unknown_function(p, c);
+        return unknown_function(c);
     if (c->named_count > 0 && !kiln__same_word(c->name, c->bytes, "pad"))
         return kiln__apply_written(p, c, out, &known);
     KILN_CHECK(kiln__apply_choosing(p, c, out, &known));
@@ -672,15 +685,56 @@ static kiln_status apply(kiln__parser *p, kiln__parsed_call *c, kiln__parsed *ou
     }
     if (kiln__same_word(c->name, c->bytes, "arange"))
         return call_arange(p, c, out);
-    return unknown_function(p, c);
+    return unknown_function(c);
+}
+
+/* ---- names that are not known ------------------------------------------------------------------ */
+
+/* A call without arguments tells which names are known. */
+typedef struct asked {
+    kiln__parser *p;
+    kiln__parsed_call call;
+} asked;
+
+static bool is_function(void *user, const char *name, size_t bytes)
+{
+    asked *a = user;
+    kiln__parsed out;
+
+    memset(&a->call, 0, sizeof a->call);
+    a->call.name = name;
+    a->call.bytes = bytes;
+    return apply(a->p, &a->call, &out) != KILN_OK && !a->call.unknown;
+}
+
+static kiln_status fail_unknown(kiln__parser *p, const kiln__parsed_call *c)
+{
+    kiln_error *const err = p->err;
+    asked *const a = kiln__calloc(1, sizeof *a);
+    char near[KILN__NEAR_MAX] = "";
+    size_t bytes = 0;
+
+    if (a != NULL) {
+        p->err = NULL;
+        a->p = p;
+        bytes = kiln__find_near(c->name, c->bytes, is_function, a, near);
+        p->err = err;
+    }
+    kiln__free(a);
+    return kiln__parse_fail(
+        p, c->at, c->bytes, KILN_ERR_NAME, "there is no function `%.*s`%s%.*s%s",
+        c->bytes < 60 ? (int)c->bytes : 60, c->name, bytes > 0 ? "; did you mean `" : "",
+        (int)bytes, near, bytes > 0 ? "`?" : "");
 }
 
 kiln_status kiln__apply_call(kiln__parser *p, kiln__parsed_call *c, kiln__parsed *out)
 {
-    if (c->dtype.width != 0 && c->dtype.kind != KILN__PARSED_DTYPE)
-        return kiln__parse_fail(p, c->dtype.at, c->dtype.width, KILN_ERR_ARGUMENT,
-                                "this is no dtype, as float32 is");
-    KILN_CHECK(apply(p, c, out));
+    if (c->dtype.width != 0)
+        KILN_CHECK(read_dtype(p, &c->dtype));
+    const kiln_status status = apply(p, c, out);
+    if (c->unknown)
+        return fail_unknown(p, c);
+    KILN_CHECK(status);
     if (c->axis.width != 0 && (c->takes & KILN__TAKES_AXIS) == 0)
         return fail_call(p, c, KILN_ERR_NAME, "takes no axis");
     if (c->dtype.width != 0 && (c->takes & KILN__TAKES_DTYPE) == 0)

@@ -4,7 +4,7 @@
  *     arguments > [memo by layouts] > entry: program + kernels + views > [run: step after step]
  *
  * record.c   the public recording functions
- * statements.c  graphs from text; on parse.c, calls.c, apply.c, fold.c and lex.c
+ * statements.c  graphs from text; on parse.c, calls.c, near.c, apply.c, fold.c and lex.c
  * graph.c    the object: creation, compilation, its kernels by their text
  * entry.c    everything about a call that does not change while layouts stay the same
  * call.c     the path of one call

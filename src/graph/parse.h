@@ -150,6 +150,7 @@ typedef struct kiln__parsed_call {
         kiln__parsed value;
     } named[KILN__NAMED_MAX]; /* arguments by name that a written function has */
     size_t named_count;
+    bool unknown; /* there is no function of that name */
 } kiln__parsed_call;
 
 /* The axis of a call, in its place `at` among the arguments or by its name, from now on one that the function takes;
@@ -211,6 +212,13 @@ bool kiln__written_usage(const kiln__parsed_call *c, char *out, size_t bytes);
 /* A function that is an expression of others; `*known` is false where the name is none. */
 kiln_status kiln__apply_written(kiln__parser *p, kiln__parsed_call *c, kiln__parsed *out,
                                 bool *known);
+
+/* ---- near.c ---------------------------------------------------------------------------------- */
+/* A known word that `word` may mean; its bytes, 0 where there is none. */
+enum { KILN__NEAR_MAX = 40 };
+size_t kiln__find_near(const char *word, size_t bytes,
+                       bool (*is_known)(void *user, const char *word, size_t bytes), void *user,
+                       char out[KILN__NEAR_MAX]);
 
 /* ---- parse.c --------------------------------------------------------------------------------- */
 kiln_status kiln__parse_expression(kiln__parser *p, kiln__parsed *out);

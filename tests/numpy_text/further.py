@@ -153,7 +153,7 @@ def made_of_numbers(d):
     k = d.below(5) - 2
     x = d.array(1)
     text = d.among("eye(%d, None, %d)" % (n, k), "tri(%d, None, %d)" % (n, k), "eye(%d, dtype=int8)" % n,
-                   "arange(%d, dtype=float32)" % n, "arange(%d, dtype=complex64)" % n, "tri(%d, dtype=bool)" % n,
+                   "arange(%d, dtype='float32')" % n, "arange(%d, dtype=complex64)" % n, "tri(%d, dtype=bool)" % n,
                    "(-17) // 5 + %d" % n, "arange(%d) * 2**3 - 0x1f" % n, "identity(%d)[%d:]" % (n, n // 2))
     d.add(text, x, moves=True)
 
