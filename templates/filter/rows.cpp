@@ -2,15 +2,19 @@
 //#
 //# unit: one chunk of ${buffer} elements, handed out in order to the threads that ask
 //#
-//# A thread computes the results of its chunk into a buffer, waits for the number of elements kept of all
-//# chunks before, passes the next number on, and copies the results to their place. Elements are looked
-//# at 64 at a time: `keep` runs in a loop that compilers vectorise, and its answers become the bits
-//# of a word. What is kept is found by its bits, so that its pattern costs no branches. Of words that keep half
-//# or more, `op` computes all elements where nothing but results comes of it, each over the last one not kept.
-//% own C a args base_ before begin bits chunk count each first_unit flags held_ j k keep last_unit
-//% own left many numbers op pass row_ step_ to_ told total unit wait word
+//# A thread first asks for all elements of its chunk whether they are kept, in a loop that compilers vectorise. It
+//# waits for the number of elements kept of all chunks before, passes the next number on, and only then computes
+//# the results, where they belong. What is kept is found by the bits of a word for 64 elements, so that its pattern
+//# costs no branches. Of words that keep half or more, `op` computes all elements where nothing but results comes of it,
+//# and those that are kept are packed together: what is stored behind them is overwritten by results that follow, of
+//# which there must be enough in the chunk.
+//% own C a args base_ before begin bits chunk count each emit end first_unit flags j k keep last_unit
+//% own left look many numbers op put row_ step_ to_ told total unit wait word
 //% plain kiln__in __builtin_popcountll
 //% insert scan/rows.cpp:wait
+//% if independent
+//% insert :pack
+//% end
 extern "C" __attribute__((visibility("default"))) void ${entry}(const args *kiln__in, long long first_unit, long long last_unit)
 {
     constexpr int C = ${buffer};
@@ -18,9 +22,7 @@ extern "C" __attribute__((visibility("default"))) void ${entry}(const args *kiln
 //% insert filter/kernel.cpp:environment
     long long *const numbers = (long long *)a.parts; // kept before each chunk
     int *const told = a.tickets + 1;
-//% for p in outputs
-    alignas(64) ${p.type} held_${p.name}[C];
-//% end
+    alignas(64) unsigned char flags[C + 64] = {0};
 //% for p in walking
     ${p.const}char *const row_${p.name} = base_${p.name};
 //% insert cpu/row.cpp:step
@@ -30,17 +32,19 @@ extern "C" __attribute__((visibility("default"))) void ${entry}(const args *kiln
         const long long begin = chunk * C, left = a.count - begin;
         const int count = (int)(left < C ? left : C);
         int total = 0;
-//% insert :pass
+//% insert :look
 //% if one_axis
-        pass(begin, begin + count
+        look(begin, begin + count
 //% for p in walking
             , row_${p.name}
 //% end
         );
 //% else
 //% insert scan/rows.cpp:each
-        each(begin, count, pass);
+        each(begin, count, look);
 //% end
+        for (int k = 0; k < count; k++)
+            total += flags[k];
         long long before = 0;
         if (chunk > 0) {
             wait(&told[chunk]);
@@ -55,66 +59,122 @@ extern "C" __attribute__((visibility("default"))) void ${entry}(const args *kiln
             *a.ptr_${p.name} = before + total;
 //% end
 //% for p in outputs
-        char *const to_${p.name} = row_${p.name} + before * step_${p.name};
-        for (int k = 0; k < total; k++)
-            *(${p.type} *)(to_${p.name} + k * step_${p.name}) = held_${p.name}[k];
+        char *const to_${p.name} = row_${p.name};
+//% end
+        const long long end = before + total;
+        long long put = before;
+//% insert :emit
+//% if one_axis
+        emit(begin, begin + count
+//% for p in walking
+            , row_${p.name}
+//% end
+        );
+//% else
+        each(begin, count, emit);
 //% end
     }
 }
 
-//% part pass
-//# Elements number `from` to `to` of the sequence.
+//% part look
+//# Which of the elements number `from` to `to` of the sequence are kept.
 //% own e from to
-        auto pass = [&](const long long from, const long long to
+        auto look = [&](const long long from, const long long to
 //% for p in walking
             , [[maybe_unused]] ${p.const}char *const row_${p.name}
 //% end
         ) {
-            for (long long begin = from; begin < to; begin += 64) {
-                const int many = (int)(to - begin < 64 ? to - begin : 64);
-                unsigned char flags[64] = {0};
-                for (int k = 0; k < many; k++) {
-                    const long long e = begin + k;
-                    flags[k] = keep(e
+            for (long long e = from; e < to; e++)
+                flags[e - begin] = keep(e
 //% for p in inputs
-                        , *(const ${p.type} *)(row_${p.name} + e * step_${p.name})
+                    , *(const ${p.type} *)(row_${p.name} + e * step_${p.name})
 //% end
-                    );
-                }
+                );
+        };
+
+//% part emit
+//# The results of the elements number `from` to `to` of the sequence.
+//% own at e from pack some_ to
+        auto emit = [&](const long long from, const long long to
+//% for p in walking
+            , [[maybe_unused]] ${p.const}char *const row_${p.name}
+//% end
+        ) {
+            for (long long at = from; at < to; at += 64) {
                 unsigned long long bits = 0;
                 for (int j = 0; j < 8; j++) {
                     unsigned long long word;
-                    __builtin_memcpy(&word, flags + 8 * j, 8);
+                    __builtin_memcpy(&word, flags + (at - begin) + 8 * j, 8);
                     bits |= (word * 0x0102040810204080ull >> 56) << 8 * j;
                 }
+                if (to - at < 64)
+                    bits &= (1ull << (to - at)) - 1;
 //% if independent
-                if (__builtin_popcountll(bits) >= 32) {
-                    for (int k = 0; k < many; k++) {
-                        const long long e = begin + k;
+                const int many = __builtin_popcountll(bits);
+                if (many >= 32 && to - at >= 64 && put + 64 <= end) {
+//% for p in outputs
+                    alignas(64) ${p.type} some_${p.name}[64];
+//% end
+                    KILN_INDEPENDENT
+                    for (int k = 0; k < 64; k++) {
+                        const long long e = at + k;
                         op(e
 //% for p in inputs
                             , *(const ${p.type} *)(row_${p.name} + e * step_${p.name})
 //% end
 //% for p in outputs
-                            , held_${p.name}[total]
+                            , some_${p.name}[k]
 //% end
                         );
-                        total += flags[k];
                     }
+//% for p in outputs
+                    pack(to_${p.name} + put * step_${p.name}, step_${p.name}, some_${p.name}, bits);
+//% end
+                    put += many;
                     continue;
                 }
 //% end
                 for (; bits != 0; bits &= bits - 1) {
-                    const long long e = begin + __builtin_ctzll(bits);
+                    const long long e = at + __builtin_ctzll(bits);
                     op(e
 //% for p in inputs
                         , *(const ${p.type} *)(row_${p.name} + e * step_${p.name})
 //% end
 //% for p in outputs
-                        , held_${p.name}[total]
+                        , *(${p.type} *)(to_${p.name} + put * step_${p.name})
 //% end
                     );
-                    total++;
+                    put++;
                 }
             }
         };
+
+//% part pack
+//# Those of 64 values whose bits are set, one after the other, `step` bytes apart. There is room for 64 of them.
+//% own bits from k lanes4 lanes8 pack step to
+//% plain T __AVX512F__ aligned __builtin_ia32_compressdi512_mask __builtin_ia32_compresssi512_mask __builtin_popcount
+typedef long long lanes8 __attribute__((vector_size(64), may_alias, aligned(8)));
+typedef int lanes4 __attribute__((vector_size(64), may_alias, aligned(4)));
+template <class T> KILN_FN void pack(char *to, const long long step, const T (&from)[64], unsigned long long bits)
+{
+#if defined(__AVX512F__)
+    if (sizeof(T) == 8 && step == 8) {
+        for (int k = 0; k < 64; k += 8, bits >>= 8) {
+            *(lanes8 *)to = __builtin_ia32_compressdi512_mask(*(const lanes8 *)(from + k), lanes8{}, (unsigned char)bits);
+            to += 8 * __builtin_popcount((unsigned)bits & 255u);
+        }
+        return;
+    }
+    if (sizeof(T) == 4 && step == 4) {
+        for (int k = 0; k < 64; k += 16, bits >>= 16) {
+            *(lanes4 *)to = __builtin_ia32_compresssi512_mask(*(const lanes4 *)(from + k), lanes4{}, (unsigned short)bits);
+            to += 4 * __builtin_popcount((unsigned)bits & 65535u);
+        }
+        return;
+    }
+#endif
+    for (int k = 0; k < 64; k++, bits >>= 1) {
+        *(T *)to = from[k];
+        to += (long long)(bits & 1) * step;
+    }
+}
