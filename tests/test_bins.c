@@ -1,6 +1,7 @@
 /*
  * test_bins.c - bincount, histogram, digitize, isin and lexsort against plain loops.
  */
+#define _GNU_SOURCE /* setenv */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -105,6 +106,50 @@ static void test_bins__hold_numbers_between_edges(void **state)
     check_histogram(t, even, 2100, 2000);
 }
 
+/* Whole numbers of every dtype that holds them, on edges, between them and outside. The cpu device has loops for each
+ * dtype and each level of processors. */
+static void test_bins__hold_numbers_of_every_dtype(void **state)
+{
+    static const kiln_dtype dtypes[] = {KILN_INT8,  KILN_INT16,   KILN_INT32,   KILN_INT64,
+                                        KILN_UINT8, KILN_UINT16,  KILN_UINT32,  KILN_UINT64,
+                                        KILN_BOOL,  KILN_FLOAT16, KILN_FLOAT32, KILN_FLOAT64};
+    enum { SIZE = 2500, BINS = 9 };
+    test_env *t = *state;
+    int64_t got[BINS];
+    double edges[BINS + 1], given[SIZE];
+
+    for (size_t d = 0; d < 3 * COUNT(dtypes) && (d < COUNT(dtypes) || !t->cuda); d++) {
+        const kiln_dtype dtype = dtypes[d % COUNT(dtypes)];
+        const bool below = strchr("if", kiln_dtype_kind(dtype)) != NULL;
+        int64_t expected[BINS] = {0};
+        kiln_array *x = NULL, *y = NULL;
+        setenv("KILN_TUNE_CPU_LEVEL", (const char *const[]){"4", "3", "1"}[d / COUNT(dtypes)], 1);
+        for (int k = 0; k <= BINS; k++)
+            edges[k] = dtype == KILN_BOOL ? k * 0.5 : k * 10 + (d % 2 == 0 ? 0 : k * k);
+        for (int k = 0; k < SIZE; k++) {
+            given[k] = (double)test_random_below(t, dtype == KILN_BOOL ? 2 : 120) - (below ? 9 : 0);
+            for (int b = 0; b < BINS; b++)
+                expected[b] += given[k] >= edges[b] && (given[k] < edges[b + 1] ||
+                                                        (b == BINS - 1 && given[k] == edges[BINS]));
+        }
+        kiln_array *wide = made(t, KILN_FLOAT64, SIZE, given),
+                   *e = made(t, KILN_FLOAT64, BINS + 1, edges);
+        OK(t, kiln_array_cast(wide, dtype, &x, &t->err));
+        OK(t, kiln_array_histogram(x, e, &y, &t->err));
+        OK(t, kiln_array_to_host(y, got, sizeof got, NULL, &t->err));
+        for (int b = 0; b < BINS; b++)
+            if (got[b] != expected[b])
+                fail_msg("%s: bin %d holds %lld, not %lld; KILN_TEST_SEED=%llu",
+                         kiln_dtype_name(dtype), b, (long long)got[b], (long long)expected[b],
+                         (unsigned long long)t->seed);
+        kiln_array_release(wide);
+        kiln_array_release(x);
+        kiln_array_release(e);
+        kiln_array_release(y);
+    }
+    unsetenv("KILN_TUNE_CPU_LEVEL");
+}
+
 static void test_bins__have_even_edges_from_the_data_or_a_range(void **state)
 {
     test_env *t = *state;
@@ -188,7 +233,8 @@ static void count_whole(const float *x, int64_t size, double first, int64_t *exp
     memset(expected, 0, (size_t)bins * sizeof *expected);
     for (int64_t k = 0; k < size; k++) {
         const double bin = floor((double)x[k] - first);
-        if (bin >= 0 && bin <= (double)bins && (bin < (double)bins || (double)x[k] == first + (double)bins))
+        if (bin >= 0 && bin <= (double)bins &&
+            (bin < (double)bins || (double)x[k] == first + (double)bins))
             expected[bin < (double)bins ? (int64_t)bin : bins - 1]++;
     }
 }
@@ -342,6 +388,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         TEST(test_bins__count_integers),
         TEST(test_bins__hold_numbers_between_edges),
+        TEST(test_bins__hold_numbers_of_every_dtype),
         TEST(test_bins__have_even_edges_from_the_data_or_a_range),
         TEST(test_bins__are_many),
         TEST(test_bins__are_more_than_a_block_has_room_for),

@@ -1,11 +1,11 @@
 /*
  * bins.c - how many elements fall into each bin: bincount, histogram; digitize.
  *
- *     array > cpu:  [as int64 or float64] > [pieces count] > [counts of pieces added]
- *           > CUDA: templates/sorting/bins.cu
+ *     array > cpu:  [pieces: bins of a block guessed, the others searched,
+ * counted] > [counts of pieces added] > CUDA: templates/sorting/bins.cu
  *
- * How many bins there are, and whether edges increase, is known on the host alone: these functions wait for the
- * device.
+ * How many bins there are, and whether edges increase, is known on the host
+ * alone: these functions wait for the device.
  */
 #include <float.h>
 #include <math.h>
@@ -13,10 +13,11 @@
 
 #include "sorting/sorting.h"
 
-enum { PIECES_MAX = 64, COPIES_MAX = 32 };
+enum { PIECES_MAX = 64, COPIES_MAX = 32, READ_BLOCK = 1024, TABLES = 4, TABLE_BINS = 4096 };
 
-/* CUDA: several blocks a multiprocessor with counters for some bins, or one that has all shared memory. Small blocks
- * are for few elements: of large ones fewer fit, whose counters leave more of the L1 cache to loads. */
+/* CUDA: several blocks a multiprocessor with counters for some bins, or one
+ * that has all shared memory. Small blocks are for few elements: of large ones
+ * fewer fit, whose counters leave more of the L1 cache to loads. */
 enum { SMALL_THREADS = 256, SMALL_BLOCKS = 6, SMALL_SIZE = 1 << 21, THREADS = 1024, BLOCKS = 2 };
 enum {
     SHARED_BINS = 8192,
@@ -26,110 +27,50 @@ enum {
     ELEMENTS_A_BIN = 64
 };
 
+#define BINS_GUESSED (INT32_MAX - 1) /* cpu: so many bins are not guessed */
+
 #define SCALE_MIN 1e-30 /* that a float holds with all of its bits */
 
-/* As templates/sorting/bins.cu has it; on the cpu device a launch's arguments. */
-typedef struct bins_call {
+typedef struct bins_call bins_call;
+
+/* The elements of a block as float64, and the numbers of their bins: `bins` of
+ * those that are in none, -1 where the distance from the first edge does not
+ * tell. True: there are such. */
+typedef bool (*read_bins)(const bins_call *c, int64_t begin, int64_t count, double *values,
+                          int32_t *bins);
+
+/* As templates/sorting/bins.cu has it; on the cpu device a launch's arguments.
+ */
+struct bins_call {
     const void *x;
     const double *edges;
     int64_t *counts;
     int64_t size, bins;
     double first, scale;
     double least, highest; /* of what is in a bin */
-    double slack;          /* CUDA: how far from a whole number a guess must be to be certain */
-    float pair[4];         /* CUDA: the scale, and -first times the scale, each in two parts */
+    double slack;          /* CUDA: how far from a whole number a guess must be to be
+                       certain */
+    float pair[4];         /* CUDA: the scale, and -first times the scale, each in two
+                       parts */
     int32_t copies;        /* cpu: pieces */
     int32_t per;           /* CUDA: bins of a block */
     int64_t *parts;        /* cpu: counts of pieces */
-} bins_call;
+    int64_t tables;        /* cpu: of counts, of each piece */
+    kiln_dtype dtype;      /* cpu: of x */
+    read_bins read;        /* cpu, between edges */
+};
 
-/* ---- the cpu device --------------------------------------------------------------------------------- */
+/* ---- guesses
+ * ------------------------------------------------------------------------------------------
+ */
 
-static int64_t bin_of(const bins_call *c, double v)
-{
-    if (!(v >= c->least && v <= c->highest))
-        return -1;
-    int64_t low = (int64_t)((v - c->first) * c->scale), high = c->bins;
-    low = low < 0 ? 0 : low < high ? low : high - 1;
-    if (c->edges[low] <= v && (v < c->edges[low + 1] || low == high - 1))
-        return low;
-    low = 0;
-    while (high - low > 1) {
-        const int64_t middle = low + (high - low) / 2;
-        if (c->edges[middle] <= v)
-            low = middle;
-        else
-            high = middle;
-    }
-    return low;
-}
-
-static void count_pieces(const void *args, int64_t begin, int64_t end)
-{
-    const bins_call *c = args;
-    const int64_t each = (c->size + c->copies - 1) / c->copies;
-
-    for (int64_t piece = begin; piece < end; piece++) {
-        int64_t *const counts = c->parts + piece * c->bins;
-        const int64_t last = (piece + 1) * each < c->size ? (piece + 1) * each : c->size;
-        memset(counts, 0, (size_t)c->bins * sizeof *counts);
-        for (int64_t k = piece * each; k < last; k++) {
-            const int64_t bin = c->edges != NULL ? bin_of(c, ((const double *)c->x)[k])
-                                                 : ((const int64_t *)c->x)[k];
-            if (bin >= 0 && bin < c->bins)
-                counts[bin]++;
-        }
-    }
-}
-
-static void add_pieces(const void *args, int64_t begin, int64_t end)
-{
-    const bins_call *c = args;
-
-    for (int64_t bin = begin; bin < end; bin++) {
-        int64_t sum = 0;
-        for (int piece = 0; piece < c->copies; piece++)
-            sum += c->parts[piece * c->bins + bin];
-        c->counts[bin] = sum;
-    }
-}
-
-static kiln_status count_cpu(kiln_context *ctx, bins_call *c, kiln_stream *stream, kiln_error *err)
-{
-    kiln__device *device = kiln__context_device(ctx);
-    const int threads = kiln__device_info(device)->unit_count;
-    kiln_array *parts = NULL;
-    kiln_status status = KILN_OK;
-
-    c->copies = threads < PIECES_MAX ? threads : PIECES_MAX;
-    KILN_TRY(kiln__sort_room(ctx, stream, KILN_INT64, c->copies * c->bins, &parts, err));
-    c->parts = parts->data;
-    const kiln__launch_config pieces = {.grid_x = c->copies, .block = 1};
-    const kiln__launch_config bins = {.grid_x = c->bins, .block = 64};
-    KILN_TRY(
-        kiln__launch(device, (void *)(uintptr_t)count_pieces, &pieces, c, sizeof *c, stream, err));
-    KILN_TRY(kiln__launch(device, (void *)(uintptr_t)add_pieces, &bins, c, sizeof *c, stream, err));
-
-done:
-    kiln_array_release(parts);
-    return status;
-}
-
-/* ---- CUDA devices ------------------------------------------------------------------------------------- */
-
-/* How the kernel guesses the bin of a number: of float32 in float, where rounding leaves most guesses certain, or
- * in pairs of floats. */
+/* How the bin of a number is guessed: on CUDA devices of float32 in float,
+ * where rounding leaves most guesses certain, or in pairs of floats. */
 typedef enum find { FIND_DOUBLE, FIND_FLOAT, FIND_PAIR } find;
 
-static find find_of(const bins_call *c, kiln_dtype dtype)
-{
-    if (c->edges == NULL || dtype != KILN_FLOAT32 || c->bins > PAIR_BINS)
-        return FIND_DOUBLE;
-    return c->bins <= NEAR_EDGES ? FIND_FLOAT : FIND_PAIR;
-}
-
-/* A guess is as far off as the edges are from even ones, and by rounding. `bins_call.slack` is the former. A
- * pair of floats has the product of an element and the scale to 47 bits, and adds the rest in one. */
+/* A guess is as far off as the edges are from even ones, and by rounding.
+ * `bins_call.slack` is the former. A pair of floats has the product of an
+ * element and the scale to 47 bits, and adds the rest in one. */
 static void round_for(bins_call *c, find how)
 {
     const double start = -c->first * c->scale, most = fabs(start) + (double)c->bins;
@@ -152,6 +93,219 @@ static void round_for(bins_call *c, find how)
         c->scale = 0;
         memset(c->pair, 0, sizeof c->pair);
     }
+}
+
+/* ---- the cpu device
+ * ---------------------------------------------------------------------------------
+ */
+
+static int64_t bin_of(const bins_call *c, double v)
+{
+    if (!(v >= c->least && v <= c->highest))
+        return -1;
+    int64_t low = (int64_t)((v - c->first) * c->scale), high = c->bins;
+    low = low < 0 ? 0 : low < high ? low : high - 1;
+    if (c->edges[low] <= v && (v < c->edges[low + 1] || low == high - 1))
+        return low;
+    low = 0;
+    while (high - low > 1) {
+        const int64_t middle = low + (high - low) / 2;
+        if (c->edges[middle] <= v)
+            low = middle;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+#define READ_BINS(set, target, name, ctype)                                                        \
+    target static bool set##_##name(const bins_call *c, int64_t begin, int64_t count,              \
+                                    double *values, int32_t *bins)                                 \
+    {                                                                                              \
+        const ctype *const x = (const ctype *)c->x + begin;                                        \
+        const double first = c->first, scale = c->scale, slack = c->slack, most = (double)c->bins; \
+        const int32_t none = (int32_t)c->bins;                                                     \
+        int32_t open = 0;                                                                          \
+        for (int64_t k = 0; k < count; k++) {                                                      \
+            const double v = (double)x[k], sum = (v - first) * scale;                              \
+            const double over = sum > -1 ? sum : -1;                                               \
+            const double near = over < most + 1 ? over : most + 1;                                 \
+            const int32_t low = (int32_t)near;                                                     \
+            const double above = near - (double)low;                                               \
+            /* All ones where it holds: branches would keep the loop from being one of vectors. */ \
+            const int32_t in = -(int32_t)(above > slack) & -(int32_t)(above < 1 - slack) &         \
+                               -(int32_t)(near > 0) & -(int32_t)(low < none);                      \
+            const int32_t out = -(int32_t)(near < -slack) | -(int32_t)(near > most + slack);       \
+            const int32_t bin = (in & low) | (~in & ((out & none) | ~out));                        \
+            values[k] = v;                                                                         \
+            bins[k] = bin;                                                                         \
+            open |= bin;                                                                           \
+        }                                                                                          \
+        return open < 0;                                                                           \
+    }
+/* X(dtype, name, type) */
+#define READ_TYPES(X)                                                                              \
+    X(KILN_INT8, i8, int8_t)                                                                       \
+    X(KILN_INT16, i16, int16_t)                                                                    \
+    X(KILN_INT32, i32, int32_t)                                                                    \
+    X(KILN_INT64, i64, int64_t)                                                                    \
+    X(KILN_UINT8, u8, uint8_t)                                                                     \
+    X(KILN_UINT16, u16, uint16_t)                                                                  \
+    X(KILN_UINT32, u32, uint32_t)                                                                  \
+    X(KILN_UINT64, u64, uint64_t)                                                                  \
+    X(KILN_FLOAT32, f32, float)                                                                    \
+    X(KILN_FLOAT64, f64, double)
+
+#define READ_PLAIN(dtype, name, ctype) READ_BINS(plain, , name, ctype)
+#define PLAIN_ENTRY(dtype, name, ctype) [dtype] = plain_##name,
+READ_TYPES(READ_PLAIN)
+static const read_bins plain_reads[KILN_DTYPE_COUNT] = {READ_TYPES(PLAIN_ENTRY)};
+
+#if defined(__x86_64__)
+#define READ_AVX2(dtype, name, ctype)                                                              \
+    READ_BINS(avx2, __attribute__((target("avx2,fma"))), name, ctype)
+#define READ_AVX512(dtype, name, ctype)                                                            \
+    READ_BINS(avx512, __attribute__((target("avx512f,avx512dq,avx512vl,avx512bw"))), name, ctype)
+#define AVX2_ENTRY(dtype, name, ctype) [dtype] = avx2_##name,
+#define AVX512_ENTRY(dtype, name, ctype) [dtype] = avx512_##name,
+READ_TYPES(READ_AVX2)
+READ_TYPES(READ_AVX512)
+static const read_bins avx2_reads[KILN_DTYPE_COUNT] = {READ_TYPES(AVX2_ENTRY)};
+static const read_bins avx512_reads[KILN_DTYPE_COUNT] = {READ_TYPES(AVX512_ENTRY)};
+#endif
+
+static read_bins read_bins_of(kiln_dtype dtype)
+{
+#if defined(__x86_64__)
+    const char *target = kiln__cpu_target();
+
+    if (strcmp(target, "x86-64-v4") == 0)
+        return avx512_reads[dtype];
+    if (strcmp(target, "x86-64-v3") == 0)
+        return avx2_reads[dtype];
+#endif
+    return plain_reads[dtype];
+}
+
+/* Numbers between edges. Neighbours are counted in tables of their own: the
+ * next increment of a counter would have to wait for the one before. */
+static void count_between(const bins_call *c, int64_t begin, int64_t end, int64_t *const *tables)
+{
+    double values[READ_BLOCK];
+    int32_t bins[READ_BLOCK];
+
+    if (c->bins >= BINS_GUESSED)
+        for (int64_t k = begin; k < end; k++) {
+            const int64_t bin = bin_of(c, ((const double *)c->x)[k]);
+            tables[0][bin < 0 ? c->bins : bin]++;
+        }
+    for (int64_t at = begin; at < end && c->bins < BINS_GUESSED; at += READ_BLOCK) {
+        const int64_t here = end - at < READ_BLOCK ? end - at : READ_BLOCK;
+        if (c->read(c, at, here, values, bins))
+            for (int64_t k = 0; k < here; k++)
+                if (bins[k] < 0) {
+                    const int64_t bin = bin_of(c, values[k]);
+                    bins[k] = (int32_t)(bin < 0 ? c->bins : bin);
+                }
+        int64_t k = 0;
+        for (; k + TABLES <= here; k += TABLES)
+            for (int t = 0; t < TABLES; t++)
+                tables[t][bins[k + t]]++;
+        for (; k < here; k++)
+            tables[0][bins[k]]++;
+    }
+}
+
+/* Integers that are numbers of bins. */
+#define COUNT_NUMBERS(dtype, name, ctype)                                                          \
+    case dtype:                                                                                    \
+        for (int64_t k = begin; k < end; k++) {                                                    \
+            const uint64_t bin = (uint64_t)(int64_t)((const ctype *)c->x)[k];                      \
+            if (bin < (uint64_t)c->bins)                                                           \
+                tables[k % TABLES][bin]++;                                                         \
+        }                                                                                          \
+        break;
+
+static void count_numbers(const bins_call *c, int64_t begin, int64_t end, int64_t *const *tables)
+{
+    switch (c->dtype) {
+        READ_TYPES(COUNT_NUMBERS)
+    default:
+        break;
+    }
+}
+
+/* Each piece has counters for the bins and one for what is in none. */
+static int64_t counters_of(const bins_call *c)
+{
+    return c->bins + 1;
+}
+
+static void count_pieces(const void *args, int64_t begin, int64_t end)
+{
+    const bins_call *c = args;
+    const int64_t each = (c->size + c->copies - 1) / c->copies;
+
+    for (int64_t piece = begin; piece < end; piece++) {
+        int64_t *const counts = c->parts + piece * c->tables * counters_of(c), *tables[TABLES];
+        const int64_t last = (piece + 1) * each < c->size ? (piece + 1) * each : c->size;
+        memset(counts, 0, (size_t)(c->tables * counters_of(c)) * sizeof *counts);
+        for (int t = 0; t < TABLES; t++)
+            tables[t] = counts + (t < c->tables ? t : 0) * counters_of(c);
+        if (c->edges != NULL)
+            count_between(c, piece * each, last, tables);
+        else
+            count_numbers(c, piece * each, last, tables);
+    }
+}
+
+static void add_pieces(const void *args, int64_t begin, int64_t end)
+{
+    const bins_call *c = args;
+
+    for (int64_t bin = begin; bin < end; bin++) {
+        int64_t sum = 0;
+        for (int64_t table = 0; table < (int64_t)c->copies * c->tables; table++)
+            sum += c->parts[table * counters_of(c) + bin];
+        c->counts[bin] = sum;
+    }
+}
+
+static kiln_status count_cpu(kiln_context *ctx, bins_call *c, kiln_stream *stream, kiln_error *err)
+{
+    kiln__device *device = kiln__context_device(ctx);
+    const int threads = kiln__device_info(device)->unit_count;
+    kiln_array *parts = NULL;
+    kiln_status status = KILN_OK;
+
+    c->copies = threads < PIECES_MAX ? threads : PIECES_MAX;
+    c->tables = c->bins <= TABLE_BINS ? TABLES : 1;
+    c->read = read_bins_of(c->dtype);
+    if (c->edges != NULL)
+        round_for(c, FIND_DOUBLE);
+    KILN_TRY(kiln__sort_room(ctx, stream, KILN_INT64, c->copies * c->tables * counters_of(c),
+                             &parts, err));
+    c->parts = parts->data;
+    const kiln__launch_config pieces = {.grid_x = c->copies, .block = 1};
+    const kiln__launch_config bins = {.grid_x = c->bins, .block = 64};
+    KILN_TRY(
+        kiln__launch(device, (void *)(uintptr_t)count_pieces, &pieces, c, sizeof *c, stream, err));
+    KILN_TRY(kiln__launch(device, (void *)(uintptr_t)add_pieces, &bins, c, sizeof *c, stream, err));
+
+done:
+    kiln_array_release(parts);
+    return status;
+}
+
+/* ---- CUDA devices
+ * -------------------------------------------------------------------------------------
+ */
+
+static find find_of(const bins_call *c, kiln_dtype dtype)
+{
+    if (c->edges == NULL || dtype != KILN_FLOAT32 || c->bins > PAIR_BINS)
+        return FIND_DOUBLE;
+    return c->bins <= NEAR_EDGES ? FIND_FLOAT : FIND_PAIR;
 }
 
 /* How a call counts: the block's threads, rows of blocks and shared memory. */
@@ -226,18 +380,26 @@ static kiln_status count_cuda(kiln_context *ctx, kiln_dtype dtype, bins_call *c,
     return kiln__launch(device, entry, &config, c, offsetof(bins_call, parts), stream, err);
 }
 
-/* The dtype in which the kernel reads: its own, but for 16-bit floats. On the cpu device one for all. */
-static kiln_dtype read_as(const kiln_array *x, bool edges)
+/* The dtype in which the kernel reads: its own, but for 16-bit floats. On the
+ * cpu device what is neither an integer nor float32 or float64 is copied as
+ * such. */
+static kiln_dtype read_as(const kiln_array *x, const bins_call *c)
 {
-    if (kiln__device_is_host(kiln__context_device(x->ctx)))
-        return edges ? KILN_FLOAT64 : KILN_INT64;
-    return kiln__is_narrow(x->dtype) ? KILN_FLOAT32 : x->dtype;
+    const char kind = kiln_dtype_kind(x->dtype);
+
+    if (!kiln__device_is_host(kiln__context_device(x->ctx)))
+        return kiln__is_narrow(x->dtype) ? KILN_FLOAT32 : x->dtype;
+    if (c->edges != NULL && c->bins >= BINS_GUESSED)
+        return KILN_FLOAT64;
+    if (kind == 'i' || kind == 'u' || x->dtype == KILN_FLOAT32 || x->dtype == KILN_FLOAT64)
+        return x->dtype;
+    return c->edges != NULL ? KILN_FLOAT64 : KILN_INT64;
 }
 
 static kiln_status count(const kiln_array *array, bins_call *c, kiln_stream *stream,
                          kiln_array **out, kiln_error *err)
 {
-    const kiln_dtype dtype = read_as(array, c->edges != NULL);
+    const kiln_dtype dtype = read_as(array, c);
     kiln_array *x = NULL, *counts = NULL;
     kiln_status status = KILN_OK;
 
@@ -248,6 +410,7 @@ static kiln_status count(const kiln_array *array, bins_call *c, kiln_stream *str
     kiln__sort_used(x, stream);
     KILN_TRY(kiln__sort_room(array->ctx, stream, KILN_INT64, c->bins, &counts, err));
     c->x = x->data;
+    c->dtype = dtype;
     c->size = x->size;
     c->counts = counts->data;
     if (c->bins > 0 && c->size == 0)
@@ -273,7 +436,9 @@ kiln_status kiln__count_bins(const kiln_array *places, int64_t bins, kiln_stream
     return count(places, &c, stream, out, err);
 }
 
-/* ---- bincount ------------------------------------------------------------------------------------------ */
+/* ---- bincount
+ * ------------------------------------------------------------------------------------------
+ */
 
 /* The least or the largest element, as float64 or int64. */
 static kiln_status extreme(kiln_reduce_op op, const kiln_array *array, kiln_dtype dtype, void *at,
@@ -321,7 +486,9 @@ kiln_status kiln_array_bincount(const kiln_array *array, int64_t least_count, ki
     return count(array, &c, kiln__device_stream(kiln__context_device(array->ctx)), out, err);
 }
 
-/* ---- histogram ------------------------------------------------------------------------------------------ */
+/* ---- histogram
+ * ------------------------------------------------------------------------------------------
+ */
 
 /* Edges as the host has them, checked. Heap. */
 static kiln_status read_edges(const char *what, const kiln_array *edges, bool falls_too,
@@ -381,7 +548,8 @@ static kiln_status check_real(const char *what, const kiln_array *array, kiln_er
                : kiln__fail(err, KILN_ERR_DTYPE, "%s: complex numbers fall into no bins", what);
 }
 
-/* How far edges are from even ones, in widths of a bin. In lanes, for there may be very many of them. */
+/* How far edges are from even ones, in widths of a bin. In lanes, for there may
+ * be very many of them. */
 static double unevenness(const double *e, int64_t bins, double scale)
 {
     enum { LANES = 8 };
@@ -458,7 +626,9 @@ kiln_status kiln_array_histogram_edges(const kiln_array *array, int64_t bins, co
     return kiln_array_linspace(array->ctx, KILN_FLOAT64, ends[0], ends[1], bins + 1, out, err);
 }
 
-/* ---- digitize ------------------------------------------------------------------------------------------- */
+/* ---- digitize
+ * -------------------------------------------------------------------------------------------
+ */
 
 kiln_status kiln_array_digitize(const kiln_array *values, const kiln_array *edges, bool right,
                                 kiln_array **out, kiln_error *err)
