@@ -14,6 +14,23 @@ def floats(*shape, dtype=np.float32):
 class Elementwise(unittest.TestCase):
     axpy = kiln.ElementwiseKernel("T x, T y, T a", "T z", "z = a * x + y", "axpy")
 
+    def test_complex_functions_of_infinite_and_undefined_parts(self):
+        """Magnitudes, and which parts are NaN, are those of annex G of C99, as NumPy has them."""
+        names = ("exp", "sinh", "cosh", "tanh", "sin", "cos", "tan", "asin", "acos", "atan", "asinh", "acosh", "atanh",
+                 "log", "sqrt", "expm1")
+        parts = (0.0, -0.0, 0.5, -3.0, 30.0, -3000.0, np.inf, -np.inf, np.nan)
+        grid = np.array([complex(a, b) for a in parts for b in parts if not np.isfinite([a, b]).all()])
+        kernel = kiln.ElementwiseKernel("T z", ", ".join(f"T r{k}" for k in range(len(names))),
+                                        "; ".join(f"r{k} = {name}(z)" for k, name in enumerate(names)), "parts")
+        for dtype in ("complex64", "complex128"):
+            z = grid.astype(dtype)
+            for name, got in zip(names, kernel(z)):
+                with np.errstate(all="ignore"):  # NumPy's own expm1 differs from annex G
+                    want = np.exp(z) - 1 if name == "expm1" else getattr(np, name)(z)
+                for part in ("real", "imag"):
+                    np.testing.assert_allclose(abs(getattr(got, part)), abs(getattr(want, part)), rtol=1e-5, atol=1e-12,
+                                               err_msg=f"{name} {dtype} {part}")
+
     def test_makes_an_output_of_the_arguments_kind(self):
         x, y = floats(3, 4), floats(4)
         z = self.axpy(x, y, 2)

@@ -1,13 +1,14 @@
 //% section complex_exp needs exp sincos when @complex&exp
-// complex_exp: e^x (cos y + i sin y). Where e^x alone overflows, half of x is applied twice.
+// complex_exp: e^x (cos y + i sin y). Where e^x alone overflows, half of x is applied twice. Infinite
+// and undefined parts give what annex G of C99 says, here and in the functions that follow.
 template <class T> KILN_HEAVY complex<T> exp(const complex<T> &z)
 {
     T x = z.kiln__re, y = z.kiln__im, e = exp(x), s, c;
     sincos(y, &s, &c);
     if (y == T(0))
         return complex<T>(e, y);
-    if (e == T(0)) // also for an infinite or undefined y
-        return complex<T>(c == c ? e * c : T(0), s == s ? e * s : T(0));
+    if (s != s && x == x && x - x != T(0)) // x is infinite, y has no angle
+        return complex<T>(e, e == T(0) ? e : s);
     if (e - e != T(0) && x - x == T(0)) {
         T half = exp(T(0.5) * x);
         return complex<T>(half * c * half, half * s * half);
@@ -108,13 +109,20 @@ template <class T> KILN_HEAVY complex<T> sinh(const complex<T> &z)
 {
     T x = z.kiln__re, y = z.kiln__im, s, c;
     sincos(y, &s, &c);
-    return complex<T>(x == T(0) ? x : sinh(x) * c, y == T(0) ? y : cosh(x) * s);
+    bool known = s == s; // else y is infinite or NaN
+    if (!known && x == x && x - x != T(0))
+        return complex<T>(x, s);
+    return complex<T>(x == T(0) ? (known ? x * c : x) : sinh(x) * c, y == T(0) ? y : cosh(x) * s);
 }
 template <class T> KILN_HEAVY complex<T> cosh(const complex<T> &z)
 {
     T x = z.kiln__re, y = z.kiln__im, s, c;
     sincos(y, &s, &c);
-    return complex<T>(cosh(x) * c, x == T(0) || y == T(0) ? x * y : sinh(x) * s);
+    bool known = s == s;
+    if (!known && x == x && x - x != T(0))
+        return complex<T>(fabs(x), s);
+    T im = x == T(0) ? (known ? x * s : x) : y == T(0) ? (x < T(0) ? -y : y) : sinh(x) * s;
+    return complex<T>(cosh(x) * c, im);
 }
 template <class T> KILN_HEAVY complex<T> sin(const complex<T> &z)
 {
@@ -132,6 +140,8 @@ template <class T> KILN_HEAVY complex<T> cos(const complex<T> &z)
 template <class T> KILN_HEAVY complex<T> tanh(const complex<T> &z)
 {
     T x = z.kiln__re, y = z.kiln__im;
+    if (y - y != T(0) && x - x == T(0))
+        return complex<T>(x == T(0) ? x : y - y, y - y);
     if (fabs(x) > (sizeof(T) == 4 ? T(11) : T(22))) {
         T e = exp(-fabs(x)), s, c;
         sincos(y, &s, &c);
@@ -140,7 +150,7 @@ template <class T> KILN_HEAVY complex<T> tanh(const complex<T> &z)
     }
     T t = tan(y), beta = T(1) + t * t, s = sinh(x), rho = sqrt(T(1) + s * s);
     T under = T(1) + beta * s * s;
-    return complex<T>(beta * rho * s / under, t / under);
+    return complex<T>(beta * rho * s / under, y == T(0) ? y : t / under);
 }
 template <class T> KILN_HEAVY complex<T> tan(const complex<T> &z)
 {
@@ -148,19 +158,39 @@ template <class T> KILN_HEAVY complex<T> tan(const complex<T> &z)
     return complex<T>(r.kiln__im, -r.kiln__re);
 }
 
-//% section complex_asinh needs complex_sqrt atan2 asinh
+//% section complex_asinh needs complex_sqrt atan2 asinh copysign
 //% when @complex&asin @complex&acos @complex&asinh @complex&acosh
 // complex_asinh: asin, acos, acosh and asinh z = -i asin(iz) from the roots of 1 - z and 1 + z.
 // W. Kahan, "Branch cuts for complex elementary functions" (1987). Of products of two complex
-// numbers only the part that is needed is formed.
+// numbers only the part that is needed is formed. Where a part is infinite the direction of z decides,
+// which has 1 in its place and 0 in that of a number; where one is NaN and the other 0, that 0 does.
+template <class T> KILN_FN T kiln__toward(T x)
+{
+    return x == x ? copysign(x - x != T(0) ? T(1) : T(0), x) : x;
+}
+template <class T> KILN_FN bool kiln__beyond(T x, T y, T *size)
+{
+    *size = fabs(x == x && x - x != T(0) ? x : y);
+    return *size == *size && *size - *size != T(0);
+}
 template <class T> KILN_HEAVY complex<T> asin(const complex<T> &z)
 {
+    T x = z.kiln__re, y = z.kiln__im, size;
+    if (kiln__beyond(x, y, &size))
+        return complex<T>(atan2(kiln__toward(x), fabs(kiln__toward(y))), copysign(size, y));
+    if (x == T(0) && y != y)
+        return z;
     complex<T> a = sqrt(T(1) - z), b = sqrt(T(1) + z);
     return complex<T>(atan2(z.kiln__re, a.kiln__re * b.kiln__re - a.kiln__im * b.kiln__im),
                       asinh(a.kiln__re * b.kiln__im - a.kiln__im * b.kiln__re));
 }
 template <class T> KILN_HEAVY complex<T> acos(const complex<T> &z)
 {
+    T x = z.kiln__re, y = z.kiln__im, size;
+    if (kiln__beyond(x, y, &size))
+        return complex<T>(atan2(fabs(kiln__toward(y)), kiln__toward(x)), -copysign(size, y));
+    if (x == T(0) && y != y)
+        return complex<T>(T(1.57079632679489661923), y);
     complex<T> a = sqrt(T(1) - z), b = sqrt(T(1) + z);
     return complex<T>(T(2) * atan2(a.kiln__re, b.kiln__re),
                       asinh(b.kiln__re * a.kiln__im - b.kiln__im * a.kiln__re));
@@ -172,6 +202,11 @@ template <class T> KILN_HEAVY complex<T> asinh(const complex<T> &z)
 }
 template <class T> KILN_HEAVY complex<T> acosh(const complex<T> &z)
 {
+    T x = z.kiln__re, y = z.kiln__im, size;
+    if (kiln__beyond(x, y, &size))
+        return complex<T>(size, atan2(kiln__toward(y), kiln__toward(x)));
+    if (x == T(0) && y != y)
+        return complex<T>(y, T(1.57079632679489661923));
     complex<T> a = sqrt(z - T(1)), b = sqrt(z + T(1));
     return complex<T>(asinh(a.kiln__re * b.kiln__re + a.kiln__im * b.kiln__im),
                       T(2) * atan2(a.kiln__im, b.kiln__re));
@@ -187,14 +222,14 @@ template <class T> KILN_HEAVY complex<T> atanh(const complex<T> &z)
     T size = hypot(x, y), gap = (T(1) - x) * (T(1) - x) + y * y;
     if (size > (sizeof(T) == 4 ? T(1e8) : T(1e16))) {
         re = size - size == T(0) ? x / size / size : T(0);
-        im = copysign(T(1.57079632679489661923), y);
+        im = y == y ? copysign(T(1.57079632679489661923), y) : y;
     } else {
         re = gap > (sizeof(T) == 4 ? T(1e-30) : T(1e-290))
                  ? T(0.25) * log1p(T(4) * x / gap)
                  : T(0.34657359027997265471) - T(0.5) * log(hypot(T(1) - x, y));
         im = T(0.5) * atan2(T(2) * y, (T(1) - x) * (T(1) + x) - y * y);
     }
-    return complex<T>(copysign(re, z.kiln__re), im);
+    return complex<T>(x == T(0) ? z.kiln__re : copysign(re, z.kiln__re), im);
 }
 template <class T> KILN_HEAVY complex<T> atan(const complex<T> &z)
 {
@@ -210,8 +245,12 @@ template <class T> KILN_HEAVY complex<T> expm1(const complex<T> &z)
     // cos y - 1 = -2 sin(y / 2)^2, and the angle is doubled by sin y = 2 sin(y / 2) cos(y / 2).
     T x = z.kiln__re, y = z.kiln__im, e = expm1(x), s, c;
     sincos(T(0.5) * y, &s, &c);
+    if (s != s && x == x && x - x != T(0))
+        return complex<T>(e, x < T(0) ? T(0) : s);
+    if (y == T(0))
+        return complex<T>(e, y);
     return complex<T>(e * (T(1) - T(2) * s * s) - T(2) * s * s,
-                      y == T(0) ? y : T(2) * (e + T(1)) * s * c);
+                      T(2) * (e + T(1)) * s * c);
 }
 template <class T> KILN_HEAVY complex<T> log1p(const complex<T> &z)
 {

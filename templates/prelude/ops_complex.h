@@ -32,6 +32,8 @@ template <class T> KILN_FN complex<T> kiln_complex_exp2(const complex<T> &z)
     if (z.kiln__im == T(0))
         return complex<T>(size, z.kiln__im);
     sincos(z.kiln__im * T(0.69314718055994530942), &s, &c);
+    if (s != s && z.kiln__re == z.kiln__re && z.kiln__re - z.kiln__re != T(0))
+        return complex<T>(size, size == T(0) ? size : s);
     return complex<T>(size * c, size * s);
 }
 
