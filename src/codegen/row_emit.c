@@ -127,6 +127,38 @@ bool kiln__row_others(const kiln__row_emit *e, size_t p)
            access != KILN__ACCESS_RAW && access != KILN__ACCESS_ONE;
 }
 
+static bool has_narrow_inputs(const kiln__row_emit *e)
+{
+    for (size_t p = 0; p < e->def->input_count; p++)
+        if (kiln__row_holds(e, p) && kiln__is_narrow(e->v->dtype[p]))
+            return true;
+    return false;
+}
+
+/* Clusters whose inputs are 16-bit floats have the fewest registers to spare. */
+static bool is_packed(const kiln__row_emit *e)
+{
+    return e->v->row.cluster > 1 && has_narrow_inputs(e);
+}
+
+/* Whether a template may write how far apart accesses to a row are: all operands with vectors have their
+ * elements one behind the other, and along a single axis so have those that are the same for all rows, where an
+ * access has several elements. A thread then keeps one address of each operand, for which packed clusters have
+ * no register. */
+static bool is_dense(const kiln__row_emit *e, size_t p)
+{
+    const uint8_t access = e->v->access[p];
+    return e->v->rank == e->v->keep_rank + 1 && !is_packed(e) &&
+           (access == KILN__ACCESS_VECTOR || (access == KILN__ACCESS_COLUMN && e->v->vec > 1));
+}
+
+/* Whether an operand may begin elsewhere in another row. Where a thread takes several rows, the compiler is
+ * not told, or it would load all of such an operand ahead of the first row. */
+static bool has_offset(const kiln__row_emit *e, size_t p)
+{
+    return e->v->access[p] != KILN__ACCESS_COLUMN || e->v->row.stage != 0;
+}
+
 static int count_params(const kiln__row_emit *e, bool (*is)(const kiln__row_emit *, size_t))
 {
     int count = 0;
@@ -236,6 +268,8 @@ int kiln__row_test(const kiln__row_emit *e, const char *name, size_t bytes, size
         {"held", in_registers(e)},
         {"p.held", kiln__row_holds(e, p)},
         {"p.buffered", kiln__row_buffers(e, p)},
+        {"p.offset", has_offset(e, p)},
+        {"p.dense", is_dense(e, p)},
         {"unheld", any_param(e, kiln__row_unheld)},
         {"chain", e->def->rows->stage_count >= CHAIN_STAGES &&
                       count_params(e, kiln__row_stores) >= CHAIN_RESULTS},
@@ -324,14 +358,6 @@ int64_t kiln__row_access_words(const kiln__definition *def, const kiln__variant 
     return access_words(def, v, false);
 }
 
-static bool has_narrow_inputs(const kiln__row_emit *e)
-{
-    for (size_t p = 0; p < e->def->input_count; p++)
-        if (kiln__row_holds(e, p) && kiln__is_narrow(e->v->dtype[p]))
-            return true;
-    return false;
-}
-
 static int64_t all_value_bytes(const kiln__row_emit *e)
 {
     int64_t bytes = 0;
@@ -367,7 +393,7 @@ static int64_t full_accesses(const kiln__row_emit *e)
  * (bench/results/rows-shapes-h200.txt). */
 static int64_t resident_blocks(const kiln__row_emit *e)
 {
-    const bool clustered = e->v->row.cluster > 1, packed = clustered && has_narrow_inputs(e);
+    const bool clustered = e->v->row.cluster > 1, packed = is_packed(e);
     const int64_t beside = packed ? PACKED_BESIDE : clustered ? CLUSTER_BESIDE : REGISTERS_BESIDE;
     const int64_t held = in_registers(e) ? e->v->unroll * access_words(e->def, e->v, packed) : 0;
     const int64_t threads = REGISTERS / (held + beside);

@@ -57,8 +57,10 @@
     ${p.byte} *const row_${p.name} = (${p.byte} *)tile_${p.name} + (int)(number - begin) * (size_${p.name} + pad_${p.name});
 //% else
     ${p.byte} *const row_${p.name} = (${p.byte} *)a.ptr_${p.name}
+//% if p.offset
 //% for a in keep_axes
         + at_${a.n} * (${index})a.stride_${p.name}_${a.n}
+//% end
 //% end
         ;
 //% end
@@ -108,9 +110,13 @@
 //% if p.tile
             const ${index} along_${p.name} = j * (int)sizeof(${p.type});
 //% else
+//% if p.dense
+            const ${index} along_${p.name} = j * (${index})(V * sizeof(${p.type}))
+//% else
             const ${index} along_${p.name} = 0
 //% for a in reduce_axes
                 + at_${a.n} * (${index})a.stride_${p.name}_${a.n}
+//% end
 //% end
 //% if peel
                 + head * (${index})sizeof(${p.type})

@@ -166,10 +166,8 @@ layer_norm__held(const __grid_constant__ kiln__args kiln__a)
         + kiln__at_0 * (int)kiln__a.stride_x_0
         ;
     const char *const kiln__row_w = (const char *)kiln__a.ptr_w
-        + kiln__at_0 * (int)kiln__a.stride_w_0
         ;
     const char *const kiln__row_b_ = (const char *)kiln__a.ptr_b_
-        + kiln__at_0 * (int)kiln__a.stride_b__0
         ;
     char *const kiln__row_y = (char *)kiln__a.ptr_y
         + kiln__at_0 * (int)kiln__a.stride_y_0
@@ -183,8 +181,7 @@ layer_norm__held(const __grid_constant__ kiln__args kiln__a)
         if (kiln__u < kiln__F || kiln__j < kiln__length) {
             int kiln__rest_j = kiln__j;
             [[maybe_unused]] const int kiln__at_1 = kiln__rest_j;
-            const int kiln__along_x = 0
-                + kiln__at_1 * (int)kiln__a.stride_x_1
+            const int kiln__along_x = kiln__j * (int)(kiln__V * sizeof(T))
                 ;
             kiln__load(kiln__reg_x[kiln__u], kiln__row_x + kiln__along_x);
         }
@@ -335,12 +332,10 @@ y = (A(x) - mean) * scale * A(w) + A(b_)
             if (kiln__u < kiln__F || (kiln__u < kiln__U && kiln__j < kiln__length)) {
             int kiln__rest_j = kiln__j;
             [[maybe_unused]] const int kiln__at_1 = kiln__rest_j;
-            const int kiln__along_w = 0
-                + kiln__at_1 * (int)kiln__a.stride_w_1
+            const int kiln__along_w = kiln__j * (int)(kiln__V * sizeof(T))
                 ;
                 kiln__load(kiln__late_w[kiln__u - kiln__b], kiln__row_w + kiln__along_w);
-            const int kiln__along_b_ = 0
-                + kiln__at_1 * (int)kiln__a.stride_b__1
+            const int kiln__along_b_ = kiln__j * (int)(kiln__V * sizeof(T))
                 ;
                 kiln__load(kiln__late_b_[kiln__u - kiln__b], kiln__row_b_ + kiln__along_b_);
             }
@@ -351,8 +346,7 @@ y = (A(x) - mean) * scale * A(w) + A(b_)
             if (kiln__u < kiln__F || (kiln__u < kiln__U && kiln__j < kiln__length)) {
             int kiln__rest_j = kiln__j;
             [[maybe_unused]] const int kiln__at_1 = kiln__rest_j;
-            const int kiln__along_y = 0
-                + kiln__at_1 * (int)kiln__a.stride_y_1
+            const int kiln__along_y = kiln__j * (int)(kiln__V * sizeof(T))
                 ;
                 T kiln__out_y[kiln__V];
                 #pragma unroll

@@ -103,8 +103,7 @@ softmax__held(const __grid_constant__ kiln__args kiln__a)
         if (kiln__u < kiln__F || kiln__j < kiln__length) {
             int kiln__rest_j = kiln__j;
             [[maybe_unused]] const int kiln__at_1 = kiln__rest_j;
-            const int kiln__along_x = 0
-                + kiln__at_1 * (int)kiln__a.stride_x_1
+            const int kiln__along_x = kiln__j * (int)(kiln__V * sizeof(T))
                 ;
             kiln__load(kiln__reg_x[kiln__u], kiln__row_x + kiln__along_x);
         }
@@ -251,8 +250,7 @@ y = e * scale
             if (kiln__u < kiln__F || (kiln__u < kiln__U && kiln__j < kiln__length)) {
             int kiln__rest_j = kiln__j;
             [[maybe_unused]] const int kiln__at_1 = kiln__rest_j;
-            const int kiln__along_y = 0
-                + kiln__at_1 * (int)kiln__a.stride_y_1
+            const int kiln__along_y = kiln__j * (int)(kiln__V * sizeof(T))
                 ;
                 T kiln__out_y[kiln__V];
                 #pragma unroll
