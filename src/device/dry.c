@@ -302,7 +302,7 @@ kiln_status kiln__dry_open(kiln__device *device, const kiln__dry_device *what, k
     device->backend = &backends[kind];
     device->state = d;
     device->info = (kiln_device_info){.backend = kind, .usable = true, .unit_count = what->units};
-    snprintf(device->info.id, sizeof device->info.id, "dry");
+    snprintf(device->info.id, sizeof device->info.id, "%.15s", what->target.name);
     snprintf(device->info.name, sizeof device->info.name, "a device that is not there");
     snprintf(device->info.target, sizeof device->info.target, "%s", what->target.name);
     snprintf(device->info.driver, sizeof device->info.driver, "%s", gpu ? "CUDA 13.0" : "");

@@ -109,9 +109,15 @@ static void expand(const kiln__manifest_entry *e)
 
     for (int backend = KILN_BACKEND_CPU; backend <= KILN_BACKEND_CUDA && calls <= CALLS_MAX;
          backend++) {
+        kiln__target target = {.backend = (kiln_backend)backend};
         kiln_error err = KILN_ERROR_INIT;
         size_t kernels = 0;
         if (kiln__warm_expand(e, (kiln_backend)backend, take, &kernels, &err) != KILN_OK)
+            PROMISE(strncmp(err.message, "f:", 2) == 0);
+        kiln_error_clear(&err);
+        snprintf(target.name, sizeof target.name, "%s",
+                 backend == KILN_BACKEND_CPU ? "x86-64" : "sm_90");
+        if (kiln__warm_expand_runs(e, &target, take, &kernels, &err) != KILN_OK)
             PROMISE(strncmp(err.message, "f:", 2) == 0);
         kiln_error_clear(&err);
     }
