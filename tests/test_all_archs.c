@@ -45,6 +45,9 @@ static const struct {
     {"general", "shape 64 64\n"
                 "arg $T 64x64 $128,$2 @4096\narg $T 64x64 $64,$1 @4096\n"
                 "arg $T 64x64 $64,$1 @4096\n"},
+    {"transpose", "shape 128 128\n" /* of bytes: rows that begin at words, but not all at sectors */
+                  "arg $T 128x128 $1,$132 @4096\narg $T 128x128 $129,$1 @4096\n"
+                  "arg $T 128x128 $129,$1 @4096\n"},
     {"transpose", "shape 128 128\n" /* rows that begin between sectors: another kernel */
                   "arg $T 128x128 $1,$129 @4096\narg $T 128x128 $129,$1 @4096\n"
                   "arg $T 128x128 $129,$1 @4096\n"},

@@ -7,6 +7,7 @@
  */
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "oracle/host.h"
@@ -349,6 +350,70 @@ static void test_elementwise__an_output_not_assigned_keeps_its_value_in_every_la
     check_all(*state, "if (x > y) z = x", dtypes, COUNT(dtypes), keep_unless_larger);
 }
 
+/* ---- transposes of matrices that begin anywhere ---- */
+
+/* A batch of matrices, the fastest axis of which is `fast` (1 or 2), with gaps behind rows and matrices, some
+ * of them turned round on the other axis. */
+static void place_at_random(test_env *t, host_array *a, kiln_dtype dtype, const int64_t *shape,
+                            int fast)
+{
+    const int64_t size = (int64_t)kiln_dtype_size(dtype), slow = 3 - fast;
+    const int64_t row = shape[fast] + (int64_t)test_random_below(t, 6);
+    const int64_t matrix = shape[slow] * row + (int64_t)test_random_below(t, 6);
+    const bool turned = test_random_below(t, 4) == 0;
+    int64_t strides[3] = {matrix * size}, start = (int64_t)test_random_below(t, 40) * size;
+
+    strides[fast] = size;
+    strides[slow] = turned ? -row * size : row * size;
+    const size_t bytes = (size_t)(start + (shape[0] * matrix + 1) * size);
+    start += turned ? (shape[slow] - 1) * row * size : 0;
+    host_make_strided(t, a, dtype, 3, shape, strides, start, bytes);
+    host_fill_small(a, (unsigned)test_random_below(t, 100));
+    host_send(t, a);
+}
+
+/* z = x * y + 1 of x transposed, and y transposed, as z, or z itself. */
+static void check_transpose_at_random(test_env *t, kiln_elementwise *op)
+{
+    static const kiln_dtype dtypes[] = {KILN_INT8, KILN_FLOAT16, KILN_INT32};
+    const kiln_dtype dtype = dtypes[test_random_below(t, 3)];
+    const int64_t shape[] = {1 + (int64_t)test_random_below(t, 2),
+                             30 + (int64_t)test_random_below(t, 240),
+                             60 + (int64_t)test_random_below(t, 360)};
+    const unsigned other = (unsigned)test_random_below(t, 3);
+    host_array x, y, z, *arrays[] = {&x, &y, &z};
+    char what[120];
+
+    place_at_random(t, &x, dtype, shape, 1);
+    place_at_random(t, &y, dtype, shape, other == 0 ? 1 : 2);
+    place_at_random(t, &z, dtype, shape, 2);
+    if (other == 2)
+        arrays[1] = &z;
+    snprintf(what, sizeof what, "%s of %lld x %lld x %lld, y %u", kiln_dtype_name(dtype),
+             (long long)shape[0], (long long)shape[1], (long long)shape[2], other);
+    OK(t, kiln_call(op, &t->err, x.array, arrays[1]->array, z.array));
+    host_apply(arrays, 2, 1, 3, shape, muladd);
+    host_compare(t, &z, 0, what);
+    host_free(&x);
+    host_free(&y);
+    host_free(&z);
+}
+
+/* $KILN_TEST_ROUNDS: how many. */
+static void test_elementwise__transposes_of_matrices_that_begin_anywhere(void **state)
+{
+    test_env *t = *state;
+    const char *given = getenv("KILN_TEST_ROUNDS");
+    const int rounds = given != NULL ? atoi(given) : 6;
+    kiln_elementwise *op = NULL;
+
+    OK(t,
+       kiln_elementwise_create(t->ctx, "T x, T y", "T z", "z = x * y + T(1)", NULL, &op, &t->err));
+    for (int k = 0; k < rounds; k++)
+        check_transpose_at_random(t, op);
+    kiln_elementwise_destroy(op);
+}
+
 /* ---- `i` and `n` ---- */
 
 static void check_index(test_env *t, kiln_elementwise *op, const layout_case *c)
@@ -568,6 +633,7 @@ int main(int argc, char **argv)
         TEST(test_elementwise__sixteen_byte_elements_in_every_layout),
         TEST(test_elementwise__an_output_can_be_read_in_every_layout),
         TEST(test_elementwise__an_output_not_assigned_keeps_its_value_in_every_layout),
+        TEST(test_elementwise__transposes_of_matrices_that_begin_anywhere),
         TEST(test_elementwise__i_counts_in_c_order_in_every_layout),
         TEST(test_elementwise__new_outputs_keep_their_inputs_order),
         TEST(test_elementwise__rank_zero),

@@ -175,6 +175,67 @@ static void test_plan__bytes_are_aligned_words_where_rows_begin_at_sectors(void 
     kiln__definition_destroy(def);
 }
 
+/* Rows of tiles that lie as in memory are as far apart, modulo 4 bytes, as rows of memory; rows of bytes that begin
+ * at words, rows that all begin at sectors, short axes and rows of two kinds have other tiles. */
+static void test_plan__tiles_lie_as_in_memory_where_rows_are_odd(void **state)
+{
+    static const struct {
+        kiln_dtype dtype;
+        int64_t shape[2], row[3]; /* elements from row to row: of x and y, both transposed, and z */
+        int apart, side;
+    } rows[] = {{KILN_INT8, {255, 511}, {255, 255, 511}, 135, 128},
+                {KILN_INT8, {255, 511}, {257, 257, 511}, 133, 128},
+                {KILN_INT8, {255, 511}, {258, 258, 512}, 134, 128},
+                {KILN_INT8, {255, 511}, {-255, -255, 511}, 133, 128},
+                {KILN_INT8, {255, 511}, {256, 256, 511}, 0, 128},
+                {KILN_INT8, {255, 511}, {255, 257, 511}, 0, 128},
+                {KILN_INT8, {100, 511}, {257, 257, 511}, 0, 0},
+                {KILN_FLOAT16, {255, 511}, {255, 255, 511}, 134, 128},
+                {KILN_FLOAT16, {255, 511}, {256, 256, 511}, 132, 128},
+                {KILN_FLOAT16, {256, 512}, {256, 256, 512}, 0, 0},
+                {KILN_FLOAT16, {255, 100}, {255, 255, 100}, 0, 0},
+                {KILN_FLOAT32, {255, 511}, {255, 255, 511}, 132, 64},
+                {KILN_FLOAT64, {255, 511}, {255, 255, 511}, 0, 0}};
+    const kiln__definition_request request = {
+        .in = "T x, T y", .out = "T z", .snippet = {[KILN__SNIPPET_OP] = "z = x + y"}};
+    kiln__definition *def = NULL;
+
+    (void)state;
+    assert_int_equal(kiln__definition_create(&request, &def, NULL), KILN_OK);
+    for (size_t k = 0; k < KILN_COUNT_OF(rows); k++) {
+        const int64_t size = (int64_t)kiln_dtype_size(rows[k].dtype);
+        const kiln_dtype dtypes[] = {rows[k].dtype, rows[k].dtype, rows[k].dtype};
+        const int64_t strides[3][2] = {{size, rows[k].row[0] * size},
+                                       {size, rows[k].row[1] * size},
+                                       {rows[k].row[2] * size, size}};
+        kiln__operand o[3] = {{0}};
+        static kiln__plan plan;
+
+        for (int p = 0; p < 3; p++)
+            o[p] = (kiln__operand){.is_array = true,
+                                   .written = p == 2,
+                                   .itemsize = (uint8_t)size,
+                                   .rank = 2,
+                                   .shape = rows[k].shape,
+                                   .strides = strides[p],
+                                   .address = 1 << 24};
+        kiln__plan_make(&(kiln__plan_request){.def = def,
+                                              .device = {KILN_BACKEND_CUDA, 1, false, false},
+                                              .dtypes = dtypes,
+                                              .operands = o,
+                                              .rank = 2,
+                                              .shape = rows[k].shape},
+                        &plan);
+        const kiln__variant *const v = &plan.variant;
+        assert_int_equal(v->layout, KILN__LAYOUT_TRANSPOSE);
+        if (v->loop.apart != rows[k].apart)
+            fail_msg("case %zu: rows are %d bytes apart, not %d", k, v->loop.apart, rows[k].apart);
+        if (v->loop.apart != 0)
+            assert_int_equal(v->block * v->vec * v->unroll, v->loop.tile * rows[k].side);
+    }
+    kiln__definition_destroy(def);
+}
+
 /* Strides that differ only in unused numbers must not make another variant. */
 static void test_plan__sizes_do_not_make_variants(void **state)
 {
@@ -593,6 +654,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_plan__classes),
         cmocka_unit_test(test_plan__windows_leave_room_for_arguments),
+        cmocka_unit_test(test_plan__tiles_lie_as_in_memory_where_rows_are_odd),
         cmocka_unit_test(test_plan__bytes_are_aligned_words_where_rows_begin_at_sectors),
         cmocka_unit_test(test_plan__sizes_do_not_make_variants),
         cmocka_unit_test(test_plan__views_of_one_array_share_a_window),

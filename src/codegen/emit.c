@@ -293,7 +293,9 @@ static void find_conditions(emitter *e)
         {"plain_loads", any_param(e, is_plain_load)},
         {"packed", is_tiled(e) && e->v->vec > 1},
         {"even", kiln__transpose_even(e->v)},
-        {"tall", is_transpose(e) && !kiln__transpose_even(e->v) && !kiln__transpose_narrow(e->v)},
+        {"gathers", is_transpose(e) && e->v->loop.apart != 0},
+        {"tall", is_transpose(e) && !kiln__transpose_even(e->v) &&
+                     !kiln__transpose_narrow(e->v) && e->v->loop.apart == 0},
         {"skew", kiln__transpose_tile_of(e->def, e->v).skew != 0},
         {"independent", is_independent(e)},
         {"identity", d->snippet[KILN__SNIPPET_IDENTITY][0] != '\0'},

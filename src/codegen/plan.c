@@ -301,6 +301,7 @@ static const kiln__variant_field fields[] = {
     KILN__FIELD("lists", loop.lists, 0, UINT8_MAX, false),
     KILN__FIELD("aligned", loop.aligned, 0, 1, false),
     KILN__FIELD("narrow", loop.narrow, 0, KILN__NARROW_LAST, false),
+    KILN__FIELD("apart", loop.apart, 0, UINT8_MAX, false),
     KILN__FIELD("planes", loop.planes, 0, 8, false),
     KILN__FIELD("across", loop.across, 0, 32, false),
 };
@@ -323,8 +324,8 @@ static const char *refuse(const kiln__definition *def, const kiln__variant *v)
         return "a linear layout has rank 1, unlike";
     if (tiled ? !kiln__transpose_fits(def, v) : !windows && v->loop.tile != 0)
         return "a transpose has rank 2 or more and a tile that its threads share evenly, unlike";
-    if (v->loop.aligned != 0 && !tiled)
-        return "only a transpose has tiles with aligned rows, unlike";
+    if ((v->loop.aligned != 0 || v->loop.apart != 0) && !tiled)
+        return "only a transpose has tiles with aligned rows or rows apart, unlike";
     if (windows ? !kiln__window_fits(def, v) : v->loop.planes != 0 || v->loop.across != 0)
         return "windows have rank 2 or more, a tile, and words of 4 bytes or vec=1, unlike";
     if (v->loop.narrow != KILN__NARROW_NONE && (!tiled || v->backend != KILN_BACKEND_CUDA))

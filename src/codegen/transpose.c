@@ -6,7 +6,8 @@
  * Operands of axis A, the last, are accessed directly; those of axis B, which is put next to it, pass
  * through tiles: `tile` elements along B, and on a GPU as many along A as give each thread `unroll` words
  * (templates/cuda/transpose.cu). Where one of the axes is short, the tile is as short there and longer
- * along the other. Where all rows begin at sectors, tiles are square (templates/cuda/transpose_even.cu).
+ * along the other. Where all rows begin at sectors, tiles are square (templates/cuda/transpose_even.cu); where not,
+ * and where elements have one size of at most 4 bytes, tiles lie as in memory (templates/cuda/transpose_gather.cu).
  */
 #include "codegen/emit.h"
 #include "codegen/walk.h"
@@ -26,6 +27,16 @@ enum {
 enum { CPU_TILE = 64, CPU_TILE_MIN = 16, CPU_TILE_BYTES = 40 * 1024 };
 
 enum { BLOCK_THREADS = 256 };
+
+/* Tiles that lie as in memory: bytes of a row, and from one to the next where rows of memory begin at words;
+ * elements along A, of 1 or 2 bytes and of 4; shared memory of a block. */
+enum {
+    GATHER_ROW = 128,
+    GATHER_APART = GATHER_ROW + 4,
+    GATHER_SIDE = 128,
+    GATHER_SIDE_OF_WORDS = 64,
+    GATHER_SHARED_MAX = 47 * 1024
+};
 
 /* A short axis that threads hold: its extent stays below, unless tiles of that side are whole; bytes of an
  * access of lines, and of what a thread moves of an operand. */
@@ -169,6 +180,59 @@ static bool choose_tile(const kiln__walk *w, const kiln__definition *def, int b,
     return true;
 }
 
+/* How many bytes elements of all operands have; 0 where they differ. */
+static int common_size(const kiln__walk *w)
+{
+    int size = 0;
+
+    for (int k = 0; k < w->count; k++) {
+        if (k == w->index || (kiln__walk_constant(w, k) && !w->written[k]))
+            continue;
+        if (size != 0 && w->itemsize[k] != size)
+            return 0;
+        size = w->itemsize[k];
+    }
+    return size;
+}
+
+/* A tile of a GPU that lies in shared memory as it lies in memory: of operands of one size, 1, 2 or 4 bytes,
+ * whose outputs all run along the last axis. False elsewhere, where rows of bytes begin at words, which
+ * would meet the same banks (bench/results/bandwidth-h200.txt), and where an axis does not fill a tile. */
+static bool choose_gather(const kiln__walk *w, const kiln__definition *def, int b, kiln__variant *v)
+{
+    const int last = w->rank - 1, size = common_size(w);
+    const int side = size == 4 ? GATHER_SIDE_OF_WORDS : GATHER_SIDE;
+    int phase = -1, tiled = 0; /* bytes of a row modulo 4 */
+
+    if (def->large || (size != 1 && size != 2 && size != 4) ||
+        kiln__tuned("KILN_TUNE_GATHERED", 1) == 0)
+        return false;
+    for (int k = 0; k < w->count; k++) {
+        const int begins = (int)(w->stride[k][last] & 3);
+        if (k == w->index || (kiln__walk_constant(w, k) && !w->written[k]))
+            continue;
+        if (w->written[k] && w->stride[k][last] != size)
+            return false;
+        if (kiln__walk_dense(w, k, last))
+            continue;
+        if ((phase >= 0 && begins != phase) || begins % size != 0)
+            return false;
+        phase = begins;
+        tiled++;
+    }
+    const int apart = GATHER_APART + phase;
+    if (w->shape[last] < side || w->shape[b] < GATHER_ROW / size || phase < 0 ||
+        (size == 1 && phase == 0) ||
+        tiled * ((side + KILN__SECTOR / size) * apart + 4) > GATHER_SHARED_MAX)
+        return false;
+    v->vec = (uint8_t)(4 / size);
+    v->loop.tile = (uint16_t)(GATHER_ROW / size);
+    v->block = BLOCK_THREADS;
+    v->unroll = (uint8_t)(side * v->loop.tile / v->vec / BLOCK_THREADS);
+    v->loop.apart = (uint8_t)apart;
+    return true;
+}
+
 /* The bits of the addresses of an operand's elements but for what the tile's axes add. */
 static uint64_t outer_bits(const kiln__walk *w, int k, const kiln__operand *operands, int b)
 {
@@ -251,7 +315,8 @@ bool kiln__transpose_choose(kiln__walk *w, const kiln__definition *def,
         if (w->shape[b] < SHORT_MIN || w->shape[w->rank - 1] < SHORT_MIN)
             return false;
         const bool even = rows_are_even(w, operands, b), square = even && !are_turned(w);
-        if (!(square ? choose_square(w, def, b, v) : choose_tile(w, def, b, v)))
+        const bool gathers = !even && choose_gather(w, def, b, v);
+        if (!gathers && !(square ? choose_square(w, def, b, v) : choose_tile(w, def, b, v)))
             return false;
         v->loop.aligned = even && !square && v->vec > 1;
     }
@@ -309,12 +374,41 @@ kiln__transpose_tile kiln__transpose_tile_of(const kiln__definition *def, const 
     return t;
 }
 
+/* Whether a tile that lies as in memory is as the template has it: all of its loads and stores are whole. */
+static bool gather_fits(const kiln__definition *def, const kiln__variant *v,
+                        const kiln__transpose_tile *t)
+{
+    const int size = 4 / v->vec, rows = t->side + t->skew;
+    int tiled = 0;
+
+    if (v->backend == KILN_BACKEND_CPU || v->loop.narrow != KILN__NARROW_NONE ||
+        v->loop.aligned != 0 || (v->vec & (v->vec - 1)) != 0 || v->vec > 4 || t->skew == 0 ||
+        v->loop.apart - GATHER_APART < 0 || v->loop.apart - GATHER_APART > 3 ||
+        v->loop.apart % size != 0 || v->loop.tile * size != GATHER_ROW ||
+        v->block != BLOCK_THREADS || v->unroll < 2 || t->skew * size != KILN__SECTOR ||
+        rows > BLOCK_THREADS || rows % (BLOCK_THREADS / 32) != 0 || t->side % v->vec != 0 ||
+        BLOCK_THREADS % (t->side / v->vec) != 0 ||
+        t->side * v->loop.tile != v->block * v->vec * v->unroll)
+        return false;
+    for (size_t p = 0; p < def->param_count; p++) {
+        const uint8_t access = v->access[p];
+        const bool walks = access == KILN__ACCESS_VECTOR || access == KILN__ACCESS_SPLAT ||
+                           access == KILN__ACCESS_STRIDED || access == KILN__ACCESS_TILE;
+        if (walks && (int)kiln_dtype_size((kiln_dtype)v->dtype[p]) != size)
+            return false;
+        tiled += access == KILN__ACCESS_TILE;
+    }
+    return tiled > 0 && tiled * (rows * v->loop.apart + 4) <= GATHER_SHARED_MAX;
+}
+
 bool kiln__transpose_fits(const kiln__definition *def, const kiln__variant *v)
 {
     const kiln__transpose_tile t = kiln__transpose_tile_of(def, v);
 
     if (v->rank < 2 || v->loop.tile < 2)
         return false;
+    if (v->loop.apart != 0)
+        return gather_fits(def, v, &t);
     if (v->loop.aligned != 0 &&
         (v->vec == 1 || v->backend == KILN_BACKEND_CPU || kiln__transpose_even(v)))
         return false;

@@ -19,6 +19,7 @@ typedef struct kiln__loop_variant {
     uint8_t lists;        /* cuda, linear: calls that a launch has room for; 0: it is of one call */
     uint8_t aligned;      /* transposes: rows of all operands begin at sectors, where tiles are not square */
     uint8_t narrow;       /* transposes: which axis is short; its extent is `tile` */
+    uint8_t apart; /* transposes: bytes between rows of a tile that lies as in memory; 0: of another tile */
     uint8_t planes;       /* windows: planes of a warp's tile; 0: windows lie on two axes */
     uint8_t across;       /* windows: warps of a block side by side; 0: all of them */
     /* Of inputs reached by windows: which one, and planes, rows and elements from its corner. */

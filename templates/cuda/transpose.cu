@@ -27,6 +27,9 @@
 //% if even
 //% insert cuda/transpose_even.cu
 //% end
+//% if gathers
+//% insert cuda/transpose_gather.cu
+//% end
 //% if tall
 extern "C" __global__ void __launch_bounds__(${block})
 ${entry}(const __grid_constant__ args a)
@@ -42,6 +45,7 @@ ${entry}(const __grid_constant__ args a)
     auto slot_of = [](unsigned int j) { return (int)(j % P * (V * LB) + j / P); };
 //% insert kernel.cpp:environment
 //% insert :locate
+//% insert :shift
     if (left_${tile_a} >= ${tile_side} && left_${tile_b} >= ${tile} && (S == 0 || even || at_${tile_a} != 0)) {
 //% insert :whole
     } else {
@@ -99,8 +103,23 @@ ${after_loop}
 //% end
         ;
 //% end
-    // How many bytes earlier row j begins, and how many elements at most.
+
+//% part shift
+//# How many bytes earlier rows of the tile begin than the tile does.
+    // How many bytes earlier row j begins.
 //% if skew
+//% insert :back
+//% for p in skewed
+    auto shift_of = [&](int j) { return (int)((unsigned int)(size_t)&at_${p.name}(0, j) & within); };
+//% end
+//% else
+    constexpr bool even = true;
+    auto shift_of = [](int) { return 0; };
+    constexpr int back = 0;
+//% end
+
+//% part back
+//# Whether rows of the output begin at sectors anyway, and how many elements earlier other rows begin at most.
 //% for p in skewed
     const bool even = ((size_t)a.ptr_${p.name}
 //% for a in axes_outer
@@ -108,13 +127,7 @@ ${after_loop}
 //% end
         ) % 16 == 0;
     const unsigned int within = even ? 0 : 31;
-    auto shift_of = [&](int j) { return (int)((unsigned int)(size_t)&at_${p.name}(0, j) & within); };
     const int back = even || at_${tile_a} == 0 ? 0 : S;
-//% end
-//% else
-    constexpr bool even = true;
-    auto shift_of = [](int) { return 0; };
-    constexpr int back = 0;
 //% end
 
 //% part whole
