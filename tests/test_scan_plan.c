@@ -6,6 +6,7 @@
  * (templates/scan: begin, then steps), in plain loops; nothing here runs a kernel, so that what
  * GPUs would do is checked without one.
  */
+#define _POSIX_C_SOURCE 200809L
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -265,6 +266,26 @@ static void test_scan_plan__few_long_columns_have_wide_blocks(void **state)
     }
 }
 
+/* Tests of wide blocks ask for them by a variable, which the library of tests reads. */
+static void test_scan_plan__a_variable_asks_for_wide_blocks(void **state)
+{
+    static const char *const wider[] = {"1", "2", "4"};
+    const scan_case c = {.rank = 2,
+                         .shape = {4096, 16},
+                         .strides = {{64, 4}, {64, 4}},
+                         .address = {(uintptr_t)1 << 36, (uintptr_t)1 << 37},
+                         .dtype = KILN_FLOAT32};
+    static kiln__plan plan;
+
+    (void)state;
+    for (size_t k = 0; k < KILN_COUNT_OF(wider); k++) {
+        setenv("KILN_TUNE_SCAN_WIDER", wider[k], 1);
+        make_plan(&c, KILN_BACKEND_CUDA, PLAIN, &plan);
+        unsetenv("KILN_TUNE_SCAN_WIDER");
+        assert_int_equal(plan.variant.block, 256 << k);
+    }
+}
+
 /* Filters share their planner's rules with scans. Those that load all of their inputs ahead leave more of the L1 cache
  * to the loads; those that read one where something is kept, or put places aside, have no need of it. */
 static void test_scan_plan__filters_that_load_ahead_leave_room_for_loads(void **state)
@@ -325,6 +346,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_scan_plan__few_long_columns_have_wide_blocks),
+        cmocka_unit_test(test_scan_plan__a_variable_asks_for_wide_blocks),
         cmocka_unit_test(test_scan_plan__filters_that_load_ahead_leave_room_for_loads),
         cmocka_unit_test(test_scan_plan__rows_are_walked_where_they_lie),
     };
