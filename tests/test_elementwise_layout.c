@@ -372,11 +372,12 @@ static void place_at_random(test_env *t, host_array *a, kiln_dtype dtype, const 
     host_send(t, a);
 }
 
-/* z = x * y + 1 of x transposed, and y transposed, as z, or z itself. */
+/* z = x * y + 1 of x transposed, and y transposed, as z, or z itself; x's elements may have another size. */
 static void check_transpose_at_random(test_env *t, kiln_elementwise *op)
 {
-    static const kiln_dtype dtypes[] = {KILN_INT8, KILN_FLOAT16, KILN_INT32};
-    const kiln_dtype dtype = dtypes[test_random_below(t, 3)];
+    static const kiln_dtype dtypes[] = {KILN_INT8, KILN_FLOAT16, KILN_INT32, KILN_FLOAT32};
+    const kiln_dtype dtype = dtypes[test_random_below(t, 4)];
+    const kiln_dtype of_x = test_random_below(t, 2) == 0 ? dtypes[test_random_below(t, 4)] : dtype;
     const int64_t shape[] = {1 + (int64_t)test_random_below(t, 2),
                              30 + (int64_t)test_random_below(t, 240),
                              60 + (int64_t)test_random_below(t, 360)};
@@ -384,13 +385,14 @@ static void check_transpose_at_random(test_env *t, kiln_elementwise *op)
     host_array x, y, z, *arrays[] = {&x, &y, &z};
     char what[120];
 
-    place_at_random(t, &x, dtype, shape, 1);
+    place_at_random(t, &x, of_x, shape, 1);
     place_at_random(t, &y, dtype, shape, other == 0 ? 1 : 2);
     place_at_random(t, &z, dtype, shape, 2);
     if (other == 2)
         arrays[1] = &z;
-    snprintf(what, sizeof what, "%s of %lld x %lld x %lld, y %u", kiln_dtype_name(dtype),
-             (long long)shape[0], (long long)shape[1], (long long)shape[2], other);
+    snprintf(what, sizeof what, "%s into %s of %lld x %lld x %lld, y %u", kiln_dtype_name(of_x),
+             kiln_dtype_name(dtype), (long long)shape[0], (long long)shape[1], (long long)shape[2],
+             other);
     OK(t, kiln_call(op, &t->err, x.array, arrays[1]->array, z.array));
     host_apply(arrays, 2, 1, 3, shape, muladd);
     host_compare(t, &z, 0, what);
@@ -407,8 +409,8 @@ static void test_elementwise__transposes_of_matrices_that_begin_anywhere(void **
     const int rounds = given != NULL ? atoi(given) : 6;
     kiln_elementwise *op = NULL;
 
-    OK(t,
-       kiln_elementwise_create(t->ctx, "T x, T y", "T z", "z = x * y + T(1)", NULL, &op, &t->err));
+    OK(t, kiln_elementwise_create(t->ctx, "S x, T y", "T z", "z = T(x) * y + T(1)", NULL, &op,
+                                  &t->err));
     for (int k = 0; k < rounds; k++)
         check_transpose_at_random(t, op);
     kiln_elementwise_destroy(op);

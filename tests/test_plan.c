@@ -180,41 +180,47 @@ static void test_plan__bytes_are_aligned_words_where_rows_begin_at_sectors(void 
 static void test_plan__tiles_lie_as_in_memory_where_rows_are_odd(void **state)
 {
     static const struct {
-        kiln_dtype dtype;
+        kiln_dtype from, dtype; /* of x and y, and z */
         int64_t shape[2], row[3]; /* elements from row to row: of x and y, both transposed, and z */
         int apart, side;
-    } rows[] = {{KILN_INT8, {255, 511}, {255, 255, 511}, 135, 128},
-                {KILN_INT8, {255, 511}, {257, 257, 511}, 133, 128},
-                {KILN_INT8, {255, 511}, {258, 258, 512}, 134, 128},
-                {KILN_INT8, {255, 511}, {-255, -255, 511}, 133, 128},
-                {KILN_INT8, {255, 511}, {256, 256, 511}, 0, 128},
-                {KILN_INT8, {255, 511}, {255, 257, 511}, 0, 128},
-                {KILN_INT8, {100, 511}, {257, 257, 511}, 0, 0},
-                {KILN_FLOAT16, {255, 511}, {255, 255, 511}, 134, 128},
-                {KILN_FLOAT16, {255, 511}, {256, 256, 511}, 132, 128},
-                {KILN_FLOAT16, {256, 512}, {256, 256, 512}, 0, 0},
-                {KILN_FLOAT16, {255, 100}, {255, 255, 100}, 0, 0},
-                {KILN_FLOAT32, {255, 511}, {255, 255, 511}, 132, 64},
-                {KILN_FLOAT64, {255, 511}, {255, 255, 511}, 0, 0}};
+    } rows[] = {{KILN_INT8, KILN_INT8, {255, 511}, {255, 255, 511}, 135, 128},
+                {KILN_INT8, KILN_INT8, {255, 511}, {257, 257, 511}, 133, 128},
+                {KILN_INT8, KILN_INT8, {255, 511}, {258, 258, 512}, 134, 128},
+                {KILN_INT8, KILN_INT8, {255, 511}, {-255, -255, 511}, 133, 128},
+                {KILN_INT8, KILN_INT8, {255, 511}, {256, 256, 511}, 0, 128},
+                {KILN_INT8, KILN_INT8, {255, 511}, {255, 257, 511}, 0, 128},
+                {KILN_INT8, KILN_INT8, {100, 511}, {257, 257, 511}, 0, 0},
+                {KILN_FLOAT16, KILN_FLOAT16, {255, 511}, {255, 255, 511}, 134, 128},
+                {KILN_FLOAT16, KILN_FLOAT16, {255, 511}, {256, 256, 511}, 132, 128},
+                {KILN_FLOAT16, KILN_FLOAT16, {256, 512}, {256, 256, 512}, 0, 0},
+                {KILN_FLOAT16, KILN_FLOAT16, {255, 100}, {255, 255, 100}, 0, 0},
+                {KILN_FLOAT32, KILN_FLOAT32, {255, 511}, {255, 255, 511}, 132, 64},
+                {KILN_INT8, KILN_FLOAT32, {255, 511}, {256, 256, 511}, 132, 64},
+                {KILN_FLOAT32, KILN_FLOAT16, {255, 511}, {255, 255, 511}, 132, 128},
+                {KILN_FLOAT16, KILN_INT8, {255, 511}, {255, 255, 511}, 134, 128},
+                {KILN_FLOAT32, KILN_INT8, {255, 511}, {255, 255, 511}, 0, 0},
+                {KILN_FLOAT64, KILN_FLOAT32, {255, 511}, {255, 255, 511}, 0, 0},
+                {KILN_FLOAT64, KILN_FLOAT64, {255, 511}, {255, 255, 511}, 0, 0}};
     const kiln__definition_request request = {
-        .in = "T x, T y", .out = "T z", .snippet = {[KILN__SNIPPET_OP] = "z = x + y"}};
+        .in = "S x, S y", .out = "T z", .snippet = {[KILN__SNIPPET_OP] = "z = T(x + y)"}};
     kiln__definition *def = NULL;
 
     (void)state;
     assert_int_equal(kiln__definition_create(&request, &def, NULL), KILN_OK);
     for (size_t k = 0; k < KILN_COUNT_OF(rows); k++) {
-        const int64_t size = (int64_t)kiln_dtype_size(rows[k].dtype);
-        const kiln_dtype dtypes[] = {rows[k].dtype, rows[k].dtype, rows[k].dtype};
+        const kiln_dtype dtypes[] = {rows[k].from, rows[k].from, rows[k].dtype};
+        const int64_t size = (int64_t)kiln_dtype_size(rows[k].from);
+        const int64_t size_of_z = (int64_t)kiln_dtype_size(rows[k].dtype);
         const int64_t strides[3][2] = {{size, rows[k].row[0] * size},
                                        {size, rows[k].row[1] * size},
-                                       {rows[k].row[2] * size, size}};
+                                       {rows[k].row[2] * size_of_z, size_of_z}};
         kiln__operand o[3] = {{0}};
         static kiln__plan plan;
 
         for (int p = 0; p < 3; p++)
             o[p] = (kiln__operand){.is_array = true,
                                    .written = p == 2,
-                                   .itemsize = (uint8_t)size,
+                                   .itemsize = (uint8_t)(p < 2 ? size : size_of_z),
                                    .rank = 2,
                                    .shape = rows[k].shape,
                                    .strides = strides[p],

@@ -180,55 +180,67 @@ static bool choose_tile(const kiln__walk *w, const kiln__definition *def, int b,
     return true;
 }
 
-/* How many bytes elements of all operands have; 0 where they differ. */
-static int common_size(const kiln__walk *w)
+/* How many bytes elements have: of what passes through tiles, and of outputs; 0 where they differ. How many bytes
+ * rows of tiled operands have modulo 4, and how many such operands there are. */
+typedef struct gathered {
+    int tiled_size, size, phase, count;
+} gathered;
+
+/* Whether operands can be gathered: outputs run along the last axis; and where several elements make one of their
+ * words, all operands that do have the outputs' size. */
+static bool can_gather(const kiln__walk *w, gathered *g)
 {
-    int size = 0;
+    const int last = w->rank - 1;
 
     for (int k = 0; k < w->count; k++) {
-        if (k == w->index || (kiln__walk_constant(w, k) && !w->written[k]))
+        const bool written = k != w->index && w->written[k];
+        int *const size = written ? &g->size : &g->tiled_size;
+        if (k == w->index || (!written && kiln__walk_dense(w, k, last)))
             continue;
-        if (size != 0 && w->itemsize[k] != size)
-            return 0;
-        size = w->itemsize[k];
+        if (w->itemsize[k] > 4 || (*size != 0 && *size != w->itemsize[k]) ||
+            (written && w->stride[k][last] != w->itemsize[k]))
+            return false;
+        *size = w->itemsize[k];
+        if (written)
+            continue;
+        const int phase = (int)(w->stride[k][last] & 3);
+        if ((g->count > 0 && phase != g->phase) || phase % *size != 0)
+            return false;
+        g->phase = phase;
+        g->count++;
     }
-    return size;
+    for (int k = 0; k < w->count; k++)
+        if (k != w->index && kiln__walk_dense(w, k, last) && g->size < 4 &&
+            w->itemsize[k] != g->size && !kiln__walk_constant(w, k))
+            return false;
+    return g->size > 0 && g->count > 0;
 }
 
-/* A tile of a GPU that lies in shared memory as it lies in memory: of operands of one size, 1, 2 or 4 bytes,
- * whose outputs all run along the last axis. False elsewhere, where rows of bytes begin at words, which
- * would meet the same banks (bench/results/bandwidth-h200.txt), and where an axis does not fill a tile. */
+/* Whether lanes that gather from rows so far apart meet a bank more than twice. */
+static bool banks_meet(int vec, int apart)
+{
+    return vec * apart % 16 == 0;
+}
+
+/* A tile of a GPU that lies in shared memory as it lies in memory: of operands of up to 4 bytes. False elsewhere, where
+ * banks would meet (bytes of rows that begin at words: bench/results/bandwidth-h200.txt), and where an axis does not
+ * fill a tile. */
 static bool choose_gather(const kiln__walk *w, const kiln__definition *def, int b, kiln__variant *v)
 {
-    const int last = w->rank - 1, size = common_size(w);
-    const int side = size == 4 ? GATHER_SIDE_OF_WORDS : GATHER_SIDE;
-    int phase = -1, tiled = 0; /* bytes of a row modulo 4 */
+    gathered g = {0};
 
-    if (def->large || (size != 1 && size != 2 && size != 4) ||
-        kiln__tuned("KILN_TUNE_GATHERED", 1) == 0)
+    if (def->large || !can_gather(w, &g) || kiln__tuned("KILN_TUNE_GATHERED", 1) == 0)
         return false;
-    for (int k = 0; k < w->count; k++) {
-        const int begins = (int)(w->stride[k][last] & 3);
-        if (k == w->index || (kiln__walk_constant(w, k) && !w->written[k]))
-            continue;
-        if (w->written[k] && w->stride[k][last] != size)
-            return false;
-        if (kiln__walk_dense(w, k, last))
-            continue;
-        if ((phase >= 0 && begins != phase) || begins % size != 0)
-            return false;
-        phase = begins;
-        tiled++;
-    }
-    const int apart = GATHER_APART + phase;
-    if (w->shape[last] < side || w->shape[b] < GATHER_ROW / size || phase < 0 ||
-        (size == 1 && phase == 0) ||
-        tiled * ((side + KILN__SECTOR / size) * apart + 4) > GATHER_SHARED_MAX)
+    const int side = g.size == 4 ? GATHER_SIDE_OF_WORDS : GATHER_SIDE,
+              tile = GATHER_ROW / g.tiled_size;
+    const int vec = 4 / g.size, apart = GATHER_APART + g.phase;
+    if (w->shape[w->rank - 1] < side || w->shape[b] < tile || banks_meet(vec, apart) ||
+        g.count * ((side + KILN__SECTOR / g.size) * apart + 4) > GATHER_SHARED_MAX)
         return false;
-    v->vec = (uint8_t)(4 / size);
-    v->loop.tile = (uint16_t)(GATHER_ROW / size);
+    v->vec = (uint8_t)vec;
+    v->loop.tile = (uint16_t)tile;
     v->block = BLOCK_THREADS;
-    v->unroll = (uint8_t)(side * v->loop.tile / v->vec / BLOCK_THREADS);
+    v->unroll = (uint8_t)(side * tile / vec / BLOCK_THREADS);
     v->loop.apart = (uint8_t)apart;
     return true;
 }
@@ -378,23 +390,26 @@ kiln__transpose_tile kiln__transpose_tile_of(const kiln__definition *def, const 
 static bool gather_fits(const kiln__definition *def, const kiln__variant *v,
                         const kiln__transpose_tile *t)
 {
-    const int size = 4 / v->vec, rows = t->side + t->skew;
+    const int size = 4 / v->vec, rows = t->side + t->skew, phase = v->loop.apart - GATHER_APART;
+    const int tiled_size = GATHER_ROW / v->loop.tile;
     int tiled = 0;
 
     if (v->backend == KILN_BACKEND_CPU || v->loop.narrow != KILN__NARROW_NONE ||
-        v->loop.aligned != 0 || (v->vec & (v->vec - 1)) != 0 || v->vec > 4 || t->skew == 0 ||
-        v->loop.apart - GATHER_APART < 0 || v->loop.apart - GATHER_APART > 3 ||
-        v->loop.apart % size != 0 || v->loop.tile * size != GATHER_ROW ||
-        v->block != BLOCK_THREADS || v->unroll < 2 || t->skew * size != KILN__SECTOR ||
-        rows > BLOCK_THREADS || rows % (BLOCK_THREADS / 32) != 0 || t->side % v->vec != 0 ||
+        v->loop.aligned != 0 || (v->vec & (v->vec - 1)) != 0 || v->vec > 4 || phase < 0 ||
+        phase > 3 || tiled_size < 1 || tiled_size * v->loop.tile != GATHER_ROW ||
+        phase % tiled_size != 0 || banks_meet(v->vec, v->loop.apart) || v->block != BLOCK_THREADS ||
+        v->unroll < 2 || t->skew * size != KILN__SECTOR || rows > BLOCK_THREADS ||
+        rows % (BLOCK_THREADS / 32) != 0 || t->side % v->vec != 0 ||
         BLOCK_THREADS % (t->side / v->vec) != 0 ||
         t->side * v->loop.tile != v->block * v->vec * v->unroll)
         return false;
     for (size_t p = 0; p < def->param_count; p++) {
         const uint8_t access = v->access[p];
-        const bool walks = access == KILN__ACCESS_VECTOR || access == KILN__ACCESS_SPLAT ||
-                           access == KILN__ACCESS_STRIDED || access == KILN__ACCESS_TILE;
-        if (walks && (int)kiln_dtype_size((kiln_dtype)v->dtype[p]) != size)
+        const bool direct = access == KILN__ACCESS_VECTOR || access == KILN__ACCESS_SPLAT ||
+                            access == KILN__ACCESS_STRIDED;
+        const int bytes = (int)kiln_dtype_size((kiln_dtype)v->dtype[p]);
+        if (access == KILN__ACCESS_TILE ? bytes != tiled_size
+                                        : direct && v->vec > 1 && bytes != size)
             return false;
         tiled += access == KILN__ACCESS_TILE;
     }

@@ -2,14 +2,15 @@
 //# loaded once, nothing is shifted on its way, and a thread gathers the elements of a word of the output from
 //# as many rows. Roles of the operands, and `shift`: transpose.cu.
 //#
-//# words:  of 4 bytes: ${vec} neighbours of 1 or 2 bytes, or one element of 4
-//# grid:   one block per tile of tile_side x tile elements (A, B), tile of which make 128 bytes, and per index
-//#         of the outer axes
+//# words:  of 4 bytes: of the output ${vec} neighbours of 1 or 2 bytes, or one element of 4; of tiled operands
+//#         as many as fit
+//# grid:   one block per tile of tile_side x tile elements (A, B), tile of which make 128 bytes of the tiled
+//#         operands, and per index of the outer axes
 //# shared: for each tiled operand a row for each element of A, the `skew` before the tile among them. Rows
 //#         lie `apart` bytes apart, as many as in memory modulo 4: so what begins words there begins words
 //#         here. 128 bytes that begin inside of a word end in a 33rd one
-//# banks:  a warp gathers from rows that are ${vec} apart: ${vec} * apart is an odd number of words, or, in
-//#         rows of memory with an even number of bytes, twice as many
+//# banks:  a warp gathers from rows that are ${vec} apart, and meets a bank twice at most: ${vec} * apart is no
+//#         multiple of 16 bytes
 //# owner:  thread (lane, line) loads word `lane` of the rows from `line` on; of the others, and of the results,
 //#         it has unroll words along A
 //# edges:  tiles that edges cut load no word without an element of the array, and check bounds for each element
@@ -67,7 +68,7 @@ ${after_loop}
                 first += Q * a.stride_${p.name}_${tile_a};
             }
         }
-        if (P > 1 && threadIdx.x < H) {
+        if (${p.bytes} < 4 && threadIdx.x < H) {
             const char *const row = from_${p.name} + (int)threadIdx.x * a.stride_${p.name}_${tile_a};
             const int past = (int)((size_t)row & 3);
             if (past != 0 && ((int)threadIdx.x >= S || !even))
@@ -92,7 +93,7 @@ ${after_loop}
             #pragma unroll
             for (int r = 0; r < N; r++)
                 *(unsigned int *)(first + r * (Q * X)) = load_${p.name}[r];
-            if (P > 1 && threadIdx.x < H)
+            if (${p.bytes} < 4 && threadIdx.x < H)
                 *(unsigned int *)(tile_${p.name} + ((past_${p.name} + (int)threadIdx.x * X) & ~3) + 128) = last_${p.name};
         }
 //% end
@@ -110,7 +111,8 @@ ${after_loop}
             memcpy(reg_${p.name}, &word_${p.name}[r], sizeof reg_${p.name});
 //% end
 //% for p in tiled_loads
-            const unsigned char *const first_${p.name} = gather_${p.name} - (int)shift * (X / ${p.bytes}) + r * D * ${p.bytes};
+            const unsigned char *const first_${p.name} = gather_${p.name} + r * D * ${p.bytes}
+                - (X % ${skew_bytes} == 0 ? (int)shift * (X / ${skew_bytes}) : (int)shift / ${skew_bytes} * X);
             #pragma unroll
             for (int k = 0; k < P; k++)
                 reg_${p.name}[k] = *(const ${p.type} *)(first_${p.name} + k * X);
