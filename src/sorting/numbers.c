@@ -95,6 +95,29 @@ CONVERSIONS(64, 64)
         else EACH(int64_t k = 0; k < count; k++)((uint32_t *)order)[k] = (uint32_t)from[k];        \
     }
 
+/* Numbers of 64 bits: the least and the greatest; their upper or lower bits, from the least one on, and positions. */
+#define WIDE_PAIRS(set, target)                                                                    \
+    target static void set##_bounds(const int64_t *from, int64_t count, int64_t *low,              \
+                                    int64_t *high)                                                 \
+    {                                                                                              \
+        int64_t least = INT64_MAX, greatest = INT64_MIN;                                           \
+        for (int64_t k = 0; k < count; k++) {                                                      \
+            least = from[k] < least ? from[k] : least;                                             \
+            greatest = from[k] > greatest ? from[k] : greatest;                                    \
+        }                                                                                          \
+        *low = least;                                                                              \
+        *high = greatest;                                                                          \
+    }                                                                                              \
+    target static void set##_join_upper(const int64_t *from, int64_t count, int64_t low,           \
+                                        int shift, int64_t *to)                                    \
+    {                                                                                              \
+        EACH(int64_t k = 0; k < count; k++)                                                        \
+        {                                                                                          \
+            const uint64_t upper = ((uint64_t)from[k] - (uint64_t)low) >> shift;                   \
+            to[k] = (int64_t)((upper ^ UINT32_C(0x80000000)) << 32 | (uint64_t)k);                 \
+        }                                                                                          \
+    }
+
 #define KINDS(X, set, target)                                                                      \
     X(set, target, u8, 'u', 8, 32)                                                                 \
     X(set, target, i8, 'i', 8, 32)                                                                 \
@@ -112,10 +135,12 @@ CONVERSIONS(64, 64)
 #define ENTRY(set, target, name, KIND, BITS, TO)                                                   \
     {KIND,                                                                                         \
      BITS / 8,                                                                                     \
-     {set##_##name##_read, set##_##name##_write, set##_join, set##_split, set##_order}},
+     {set##_##name##_read, set##_##name##_write, set##_join, set##_split, set##_order,             \
+      set##_bounds, set##_join_upper}},
 #define SET(set, target)                                                                           \
     KINDS(LOOPS, set, target)                                                                      \
     PAIRS(set, target)                                                                             \
+    WIDE_PAIRS(set, target)                                                                        \
     static const entry set##_entries[] = {KINDS(ENTRY, set, target)};
 
 typedef struct entry {

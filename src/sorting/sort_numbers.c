@@ -4,8 +4,8 @@
  *     rows > a row a unit:        [read] > numbers > [quick sort, or counting of numbers of 8 and 16 bits] > [write]
  *     long rows > many units:     [sample] > [parts of the elements] > [move] > [sort each part] > [restore]
  *
- * Where the order is wanted, numbers of 32 bits are sorted with their positions, as integers of 64 bits; keys of 8 bytes
- * with their order are left to sort_cpu.c.
+ * Where the order is wanted, numbers of 32 bits are sorted with their positions, as integers of 64 bits. Of numbers of
+ * 64 bits these are the upper 32 that differ, and then the lower ones where the upper ones are equal.
  *
  * Rule 1: a number does not tell -0 from +0, nor NaN from each other. Rows that hold such elements are restored: zeros
  *         and NaN are neighbours in the result, and are copied there in the order in which the row has them.
@@ -25,7 +25,9 @@ enum {
     LINE = 16,    /* numbers by which rooms that are equally long differ from pages */
     PARTS = KILN__QUICK_PARTS,
     PIECES_MAX = 64,
-    LONG_BYTES = 1 << 20
+    LONG_BYTES = 1 << 20,
+    ORDER_THREADS =
+        6 /* with more, passes over one long row of 8-byte keys are faster than one thread's order */
 };
 
 /* What long rows need between launches: rooms of pieces for parts, how many numbers are there, borders of parts. */
@@ -217,6 +219,57 @@ static void sort_rows(const void *args, int64_t begin, int64_t end)
             for (int64_t r = 0; r < rows; r++)
                 sort_row(j, row + r);
     }
+}
+
+/* ---- the order of numbers of 64 bits -------------------------------------------------------------------- */
+
+/* Pairs whose upper bits are equal, in the order of the lower ones. */
+static void order_equal(const job *j, const int64_t *numbers, int64_t low, int shift,
+                        int64_t *pairs, int64_t count)
+{
+    const uint64_t lower = (UINT64_C(1) << shift) - 1;
+
+    for (int64_t k = 0; k < count; k++) {
+        const uint32_t position = (uint32_t)pairs[k];
+        const uint64_t bits = ((uint64_t)numbers[position] - (uint64_t)low) & lower;
+        pairs[k] = (int64_t)((bits ^ UINT32_C(0x80000000)) << 32 | position);
+    }
+    j->quick.sort(pairs, count);
+}
+
+/* Upper 32 bits of what differs are sorted with positions, then the lower ones where the upper ones are equal. */
+static void order_row(const job *j, int64_t row)
+{
+    const char *const keys = j->keys + row * j->length * j->size;
+    char *const order = j->order + row * j->length * (j->wide ? 8 : 4);
+    int64_t near[2 * NEAR], low, high;
+    int64_t *const numbers =
+        j->length > NEAR ? (int64_t *)(void *)j->room + 2 * row * j->length : near;
+    int64_t *const pairs = numbers + (j->length > NEAR ? j->length : NEAR);
+    int bits = 0;
+
+    j->numbers.read(keys, j->length, j->flip, j->infinity, numbers);
+    j->numbers.bounds(numbers, j->length, &low, &high);
+    while (bits < 64 && ((uint64_t)high - (uint64_t)low) >> bits != 0)
+        bits++;
+    const int shift = bits > 32 ? bits - 32 : 0;
+    j->numbers.join_upper(numbers, j->length, low, shift, pairs);
+    j->quick.sort(pairs, j->length);
+    for (int64_t k = 0, end; k < j->length && shift > 0; k = end) {
+        for (end = k + 1; end < j->length && pairs[end] >> 32 == pairs[k] >> 32;)
+            end++;
+        if (end > k + 1)
+            order_equal(j, numbers, low, shift, pairs + k, end - k);
+    }
+    j->numbers.order(pairs, j->length, j->wide, order);
+    for (int64_t k = 0; j->sorted != NULL && k < j->length; k++)
+        memcpy(j->sorted + (row * j->length + k) * 8, keys + 8 * (size_t)(uint32_t)pairs[k], 8);
+}
+
+static void order_rows(const void *args, int64_t begin, int64_t end)
+{
+    for (int64_t row = begin; row < end; row++)
+        order_row(args, row);
 }
 
 /* ---- long rows ------------------------------------------------------------------------------------------- */
@@ -414,12 +467,14 @@ static kiln_status sort_long(const kiln__sort *s, const job *whole, int64_t row,
 }
 
 /* Functions for the sort; false: sort_cpu.c has better ones. */
-static bool find_functions(const kiln__sort *s, job *j)
+static bool find_functions(const kiln__sort *s, int threads, job *j)
 {
     const char *const target = kiln__cpu_target();
     const int size = (int)kiln_dtype_size(s->dtype);
 
-    if (s->order != NULL && (size == 8 || s->length > UINT32_MAX || s->digits != 0))
+    if (s->order != NULL && (s->length > UINT32_MAX || s->digits != 0))
+        return false;
+    if (s->order != NULL && size == 8 && s->rows < threads && threads > ORDER_THREADS)
         return false;
     return kiln__numbers_of(target, s->dtype, &j->numbers) &&
            kiln__quick_of(target, s->order != NULL || size == 8 ? 64 : 32, &j->quick);
@@ -444,7 +499,7 @@ kiln_status kiln__sort_rows_numbers(const kiln__sort *s, bool *done, kiln_error 
              .kind = kiln_dtype_kind(s->dtype),
              .pieces = threads < PIECES_MAX ? threads : PIECES_MAX};
 
-    *done = find_functions(s, &j);
+    *done = find_functions(s, threads, &j);
     if (!*done)
         return KILN_OK;
     const bool counted = s->order == NULL && (size == 1 || (size == 2 && s->length >= COUNTED_16));
@@ -452,6 +507,14 @@ kiln_status kiln__sort_rows_numbers(const kiln__sort *s, bool *done, kiln_error 
                        s->length * width >= kiln__tuned("KILN_TUNE_SORT_LONG", LONG_BYTES);
     const bool roomless = s->order != NULL ? s->wide : size >= 4;
     const kiln_dtype number = width == 8 ? KILN_INT64 : KILN_INT32;
+    if (s->order != NULL && size == 8) {
+        if (s->length > NEAR)
+            KILN_TRY(
+                kiln__sort_room(s->ctx, s->stream, number, 2 * s->rows * s->length, &room, err));
+        j.room = room != NULL ? room->data : NULL;
+        KILN_TRY(launch(s, order_rows, &j, s->rows, err));
+        goto done;
+    }
     if (!split) {
         if (!roomless && s->length > NEAR && !(counted && size == 1))
             KILN_TRY(kiln__sort_room(s->ctx, s->stream, number, s->rows * s->length, &room, err));

@@ -99,7 +99,8 @@ bool kiln__quick_of(const char *target, int bits, kiln__quick *out);
  * Loops between real elements and integers in the same order: of 32 bits, of elements of 8 bytes of 64. `flip` is 0, or -1
  * where elements descend. read() tells whether an element is -0 or NaN, which have the numbers of +0 and the greatest
  * one. join() puts numbers of 32 bits and their positions, from `first` on, into integers of 64 bits, of which split() and
- * order() give either. (numbers.c)
+ * order() give either. join_upper() does so with 32 bits of numbers of 64, those from `shift` on of what is above `low`.
+ * (numbers.c)
  */
 typedef struct kiln__numbers {
     bool (*read)(const void *elements, int64_t count, int64_t flip, uint64_t infinity,
@@ -108,6 +109,9 @@ typedef struct kiln__numbers {
     void (*join)(const void *numbers, int64_t count, int64_t first, void *pairs);
     void (*split)(const void *pairs, int64_t count, void *numbers);
     void (*order)(const void *pairs, int64_t count, bool wide, void *order);
+    void (*bounds)(const int64_t *numbers, int64_t count, int64_t *low, int64_t *high);
+    void (*join_upper)(const int64_t *numbers, int64_t count, int64_t low, int shift,
+                       int64_t *pairs);
 } kiln__numbers;
 /* For processors of that target; false: there are none for it or for the dtype. */
 bool kiln__numbers_of(const char *target, kiln_dtype dtype, kiln__numbers *out);
