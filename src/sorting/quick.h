@@ -157,10 +157,10 @@ QUICK_OUT void QUICK(network)(number *a, int64_t count)
 /* The median of a sample. */
 QUICK_OUT number QUICK(pivot_of)(const number *a, int64_t count)
 {
-    enum { MOST = 4, SMALL = 256 * LANES };
-    const int rows = count < SMALL ? 16 / LANES + (LANES < 16) : MOST, size = rows * LANES;
+    enum { FEW = 16, MANY = LANES == 16 ? 64 : 32, SMALL = 256 * LANES };
+    const int size = count < SMALL ? FEW : MANY;
     const int64_t step = count / size;
-    number sample[MOST * LANES];
+    number sample[MANY];
 
     for (int k = 0; k < size; k++)
         sample[k] = a[k * step + step / 2];

@@ -120,7 +120,7 @@ static void restore(const job *j, const char *keys, char *sorted)
 /* ---- counting ------------------------------------------------------------------------------------------ */
 
 /* Numbers of 8 or 16 bits: those of floating-point elements that are NaN count as the greatest one. */
-static void sort_counting(const job *j, const char *keys, char *sorted, uint32_t *counts)
+static void sort_counting(const job *j, const char *keys, char *sorted, uint64_t *counts)
 {
     const int64_t values = j->size == 1 ? 256 : 65536;
     int32_t block[BLOCK];
@@ -141,7 +141,7 @@ static void sort_counting(const job *j, const char *keys, char *sorted, uint32_t
     for (int64_t v = 0; v < values;) {
         int64_t many = 0;
         for (; v < values && many < BLOCK; v++) {
-            int64_t left = counts[v];
+            int64_t left = (int64_t)counts[v];
             while (left > 0) {
                 const int64_t here = left < BLOCK - many ? left : BLOCK - many;
                 for (int64_t k = 0; k < here; k++)
@@ -169,7 +169,7 @@ static void sort_row(const job *j, int64_t row)
     const char *const keys = j->keys + row * j->length * j->size;
     char *const sorted = j->sorted != NULL ? j->sorted + row * j->length * j->size : NULL;
     char *const order = j->order != NULL ? j->order + row * j->length * (j->wide ? 8 : 4) : NULL;
-    uint32_t counts[256];
+    uint64_t counts[256];
     int64_t near[NEAR];
     void *numbers = near;
 
