@@ -48,14 +48,6 @@
     {                                                                                              \
         _mm512_mask_storeu_##epi(at, set##_first(count), v);                                       \
     }                                                                                              \
-    INLINE_512 __m512i set##_least(__m512i a, __m512i b)                                           \
-    {                                                                                              \
-        return _mm512_min_##epi(a, b);                                                             \
-    }                                                                                              \
-    INLINE_512 __m512i set##_greatest(__m512i a, __m512i b)                                        \
-    {                                                                                              \
-        return _mm512_max_##epi(a, b);                                                             \
-    }                                                                                              \
     INLINE_512 unsigned set##_above(__m512i v, __m512i border)                                     \
     {                                                                                              \
         return _mm512_cmpgt_##epi##_mask(v, border);                                               \
@@ -63,11 +55,6 @@
     INLINE_512 __m512i set##_swap(__m512i v, const int x)                                          \
     {                                                                                              \
         return _mm512_permutexvar_##epi(_mm512_xor_si512(lane_numbers, set##_same(x)), v);         \
-    }                                                                                              \
-    INLINE_512 __m512i set##_join(__m512i low, __m512i high, const int bit)                        \
-    {                                                                                              \
-        const unsigned lanes = bit == 1 ? 0xaaaa : bit == 2 ? 0xcccc : bit == 4 ? 0xf0f0 : 0xff00; \
-        return _mm512_mask_mov_##epi(low, (mask)lanes, high);                                      \
     }                                                                                              \
     INLINE_512 void set##_spread(__m512i v, unsigned over, int##BITS##_t *left,                    \
                                  int##BITS##_t *right)                                             \
@@ -95,6 +82,34 @@
 VECTORS_512(avx512_32, 32, epi32, __mmask16, 0xffff,
             _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15))
 VECTORS_512(avx512_64, 64, epi64, __mmask8, 0xff, _mm512_setr_epi64(0, 1, 2, 3, 4, 5, 6, 7))
+
+INLINE_512 void avx512_32_order(__m512i *a, __m512i *b)
+{
+    const __m512i low = _mm512_min_epi32(*a, *b);
+    *b = _mm512_max_epi32(*a, *b);
+    *a = low;
+}
+
+INLINE_512 __m512i avx512_32_choose(__m512i a, __m512i b, const int bit)
+{
+    const unsigned lanes = bit == 1 ? 0xaaaa : bit == 2 ? 0xcccc : bit == 4 ? 0xf0f0 : 0xff00;
+    return _mm512_mask_max_epi32(_mm512_min_epi32(a, b), (__mmask16)lanes, a, b);
+}
+
+/* Minima and maxima of 64 bits are slower than a comparison and what it chooses. */
+INLINE_512 void avx512_64_order(__m512i *a, __m512i *b)
+{
+    const __mmask8 over = _mm512_cmpgt_epi64_mask(*a, *b);
+    const __m512i low = _mm512_mask_mov_epi64(*a, over, *b);
+    *b = _mm512_mask_mov_epi64(*b, over, *a);
+    *a = low;
+}
+
+INLINE_512 __m512i avx512_64_choose(__m512i a, __m512i b, const int bit)
+{
+    const unsigned lanes = bit == 1 ? 0xaa : bit == 2 ? 0xcc : 0xf0;
+    return _mm512_mask_mov_epi64(a, (__mmask8)(_mm512_cmpgt_epi64_mask(a, b) ^ lanes), b);
+}
 
 /* One level of the tree: of lanes that stand at borders `at`, each goes to one of the two beneath. */
 #define LEVEL_512(epi, borders)                                                                    \
@@ -187,26 +202,6 @@ INLINE_256 __m256i avx2_64_first(int64_t count)
     return _mm256_cmpgt_epi64(_mm256_set1_epi64x(count), _mm256_setr_epi64x(0, 1, 2, 3));
 }
 
-INLINE_256 __m256i avx2_32_least(__m256i a, __m256i b)
-{
-    return _mm256_min_epi32(a, b);
-}
-
-INLINE_256 __m256i avx2_32_greatest(__m256i a, __m256i b)
-{
-    return _mm256_max_epi32(a, b);
-}
-
-INLINE_256 __m256i avx2_64_least(__m256i a, __m256i b)
-{
-    return _mm256_blendv_epi8(a, b, _mm256_cmpgt_epi64(a, b));
-}
-
-INLINE_256 __m256i avx2_64_greatest(__m256i a, __m256i b)
-{
-    return _mm256_blendv_epi8(b, a, _mm256_cmpgt_epi64(a, b));
-}
-
 INLINE_256 unsigned avx2_32_above(__m256i v, __m256i border)
 {
     return (unsigned)_mm256_movemask_ps(_mm256_castsi256_ps(_mm256_cmpgt_epi32(v, border)));
@@ -233,16 +228,33 @@ INLINE_256 __m256i avx2_64_swap(__m256i v, const int x)
                     : _mm256_permute4x64_epi64(v, 0x1b);
 }
 
-INLINE_256 __m256i avx2_32_join(__m256i low, __m256i high, const int bit)
+INLINE_256 void avx2_32_order(__m256i *a, __m256i *b)
 {
+    const __m256i low = _mm256_min_epi32(*a, *b);
+    *b = _mm256_max_epi32(*a, *b);
+    *a = low;
+}
+
+INLINE_256 void avx2_64_order(__m256i *a, __m256i *b)
+{
+    const __m256i over = _mm256_cmpgt_epi64(*a, *b), low = _mm256_blendv_epi8(*a, *b, over);
+    *b = _mm256_blendv_epi8(*b, *a, over);
+    *a = low;
+}
+
+INLINE_256 __m256i avx2_32_choose(__m256i a, __m256i b, const int bit)
+{
+    const __m256i low = _mm256_min_epi32(a, b), high = _mm256_max_epi32(a, b);
     return bit == 1   ? _mm256_blend_epi32(low, high, 0xaa)
            : bit == 2 ? _mm256_blend_epi32(low, high, 0xcc)
                       : _mm256_blend_epi32(low, high, 0xf0);
 }
 
-INLINE_256 __m256i avx2_64_join(__m256i low, __m256i high, const int bit)
+INLINE_256 __m256i avx2_64_choose(__m256i a, __m256i b, const int bit)
 {
-    return bit == 1 ? _mm256_blend_epi32(low, high, 0xcc) : _mm256_blend_epi32(low, high, 0xf0);
+    const __m256i lanes =
+        bit == 1 ? _mm256_setr_epi64x(0, -1, 0, -1) : _mm256_setr_epi64x(0, 0, -1, -1);
+    return _mm256_blendv_epi8(a, b, _mm256_xor_si256(_mm256_cmpgt_epi64(a, b), lanes));
 }
 
 /* What both widths have in common. */

@@ -6,11 +6,11 @@
  * Before it is included, these are defined: QUICK(name), the functions' names; QUICK_FN, what they begin with; number,
  * a signed integer; vec, LANES of them; NETWORK_ROWS, vectors that the network sorts at most; and functions of vectors:
  * load, store, load_some and store_some (the first `count` lanes; others are read as the greatest number), same (all
- * lanes one number), least, greatest, above (a bit for each lane that is greater), swap (lane k and lane k ^ x), join
- * (lanes whose number has `bit` from the second) and spread (lanes whose bit is 0 to the left, others so that they end
- * on the right; it may store LANES numbers on either side), spread_some (of the first lanes alone; nothing else), deal
- * (lanes whose bit is 0 to the left, others to a room of their own; LANES numbers on either side) and walk (classify()
- * of LANES numbers).
+ * lanes one number), order (the lesser numbers of two vectors into the first one), above (a bit for each lane that is
+ * greater), swap (lane k and lane k ^ x), choose (the greater number in lanes whose number has `bit`, the lesser one in
+ * others), spread (lanes whose bit is 0 to the left, others so that they end on the right; it may store LANES numbers on
+ * either side), spread_some (of the first lanes alone; nothing else), deal (lanes whose bit is 0 to the left, others to
+ * a room of their own; LANES numbers on either side) and walk (classify() of LANES numbers).
  *
  * The network sorts the columns of some vectors, and then merges groups of neighbouring columns. Of two sorted
  * sequences the second is turned round before they are compared, so that both halves of the result are bitonic.
@@ -20,13 +20,6 @@
  * Rule 2: what has been cut badly too often is cut at the middle of its range of values. A number has as many bits as
  *         there are such cuts at most.
  */
-
-QUICK_FN void QUICK(order)(vec *a, vec *b)
-{
-    const vec low = QUICK(least)(*a, *b);
-    *b = QUICK(greatest)(*a, *b);
-    *a = low;
-}
 
 /* ---- the network ----------------------------------------------------------------------------------- */
 
@@ -67,8 +60,7 @@ QUICK_FN void QUICK(columns_16)(vec *v)
 QUICK_FN void QUICK(step)(vec *v, const int rows, const int x, const int bit)
 {
     for (int r = 0; r < rows; r++) {
-        const vec other = QUICK(swap)(v[r], x);
-        v[r] = QUICK(join)(QUICK(least)(v[r], other), QUICK(greatest)(v[r], other), bit);
+        v[r] = QUICK(choose)(v[r], QUICK(swap)(v[r], x), bit);
     }
 }
 
