@@ -47,6 +47,16 @@ static bool is_tile(const emitter *e, size_t p)
     return access_of(e, p) == KILN__ACCESS_TILE;
 }
 
+/* Whether a reduction runs along one axis on which the accesses of an operand lie one behind the other. */
+static bool is_contiguous(const emitter *e, size_t p)
+{
+    const uint8_t access = access_of(e, p);
+
+    return e->v->layout == KILN__LAYOUT_ROWS && e->v->rank == e->v->keep_rank + 1 &&
+           (access == KILN__ACCESS_VECTOR || access == KILN__ACCESS_ONCE ||
+            access == KILN__ACCESS_TILE);
+}
+
 static bool is_plain(const emitter *e, size_t p)
 {
     return is_walking(e, p) && !is_tile(e, p);
@@ -358,6 +368,7 @@ static int test(void *state, const char *name, size_t bytes)
         {"p.back", access_of(e, e->p) == KILN__ACCESS_BACK},
         {"p.stored", is_stored(e, e->p)},
         {"p.tile", is_tile(e, e->p)},
+        {"p.contiguous", is_contiguous(e, e->p)},
         {"p.run", access_of(e, e->p) == (few_last ? KILN__ACCESS_VECTOR : KILN__ACCESS_TILE)},
         {"p.sent", e->v->loop.tile >= KILN__SENT_MIN && results_of(e, access_of(e, e->p)) == 1},
         {"p.line", access_of(e, e->p) == (few_last ? KILN__ACCESS_TILE : KILN__ACCESS_VECTOR)},

@@ -11,18 +11,22 @@
             const ${index} at_${a.n} = rest_j - quot_${a.n} * (${index})a.walk_${a.n}.divisor;
             rest_j = quot_${a.n};
 //% end
-            const ${index} at_${reduce_first} = rest_j;
+            [[maybe_unused]] const ${index} at_${reduce_first} = rest_j;
 
 //% part locate
 //# From the number j of an access along the reduced axes: along_*, the offset in each input, and
 //# past_*, what is added to each of the numbers.
 //% insert :coordinates
 //% for p in inputs
+//% if p.contiguous
+            [[maybe_unused]] const ${index} along_${p.name} = j * (${index})(${vec} * sizeof(${p.type}));
+//% else
             [[maybe_unused]] const ${index} along_${p.name} = 0
 //% for a in reduce_axes
                 + at_${a.n} * (${index})a.stride_${p.name}_${a.n}
 //% end
                 ;
+//% end
 //% end
 //% for x in numbers
             [[maybe_unused]] const long long past_${x.name} = 0
