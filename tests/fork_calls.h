@@ -134,6 +134,9 @@
     A(kiln_array_vecmat, (o.x, o.x, NULL, &t.array, &err))                                         \
     A(kiln_array_matvec, (o.x, o.x, NULL, &t.array, &err))                                         \
     A(kiln_array_split, (o.x, 0, NULL, 1, &t.array, &err))                                         \
+    A(kiln_array_hsplit, (o.x, NULL, 1, &t.array, &err))                                           \
+    A(kiln_array_vsplit, (o.x, NULL, 1, &t.array, &err))                                           \
+    A(kiln_array_dsplit, (o.x, NULL, 1, &t.array, &err))                                           \
     A(kiln_array_outer, (o.x, o.x, NULL, &t.array, &err))                                          \
     A(kiln_array_inner, (o.x, o.x, NULL, &t.array, &err))                                          \
     B(kiln_node_broadcast_to, (o.node, 1, shape, "f", 1))                                          \

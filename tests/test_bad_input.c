@@ -76,7 +76,8 @@ static const struct {
     {"take(n, i, axis=1)", KILN_ERR_AXIS, "axis 1"},
     {"take_along_axis(x, i, 0)", KILN_ERR_SHAPE, "1"},
     /* more numbers than there are, probabilities of another number, no order, no key */
-    {"choice(1, 6, 7, replace=False, p=y)", KILN_ERR_ARGUMENT, "k is 7, and a row has 6"},
+    {"choice(1, 6, 7, replace=False, p=y)", KILN_ERR_ARGUMENT,
+     "n without replacement must be at least 7, and is 6"},
     {"choice(1, 5, 2, p=y)", KILN_ERR_SHAPE, "broadcast"},
     {"shuffle(1, y[0])", KILN_ERR_SHAPE, "an array without axes has no order"},
     {"shuffle(n, y)", KILN_ERR_DTYPE, "the key is a whole number"},
@@ -87,7 +88,7 @@ static const struct {
     {"sliding_window_view(few, 5)", KILN_ERR_SHAPE,
      "a window of 5 elements along axis 0, which has 4"},
     {"sliding_window_view(few, 2, axis=2)", KILN_ERR_AXIS, "axis 2"},
-    {"block([[n, few], [n]])", KILN_ERR_SHAPE, "concatenate"},
+    {"block([[n, few], [n]])", KILN_ERR_SHAPE, "block: operand 2 has shape (1, 6)"},
     {"choose(y, [n, n])", KILN_ERR_DTYPE, "indices are integers; these are float32"},
     {"choose(few, [n, n])", KILN_ERR_SHAPE, "broadcast"},
     {"a, b = broadcast_arrays(n, few); a + b", KILN_ERR_SHAPE, "broadcast"},

@@ -294,6 +294,9 @@ static void test_bins__are_refused_that_do_not_increase(void **state)
     FAILS(t, KILN_ERR_ARGUMENT, kiln_array_bincount(x, -1, &y, &t->err), "-1");
     FAILS(t, KILN_ERR_RANGE, kiln_array_histogram_edges(x, 3, range, &y, &t->err), "from 2 to 1");
     FAILS(t, KILN_ERR_ARGUMENT, kiln_array_histogram_edges(x, 0, NULL, &y, &t->err), "0 bins");
+    FAILS(t, KILN_ERR_RANGE,
+          kiln_array_histogram_edges(x, 10, (const double[]){1e17, 1e17}, &y, &t->err),
+          "cannot create 10 finite-sized bins");
     assert_null(y);
     kiln_array_release(e);
     kiln_array_release(x);

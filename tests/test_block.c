@@ -100,6 +100,37 @@ static void test_block__parts_cover_an_axis(void **state)
     kiln_array_release(x);
 }
 
+/* Of a (2, 4, 6) array [p.shape for p in np.hsplit(x, 2)] is (2, 2, 6) twice, of np.vsplit(x, [1]) (1, 4, 6) twice, of
+ * np.dsplit(x, 3) (2, 4, 2) three times; np.hsplit of a vector cuts its one axis. */
+static void test_block__parts_along_named_axes(void **state)
+{
+    test_env *t = *state;
+    static const int64_t shape[] = {2, 4, 6}, four = 4, second = 1;
+    kiln_array *x = test_ramp(t, 3, shape), *v = test_ramp(t, 1, &four), *parts[3];
+
+    OK(t, kiln_array_hsplit(x, NULL, 2, parts, &t->err));
+    assert_true(kiln_array_shape(parts[1])[1] == 2 && kiln_array_rank(parts[1]) == 3);
+    assert_ptr_equal(kiln_array_data(parts[1]), (char *)kiln_array_data(x) + (size_t)4 * 12);
+    kiln_array_release(parts[0]), kiln_array_release(parts[1]);
+    OK(t, kiln_array_vsplit(x, &second, 2, parts, &t->err));
+    assert_true(kiln_array_shape(parts[1])[0] == 1);
+    assert_ptr_equal(kiln_array_data(parts[1]), (char *)kiln_array_data(x) + (size_t)4 * 24);
+    kiln_array_release(parts[0]), kiln_array_release(parts[1]);
+    OK(t, kiln_array_dsplit(x, NULL, 3, parts, &t->err));
+    assert_true(kiln_array_shape(parts[2])[2] == 2);
+    assert_ptr_equal(kiln_array_data(parts[2]), (char *)kiln_array_data(x) + (size_t)4 * 4);
+    kiln_array_release(parts[0]), kiln_array_release(parts[1]), kiln_array_release(parts[2]);
+    OK(t, kiln_array_hsplit(v, NULL, 2, parts, &t->err));
+    assert_int_equal(kiln_array_size(parts[1]), 2);
+    kiln_array_release(parts[0]), kiln_array_release(parts[1]);
+    FAILS(t, KILN_ERR_SHAPE, kiln_array_hsplit(v, NULL, 3, parts, &t->err),
+          "4 elements along axis 0 cannot be split into 3 equal parts");
+    FAILS(t, KILN_ERR_AXIS, kiln_array_vsplit(v, NULL, 2, parts, &t->err),
+          "vsplit needs an array of 2 or more axes, this one has 1");
+    FAILS(t, KILN_ERR_AXIS, kiln_array_dsplit(v, NULL, 2, parts, &t->err), "3 or more axes");
+    kiln_array_release(x), kiln_array_release(v);
+}
+
 /* ---- in text ------------------------------------------------------------------------------------- */
 
 /* Expressions of v, (3, 0, 2, 5, 1), and x, (2, 3) of 0 to 5; the results, one behind the other, are NumPy's. */
@@ -128,6 +159,25 @@ static const struct {
     {"lexsort([v, v // 2])", 5, {1, 4, 2, 0, 3}},
     {"quantile(v, 0.3, method='lower'), percentile(x, 50, axis=1, method=higher)", 3, {1, 1, 4}},
     {"choose(v * 0 + 1, [v, x[0, 0]])", 5, {0, 0, 0, 0, 0}},
+    {"hsplit(x, (1,))", 6, {0, 3, 1, 2, 4, 5}},
+    {"vsplit(x, 2)", 6, {0, 1, 2, 3, 4, 5}},
+    {"dsplit(x[None], 3)", 6, {0, 3, 1, 4, 2, 5}},
+    {"sliding_window_view(arange(11) + v[0], 10)[1]", 10, {4, 5, 6, 7, 8, 9, 10, 11, 12, 13}},
+    {"sliding_window_view(x, (2, 2))[0]", 8, {0, 1, 3, 4, 1, 2, 4, 5}},
+    {"zeros((2, 1)), ones_like(v[:2]), full(x.shape, 7)", 10, {0, 0, 1, 1, 7, 7, 7, 7, 7, 7}},
+    {"linspace(1, 2, 5), arange(5, 2, -1)", 8, {1, 1.25, 1.5, 1.75, 2, 5, 4, 3}},
+    {"round(v * 0.256, 1), around(v * 7, -1)", 10, {0.8, 0, 0.5, 1.3, 0.3, 20, 0, 10, 40, 10}},
+    {"norm(v), norm(x, inf), norm(x, 1, axis=0)", 5, {6.244997998398398, 12, 3, 5, 7}},
+    {"sort(v, descending=True), sort(v, key=abs(v - 2))", 10, {5, 3, 2, 1, 0, 2, 3, 1, 0, 5}},
+    {"sort(v, less='a % 2 < b % 2'), argsort(v, less='a > b')", 10, {0, 2, 3, 5, 1, 3, 0, 2, 4, 1}},
+    {"sort_by('T n, T m', v, -v, less='a.m < b.m')",
+     15,
+     {5, 3, 2, 1, 0, -5, -3, -2, -1, 0, 3, 0, 2, 4, 1}},
+    {"sort_by('T n', v, key='(n - 2) * (n - 2)')", 10, {2, 3, 1, 0, 5, 2, 0, 4, 1, 3}},
+    {"topk(v, 2, largest=False)", 4, {0, 1, 1, 4}},
+    {"digitize(v, v[:2]), searchsorted(v, 2, sorter=argsort(v))", 6, {0, 1, 1, 0, 1, 2}},
+    {"pad(x, 1, mode=maximum)[0]", 5, {5, 3, 4, 5, 5}},
+    {"meshgrid(v[:2] > 1, v[:1])", 4, {1, 0, 3, 3}},
 };
 
 static void test_block__functions_of_lists_in_text(void **state)
@@ -317,6 +367,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         TEST(test_block__rows_are_plain_loops),
         TEST(test_block__parts_cover_an_axis),
+        TEST(test_block__parts_along_named_axes),
         TEST(test_block__functions_of_lists_in_text),
         TEST(test_block__choosing_refuses),
         TEST(test_block__one_of_several_is_chosen),

@@ -53,7 +53,7 @@ static void test_cli_eval__knows_linear_algebra(void **state)
     EVAL("solve(x, y)", "x=a.npy", "y=b.npy");
     EXPECT_REFUSED(
         1, "kiln: expression, column 1: solve takes square matrices, not an array of shape (2, 3)\n"
-           "solve(x, y)\n^\n");
+           "solve(x, y)\n^~~~~\n");
     EVAL("inv(x[:, :1] * x[:1, :2])", "x=a.npy");
     EXPECT_REFUSED(1, "kiln: inv: the matrix is singular: pivot 2 of its LU factorisation is 0\n");
 }

@@ -38,7 +38,6 @@ WEIGHTS = {**functions.WEIGHTS, **further.WEIGHTS}
 LIMITS = [
     "how many elements a mask chooses is known to the device alone",
     "an axis is cut into at most 64 runs",
-    "given for rank",  # pad(x, 1, mode=mean): widths tell the number of axes
     "are given, rank is",
 ]
 

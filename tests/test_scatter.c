@@ -493,13 +493,13 @@ static void test_scatter__bad_nodes_are_refused(void **state)
     check_refused(t, "put_along_axis(x, j, 1)", KILN_ERR_ARGUMENT_COUNT, "needs an axis");
     check_refused(t, "x.at[j].set(1, mode=foo)", KILN_ERR_NAME, "no mode");
     check_refused(t, "x.at[0, 1:].add(1)", KILN_ERR_AXIS,
-                  "expression, column 13: scatter: 2 subscripts of an array with 1 axis");
+                  "expression, column 13: add: 2 subscripts of an array with 1 axis");
     check_refused(t, "(x[0] * 1).at[0].add(1)", KILN_ERR_AXIS,
-                  "expression, column 18: scatter: 1 subscript of an array with 0 axes");
+                  "expression, column 18: add: 1 subscript of an array with 0 axes");
     check_refused(t, "put_along_axis(x, int32(j), 1, 3)", KILN_ERR_AXIS,
-                  "expression, column 1: scatter: axis 3 is out of range for rank 1");
+                  "expression, column 1: put_along_axis: axis 3 is out of range for rank 1");
     check_refused(t, "put_along_axis(x, int32(j[:, None]), 1, 0)", KILN_ERR_SHAPE,
-                  "expression, column 1: scatter: the indices have 2 axes, the array 1");
+                  "expression, column 1: put_along_axis: the indices have 2 axes, the array 1");
 }
 
 /* ---- what is refused ---- */

@@ -711,6 +711,19 @@ static void test_written__mistakes(void **state)
         {"_is_among(x, y)", KILN_ERR_NAME, "no function `_is_among`"},
         {"sort(x, side='left')", KILN_ERR_NAME, "no argument `side`"},
         {"s = 1; unique(x) + s + i", KILN_ERR_NAME, "`i` is not defined"},
+        {"x + choice(1, 3, 4, replace=False)", KILN_ERR_ARGUMENT,
+         "column 5: choice: n without replacement must be at least 4, and is 3"},
+        {"histogram(x, 0)", KILN_ERR_ARGUMENT,
+         "histogram: the number of bins must be at least 1, and is 0"},
+        {"arange(0, 1, 0.0)", KILN_ERR_ARGUMENT, "column 14: the step of arange is 0"},
+        {"arange(0, y)", KILN_ERR_ARGUMENT, "a number must stand here whose value the text tells"},
+        {"linspace(0, 1, -1)", KILN_ERR_ARGUMENT, "linspace: num must be at least 0, and is -1"},
+        {"norm(x, 'max')", KILN_ERR_NAME, "there is no norm of this name"},
+        {"sort(x, less=y)", KILN_ERR_ARGUMENT, "a text in quotes must stand here"},
+        {"sort(x, keys=y)", KILN_ERR_NAME,
+         "`keys` here: sort(x, axis=-1, descending=False), sort(x, axis=-1, descending=False, "
+         "key)"},
+        {"sort_by('T x', x)", KILN_ERR_ARGUMENT, "is given either less="},
     };
     kiln_graph *g = NULL;
 
@@ -731,7 +744,7 @@ static void test_written__mistakes_of_calls(void **state)
         const char *says;
     } cases[] = {
         {"x * 2 + cross(x, x)", KILN_ERR_SHAPE, "column 9"},
-        {"x + choice(1, 3, 4, replace=False)", KILN_ERR_SHAPE, "(3,) cannot be (4,)"},
+        {"x + cond(x)", KILN_ERR_SHAPE, "column 5: cond takes matrices"},
         {"average(reshape(x, (2, 2)), axis=1, weights=x[:2])", KILN_ERR_AXIS, "axis 1"},
     };
     const int64_t shape[] = {4};

@@ -262,7 +262,7 @@ static void show_place(const struct eval *e)
     char *caret = NULL;
 
     if (e->j.err.detail == NULL && e->j.err.offset >= 0)
-        caret = kiln__caret(e->text, (size_t)e->j.err.offset, 1);
+        caret = kiln__caret_word(e->text, (size_t)e->j.err.offset);
     if (caret != NULL)
         fprintf(stderr, "%s\n", caret);
     kiln__free(caret);

@@ -34,8 +34,9 @@
     X(ATLEAST_1D, 7, "atleast_1d")                                                                 \
     X(ATLEAST_2D, 8, "atleast_2d")                                                                 \
     X(ATLEAST_3D, 9, "atleast_3d")                                                                 \
-    X(SECTION, 10, "section")        /* an axis, which part of it, of how many; 1: of equal ones */ \
-    X(WINDOW, 11, "sliding_window_view") /* an axis, an element of its windows, how many these have */ \
+    X(SECTION, 10, "split")          /* an axis, which part of it, of how many; 1: of equal ones */ \
+    X(WINDOW, 11, "sliding_window_view") /* an axis, an element of its windows, how many these have; */ \
+                                     /* or an axis and how many: all windows, along a further axis */ \
     X(CONCATENATE, 32, "concatenate") /* an axis; none: the elements in C-order */                 \
     X(STACK, 33, "stack")            /* an axis of the result */                                   \
     X(HSTACK, 34, "hstack")                                                                        \
@@ -163,6 +164,25 @@ KILN_API KILN_NODISCARD kiln_status kiln_array_correlate(const kiln_array *a, co
 KILN_API KILN_NODISCARD kiln_status kiln_array_split(const kiln_array *array, int axis,
                                                      const int64_t *at, size_t count,
                                                      kiln_array **outs, kiln_error *err);
+
+/**
+ * NumPy's hsplit, vsplit and dsplit: the same along the second axis (of a vector the first), the first and the third one.
+ * Where `at` is NULL, the parts are equal.
+ *
+ * @param at     As in kiln_array_split().
+ * @param outs   Receives `count` views of the array's memory; all are NULL on failure.
+ * @return As kiln_array_split(); ERR_AXIS for an array of fewer than one, two and three axes; ERR_SHAPE for an extent that is
+ *         no multiple of `count`.
+ */
+KILN_API KILN_NODISCARD kiln_status kiln_array_hsplit(const kiln_array *array, const int64_t *at,
+                                                      size_t count, kiln_array **outs,
+                                                      kiln_error *err);
+KILN_API KILN_NODISCARD kiln_status kiln_array_vsplit(const kiln_array *array, const int64_t *at,
+                                                      size_t count, kiln_array **outs,
+                                                      kiln_error *err);
+KILN_API KILN_NODISCARD kiln_status kiln_array_dsplit(const kiln_array *array, const int64_t *at,
+                                                      size_t count, kiln_array **outs,
+                                                      kiln_error *err);
 
 /**
  * NumPy's broadcast_arrays: views of all arrays with the shape that they broadcast to.

@@ -232,7 +232,7 @@ KILN_API KILN_NODISCARD kiln_status kiln_array_histogramdd(const kiln_array *con
 
 /** `bins` + 1 evenly spaced float64 edges from range[0] to range[1]; NULL: from the least element to the
  *  largest one, for which the call waits. ERR_ARGUMENT for no bin, ERR_RANGE for ends that are not finite or
- *  in order. */
+ *  in order, and for bins so narrow that edges would be equal. */
 KILN_API KILN_NODISCARD kiln_status kiln_array_histogram_edges(const kiln_array *array,
                                                                int64_t bins, const double range[2],
                                                                kiln_array **out, kiln_error *err);
@@ -245,13 +245,14 @@ KILN_API KILN_NODISCARD kiln_status kiln_array_digitize(const kiln_array *values
 
 /**
  * A function of this header as a node of a graph, by the name that it has in expressions: sort, argsort,
- * partition, argpartition, topk, median, quantile, percentile (0 to 100), searchsorted.
+ * partition, argpartition, topk, median, quantile, percentile (0 to 100), searchsorted; and sort_descending,
+ * argsort_descending and topk_smallest, which have the options of expressions in their names.
  *
  * @param axes     The one axis; NULL: all elements.
  * @param numbers  What the function takes besides arrays: the place of partition and argpartition, the k of
  *                 topk, the q of quantile and percentile, of which a node has one, and behind it the method, linear
  *                 where it is left out.
- * @param result   Of topk: 0 are the values, 1 their places. Else 0.
+ * @param result   Of topk and topk_smallest: 0 are the values, 1 their places. Else 0.
  */
 KILN_API kiln_node kiln_node_sorting(const char *function, const kiln_node *operands,
                                      size_t operand_count, const kiln_axes *axes,

@@ -101,32 +101,69 @@ static void release_all(kiln_array **arrays, size_t count)
     }
 }
 
-kiln_status kiln_array_split(const kiln_array *array, int axis, const int64_t *at, size_t count,
-                             kiln_array **outs, kiln_error *err)
+/* Part number `k` of `count`: between two of the places `at`, or of equal extent, the first `more` parts larger by one. */
+static void part_of(const int64_t *at, size_t k, size_t count, int64_t extent, int64_t bounds[2])
 {
+    const int64_t n = (int64_t)k, each = extent / (int64_t)count, more = extent % (int64_t)count;
+
+    bounds[0] = at == NULL ? n * each + (n < more ? n : more) : k == 0 ? 0 : at[k - 1];
+    bounds[1] = at == NULL       ? (n + 1) * each + (n + 1 < more ? n + 1 : more)
+                : k + 1 == count ? KILN_SLICE_OPEN
+                                 : at[k];
+}
+
+/* `equal`: the parts are, where their places are not given. */
+static kiln_status split(const kiln_array *array, int64_t axis, bool equal, const int64_t *at,
+                         size_t count, kiln_array **outs, kiln_error *err)
+{
+    int64_t bounds[2];
     int a = 0;
 
     KILN_CHECK_NULL(outs, err);
     memset(outs, 0, count * sizeof *outs);
     KILN_CHECK(kiln__array_check(array, NULL, "array", err));
-    KILN_CHECK(kiln__arrange_axis("split", axis, array->rank, &a, err));
+    KILN_CHECK(kiln__arrange_split_axis(axis, array->rank, &a, err));
     if (count == 0)
         return kiln__fail(err, KILN_ERR_ARGUMENT, "split: no parts");
-    const int64_t extent = array->shape[a], each = extent / (int64_t)count,
-                  more = extent % (int64_t)count;
+    if (equal && at == NULL && array->shape[a] % (int64_t)count != 0)
+        return kiln__fail(err, KILN_ERR_SHAPE,
+                          "split: %" PRId64 " elements along axis %d cannot be split into %zu"
+                          " equal parts; kiln_array_split() gives unequal ones",
+                          array->shape[a], a, count);
     for (size_t k = 0; k < count; k++) {
-        const int64_t n = (int64_t)k;
-        const int64_t even[] = {n * each + (n < more ? n : more),
-                                (n + 1) * each + (n + 1 < more ? n + 1 : more)};
-        const int64_t start = at == NULL ? even[0] : k == 0 ? 0 : at[k - 1];
-        const int64_t stop = at == NULL ? even[1] : k + 1 == count ? KILN_SLICE_OPEN : at[k];
-        const kiln_status status = kiln_array_slice(array, a, start, stop, 1, &outs[k], err);
+        part_of(at, k, count, array->shape[a], bounds);
+        const kiln_status status =
+            kiln_array_slice(array, a, bounds[0], bounds[1], 1, &outs[k], err);
         if (status != KILN_OK) {
             release_all(outs, k);
             return status;
         }
     }
     return KILN_OK;
+}
+
+kiln_status kiln_array_split(const kiln_array *array, int axis, const int64_t *at, size_t count,
+                             kiln_array **outs, kiln_error *err)
+{
+    return split(array, axis, false, at, count, outs, err);
+}
+
+kiln_status kiln_array_hsplit(const kiln_array *array, const int64_t *at, size_t count,
+                              kiln_array **outs, kiln_error *err)
+{
+    return split(array, KILN__SPLIT_H, true, at, count, outs, err);
+}
+
+kiln_status kiln_array_vsplit(const kiln_array *array, const int64_t *at, size_t count,
+                              kiln_array **outs, kiln_error *err)
+{
+    return split(array, KILN__SPLIT_V, true, at, count, outs, err);
+}
+
+kiln_status kiln_array_dsplit(const kiln_array *array, const int64_t *at, size_t count,
+                              kiln_array **outs, kiln_error *err)
+{
+    return split(array, KILN__SPLIT_D, true, at, count, outs, err);
 }
 
 kiln_status kiln_array_broadcast(const kiln_array *const *arrays, size_t count, kiln_array **outs,

@@ -233,16 +233,49 @@ static kiln_status atleast(int least, kiln__arranged *g)
     return KILN_OK;
 }
 
+kiln_status kiln__arrange_split_axis(int64_t axis, int rank, int *out, kiln_error *err)
+{
+    static const struct {
+        const char *name;
+        int least;
+    } named[] = {{"hsplit", 1}, {"vsplit", 2}, {"dsplit", 3}};
+    const int64_t k = axis < 0 ? axis - KILN__SPLIT_H : -1;
+
+    if (k < 0 || k >= (int64_t)KILN_COUNT_OF(named))
+        return kiln__arrange_axis("split", axis, rank, out, err);
+    *out = k == 0 ? rank > 1 : k == 1 ? 0 : 2;
+    if (rank >= named[k].least)
+        return KILN_OK;
+    return kiln__fail(err, KILN_ERR_AXIS, "%s needs an array of %d or more axes, this one has %d",
+                      named[k].name, named[k].least, rank);
+}
+
+/* The elements of an axis from `start` to `stop`, as Python cuts them. */
+static void cut(int64_t start, int64_t stop, int axis, kiln__arranged *g)
+{
+    const int64_t n = g->shape[axis];
+    int64_t from = start < 0 ? start + n : start, to = stop < 0 ? stop + n : stop;
+
+    from = from < 0 ? 0 : from > n ? n : from;
+    to = to < from ? from : to > n ? n : to;
+    g->shape[axis] = to - from;
+    g->map[axis].start = to > from ? from : 0;
+}
+
 /* Numbers: an axis, which part of it, of how many, and whether they must be equal. Without that the first parts have one
  * element more, as those of array_split. */
 static kiln_status section(const int64_t *n, size_t count, kiln__arranged *g, kiln_error *err)
 {
     int axis = 0;
 
-    if (count != 4 || n[2] < 1 || n[1] < 0 || n[1] >= n[2])
+    if (count != 4 || (n[3] != KILN__SECTION_SLICE && (n[2] < 1 || n[1] < 0 || n[1] >= n[2])))
         return kiln__fail(err, KILN_ERR_ARGUMENT,
-                          "section: an axis, the number of a part and that of all are needed");
-    KILN_CHECK(kiln__arrange_axis("split", n[0], g->rank, &axis, err));
+                          "split: an axis, the number of a part and that of all are needed");
+    KILN_CHECK(kiln__arrange_split_axis(n[0], g->rank, &axis, err));
+    if (n[3] == KILN__SECTION_SLICE) {
+        cut(n[1], n[2], axis, g);
+        return KILN_OK;
+    }
     const int64_t each = g->shape[axis] / n[2], more = g->shape[axis] % n[2];
     if (n[3] != 0 && more != 0)
         return kiln__fail(err, KILN_ERR_SHAPE,
@@ -252,6 +285,35 @@ static kiln_status section(const int64_t *n, size_t count, kiln__arranged *g, ki
     g->shape[axis] = each + (n[1] < more);
     if (g->shape[axis] > 0)
         g->map[axis].start = n[1] * each + (n[1] < more ? n[1] : more);
+    return KILN_OK;
+}
+
+static kiln_status check_window(int64_t width, int axis, int64_t extent, kiln_error *err)
+{
+    if (width >= 1 && width <= extent)
+        return KILN_OK;
+    return kiln__fail(err, KILN_ERR_SHAPE,
+                      "sliding_window_view: a window of %" PRId64
+                      " elements along axis %d, which has %" PRId64,
+                      width, axis, extent);
+}
+
+kiln_status kiln__arrange_windows(const int64_t *n, size_t count, int rank, const int64_t *shape,
+                                  int64_t *shape_out, int *axis_out, kiln_error *err)
+{
+    if (count == 4 && n[3] != rank)
+        return kiln__fail(err, KILN_ERR_AXIS,
+                          "sliding_window_view: windows of %" PRId64
+                          " axes, and the array has %d: axis= says along which",
+                          n[3], rank);
+    KILN_CHECK(kiln__arrange_axis("sliding_window_view", n[0], rank, axis_out, err));
+    KILN_CHECK(check_window(n[1], *axis_out, shape[*axis_out], err));
+    if (rank == KILN_RANK_MAX)
+        return kiln__fail(err, KILN_ERR_ARGUMENT, "sliding_window_view: an axis more than %d",
+                          KILN_RANK_MAX);
+    memcpy(shape_out, shape, (size_t)rank * sizeof *shape);
+    shape_out[*axis_out] -= n[1] - 1;
+    shape_out[rank] = n[1];
     return KILN_OK;
 }
 
@@ -265,12 +327,7 @@ static kiln_status window(const int64_t *n, size_t count, kiln__arranged *g, kil
         return kiln__fail(err, KILN_ERR_ARGUMENT,
                           "sliding_window_view: an axis, an element and a width are needed");
     KILN_CHECK(kiln__arrange_axis("sliding_window_view", n[0], g->rank, &axis, err));
-    if (n[2] > g->shape[axis])
-        return kiln__fail(err, KILN_ERR_SHAPE,
-                          "sliding_window_view: a window of %" PRId64
-                          " elements along axis %d, which "
-                          "has %" PRId64,
-                          n[2], axis, g->shape[axis]);
+    KILN_CHECK(check_window(n[2], axis, g->shape[axis], err));
     g->shape[axis] -= n[2] - 1;
     g->map[axis].start = n[1];
     return KILN_OK;
@@ -403,7 +460,7 @@ kiln_status kiln__arrange_check(kiln_rearrangement what, size_t operands, size_t
         [KILN_REARRANGE_ATLEAST_2D] = {{1, 1}, {0, 0}},
         [KILN_REARRANGE_ATLEAST_3D] = {{1, 1}, {0, 0}},
         [KILN_REARRANGE_SECTION] = {{1, 1}, {4, 4}},
-        [KILN_REARRANGE_WINDOW] = {{1, 1}, {3, 3}},
+        [KILN_REARRANGE_WINDOW] = {{1, 1}, {2, 4}},
         [KILN_REARRANGE_CONCATENATE] = {{1, MANY}, {0, 1}},
         [KILN_REARRANGE_STACK] = {{1, MANY}, {1, 1}},
         [KILN_REARRANGE_HSTACK] = {{1, MANY}, {0, 0}},

@@ -51,3 +51,16 @@ char *kiln__caret(const char *text, size_t at, size_t width)
     }
     return kiln__buf_take(&out);
 }
+
+size_t kiln__word_bytes(const char *text)
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
+    return strspn(text, letters);
+}
+
+char *kiln__caret_word(const char *text, size_t at)
+{
+    const size_t width = at < strlen(text) ? kiln__word_bytes(text + at) : 0;
+
+    return kiln__caret(text, at, width > 0 ? width : 1);
+}

@@ -170,6 +170,9 @@ bool kiln__utf8_check(const char *text, size_t bytes); /* all of it */
 /* Caret text for a one-line or many-line `text`: the line that holds byte `at`, and a caret line
  * under bytes at..at+width. Tabs and UTF-8 keep their columns. Heap text or NULL. */
 char *kiln__caret(const char *text, size_t at, size_t width);
+/* The same of the word at byte `at`, or of that byte where there is none. How many bytes such a word has. */
+char *kiln__caret_word(const char *text, size_t at);
+size_t kiln__word_bytes(const char *text);
 
 /* ---- hashing (hash.c), XXH3 ---- */
 typedef struct kiln__hash128 {
@@ -450,9 +453,21 @@ kiln_status kiln__arrange_axis(const char *what, int64_t axis, int rank, int *ou
 /* ERR_ARGUMENT, ERR_ARGUMENT_COUNT. */
 kiln_status kiln__arrange_check(kiln_rearrangement what, size_t operands, size_t numbers,
                                 kiln_error *err);
+/* In the place of an axis of KILN_REARRANGE_SECTION: those that hsplit, vsplit and dsplit cut, which the rank decides. */
+#define KILN__SPLIT_H (INT64_MIN + 16)
+#define KILN__SPLIT_V (INT64_MIN + 17)
+#define KILN__SPLIT_D (INT64_MIN + 18)
+/* What stands in the place of `equal` where a section is the elements from the second to the third number. */
+enum { KILN__SECTION_SLICE = 2 };
+/* A section's axis, counted from the front. ERR_AXIS. */
+kiln_status kiln__arrange_split_axis(int64_t axis, int rank, int *out, kiln_error *err);
 /* ERR_AXIS, ERR_SHAPE, ERR_ARGUMENT_COUNT. */
 kiln_status kiln__arrange_view(kiln_rearrangement what, const int64_t *numbers, size_t count,
                                int rank, const int64_t *shape, kiln__arranged *out, kiln_error *err);
+/* All windows along an axis, as a further one: numbers are the axis and how many elements a window has; in expressions
+ * behind them 0 and how many axes the array must have. `shape_out` has room for the further axis. ERR_AXIS, ERR_SHAPE. */
+kiln_status kiln__arrange_windows(const int64_t *n, size_t count, int rank, const int64_t *shape,
+                                  int64_t *shape_out, int *axis_out, kiln_error *err);
 /* An axis of `n` elements, padded. ERR_ARGUMENT, ERR_SHAPE, ERR_OVERFLOW, ERR_UNSUPPORTED. */
 kiln_status kiln__arrange_pad(kiln_pad_mode mode, int64_t n, int64_t before, int64_t after,
                               kiln__axis_run list[KILN__SEGMENTS_MAX], size_t *count_out,

@@ -57,6 +57,9 @@ kiln_status kiln__device_report(kiln__device *device, int64_t **out, kiln_error 
 /* What is said of a matrix of a stack that failed: the function's name, `why` with "%lld" for `number`, and the stack's
  * shape. A kernel that reports it writes these words, which begin with KILN__REPORT_MATRIX in the place of an axis. */
 enum { KILN__REPORT_MATRIX = -1, KILN__REPORT_MATRIX_WORDS = 20, KILN__REPORT_MATRIX_RANK = 6 };
+/* In the place of an axis: values that a function does not take. The names are the function's and a message with "%g"
+ * for the double whose bits are the index. */
+enum { KILN__REPORT_VALUE = -2 };
 void kiln__report_matrix_words(const char *function, const char *why, int rank,
                                const int64_t *stack, int64_t words[KILN__REPORT_MATRIX_WORDS]);
 kiln_status kiln__fail_matrix(const char *function, const char *why, int64_t number, int64_t nth,

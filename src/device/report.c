@@ -1,7 +1,7 @@
 /*
  * report.c - what kernels found wrong with the values in arrays, told at the next synchronise.
  *
- *     kernel > [the first finding, in page-locked memory] > synchronise > ERR_INDEX, ERR_SINGULAR
+ *     kernel > [the first finding, in page-locked memory] > synchronise > ERR_INDEX, ERR_SINGULAR, ERR_RANGE
  *
  * A kernel that meets an index out of range leaves the element out, claims the report if nobody has yet,
  * and goes on; so does one that finds a matrix which could not be factorised. Whoever waits for the device next is told, and the report is free again. While
@@ -103,6 +103,21 @@ kiln_status kiln__fail_matrix(const char *function, const char *why, int64_t num
                       gap != NULL ? text : "", gap != NULL ? gap + 4 : "");
 }
 
+/* ---- values ---- */
+
+static kiln_status fail_value(const char *function, const char *why, int64_t bits, kiln_error *err)
+{
+    const char *gap = strstr(why, "%g");
+    const int before = gap != NULL ? (int)(gap - why) : (int)strlen(why);
+    char text[32];
+    double value;
+
+    memcpy(&value, &bits, sizeof value);
+    snprintf(text, sizeof text, "%g", value);
+    return kiln__fail(err, KILN_ERR_RANGE, "%s: %.*s%s%s", function, before, why,
+                      gap != NULL ? text : "", gap != NULL ? gap + 2 : "");
+}
+
 /* ---- what a wait says ---- */
 
 kiln_status kiln__report_check(kiln__device *device, kiln_status status, kiln_error *err)
@@ -121,6 +136,8 @@ kiln_status kiln__report_check(kiln__device *device, kiln_status status, kiln_er
     }
     memcpy(names[0], &report[WORD_NAMES], NAME_BYTES);
     memcpy(names[1], &report[WORD_NAMES + NAME_WORDS], NAME_BYTES);
+    if (report[WORD_AXIS] == KILN__REPORT_VALUE)
+        return fail_value(names[0], names[1], report[WORD_VALUE], err);
     put_place(report, place, sizeof place);
     snprintf(value, sizeof value, report[WORD_UNSIGNED] != 0 ? "%llu" : "%lld",
              (long long)report[WORD_VALUE]);

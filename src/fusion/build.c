@@ -88,19 +88,45 @@ void **kiln__build_find(kiln__build *b, kiln__build_map map, kiln__buf *key)
 
 /* ---- ways out -------------------------------------------------------------------------------- */
 
-/* What opens with the name of its function already is not told it again. */
+/* The name of the function that is called at byte `line` of a text, or of what else it is there, of which `what` is told. */
+static const char *name_at(const kiln__ir *ir, const char *what, int line, char name[64])
+{
+    const bool inside = ir->text != NULL && line > 0 && (size_t)line <= strlen(ir->text);
+    const char *word = inside ? ir->text + line - 1 : "";
+    const size_t bytes = kiln__word_bytes(word);
+
+    if (bytes > 0 && bytes < 64 && word[bytes + strspn(word + bytes, " ")] == '(') {
+        snprintf(name, 64, "%.*s", (int)bytes, word);
+        return name;
+    }
+    return strcmp(what, "select") == 0 || strcmp(what, "slice") == 0 ? "subscript" : what;
+}
+
+/* A message without the names of functions that it begins with: those that the function at fault is made of. */
+static const char *without_names(const char *text)
+{
+    for (;;) {
+        const size_t bytes = kiln__word_bytes(text);
+        if (bytes == 0 || strncmp(text + bytes, ": ", 2) != 0)
+            return text;
+        text += bytes + 2;
+    }
+}
+
 kiln_status kiln__fail_in_text(kiln_error *err, kiln_status status, const kiln__ir *ir,
                                const char *what, int line, const char *text)
 {
-    char graph[80] = "";
-    const size_t bytes = strlen(what);
+    char graph[80] = "", word[64];
+    const char *said = without_names(text), *name = name_at(ir, what, line, word);
+    const size_t bytes = strlen(name);
     const bool named =
-        strncmp(text, what, bytes) == 0 && (text[bytes] == ':' || text[bytes] == ' ');
+        name[0] == '_' || /* no name that users write */
+        (strncmp(said, name, bytes) == 0 && (said[bytes] == ':' || said[bytes] == ' '));
 
     if (strcmp(ir->name, KILN__GRAPH_NAME) != 0)
         snprintf(graph, sizeof graph, " \"%.70s\"", ir->name);
-    kiln__fail(err, status, "expression%s, column %d: %s%s%s", graph, line, named ? "" : what,
-               named ? "" : ": ", text);
+    kiln__fail(err, status, "expression%s, column %d: %s%s%s", graph, line, named ? "" : name,
+               named ? "" : ": ", said);
     if (err != NULL)
         err->offset = line - 1;
     return status;

@@ -476,6 +476,8 @@ uint32_t kiln__lowered_side_by_side(kiln__build *b, uint32_t node, const uint32_
                                     size_t count, int axis, kiln_dtype dtype);
 /* A recorded rearrangement of its operands. */
 uint32_t kiln__lower_rearranged(kiln__build *b, uint32_t node);
+/* All windows along an axis: KILN_REARRANGE_WINDOW of 2 or 4 numbers. (gather.c) */
+uint32_t kiln__lower_windows(kiln__build *b, uint32_t node);
 
 /* ---- gather.c --- */
 uint32_t kiln__lower_gather(kiln__build *b, uint32_t node);

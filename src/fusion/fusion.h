@@ -79,7 +79,8 @@ typedef enum kiln__view_kind {
     KILN__VIEW_SLICE,     /* data: axis, start, stop, step */
     KILN__VIEW_BROADCAST, /* data: shape */
     KILN__VIEW_RESHAPE,   /* data: shape */
-    KILN__VIEW_MASKED     /* the first operand, whose shape is that of the second, a mask */
+    KILN__VIEW_MASKED,    /* the first operand, whose shape is that of the second, a mask */
+    KILN__VIEW_LIKE       /* the first operand, broadcast to the shape of the second */
 } kiln__view_kind;
 
 /* Data of a cast that has a second operand, whose dtype it is to: how numbers become whole ones. */
@@ -177,6 +178,7 @@ typedef struct kiln__ir_name {
 typedef struct kiln__ir {
     char *name;
     bool of_text; /* recorded from an expression: the line of a node is a byte of it, from 1 */
+    char *text;   /* that expression; may be NULL */
     int place;    /* not 0: the line of whatever is recorded, instead of its own */
     kiln__node *nodes;
     uint32_t node_count, node_room;
@@ -219,8 +221,8 @@ bool kiln__ir_output(kiln__ir *ir, const char *name, uint32_t node, const char *
 /* What a node is called in messages: "add", "sum", "transpose", "input `x`". */
 const char *kiln__ir_what(const kiln__ir *ir, uint32_t node, char text[96]);
 #define KILN__GRAPH_NAME "kiln_graph" /* of graphs that were given none */
-/* Fail for what `what` at byte `line` of an expression's text asked for; a graph that was given a
- * name is called by it. */
+/* Fail for what `what` at byte `line` of an expression's text asked for; a graph that was given a name is
+ * called by it. Where a function is called at that place, the message is the function's, whatever it is made of. */
 kiln_status kiln__fail_in_text(kiln_error *err, kiln_status status, const kiln__ir *ir,
                                const char *what, int line, const char *text);
 

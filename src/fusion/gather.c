@@ -6,7 +6,7 @@
  * A gather is computed where it is used, as any operation: its kernel reads the indices, and through them
  * the array. Its first operand is the array, which is in memory; the others are the indices, shaped
  * so that they broadcast to the result. Its map has an entry for each axis of the array: the axis of
- * the result that runs along it, or which indices do (KILN__BY_INDEX).
+ * the result that runs along it, or which indices do (KILN__BY_INDEX). Windows of what is stored are a gather, too.
  */
 #include "fusion/build.h"
 
@@ -185,6 +185,74 @@ static uint32_t gather_along(kiln__build *b, uint32_t node, uint32_t table, inde
                          kiln__build_shape(b, i.rank, i.shape),
                          kiln__build_shape(b, o.rank, o.shape), g->axis[0]);
     return finish(b, node, table, g, &made);
+}
+
+/* ---- windows --------------------------------------------------------------------------------- */
+
+/* An array's windows along `axis` are a view of it: two axes of the result run along it. */
+static uint32_t leaf_windows(kiln__build *b, const kiln__lowered *leaf, int axis,
+                             kiln__lowered *made)
+{
+    made->kind = KILN__LOWERED_LEAF;
+    made->arg = leaf->arg;
+    made->offset = leaf->offset;
+    made->strides = kiln__build_alloc(b, (size_t)made->rank * sizeof *made->strides);
+    memcpy(made->strides, leaf->strides, (size_t)leaf->rank * sizeof *made->strides);
+    made->strides[leaf->rank] = leaf->strides[axis];
+    return kiln__lowered_add(b, made);
+}
+
+/* Of what is stored first the windows are read by their positions: the first one's and that in the window. */
+static uint32_t stored_windows(kiln__build *b, uint32_t node, uint32_t x, int axis,
+                               kiln__lowered *made)
+{
+    int64_t *shape = kiln__build_alloc(b, (size_t)made->rank * sizeof *shape);
+    int64_t *coef = kiln__build_alloc(b, (size_t)made->rank * sizeof *coef);
+    const int last = made->rank - 1;
+
+    made->map = kiln__build_alloc(b, (size_t)last * sizeof *made->map);
+    for (int a = 0; a < made->rank; a++) {
+        coef[a] = a == axis || a == last;
+        shape[a] = coef[a] ? made->shape[a] : 1;
+        if (a < last)
+            made->map[a] = a == axis             ? (kiln__axis_map){KILN__BY_INDEX, 0, 1}
+                           : made->shape[a] == 1 ? (kiln__axis_map){-1, 0, 0}
+                                                 : (kiln__axis_map){a, 0, 1};
+    }
+    const kiln__lowered places = {.kind = KILN__LOWERED_IOTA,
+                                  .dtype = KILN_INT64,
+                                  .rank = made->rank,
+                                  .shape = shape,
+                                  .size =
+                                      kiln__lowered_size(b, node, made->rank, shape, KILN_INT64),
+                                  .coef = coef,
+                                  .origin = node};
+    const uint32_t operands[] = {x, kiln__lowered_add(b, &places)};
+    made->kind = KILN__LOWERED_GATHER;
+    made->op = KILN_INDEX_CLIP; /* none is out of range */
+    return kiln__lowered_over(b, made, operands, 2);
+}
+
+uint32_t kiln__lower_windows(kiln__build *b, uint32_t node)
+{
+    const kiln__node *n = &b->ir->nodes[node];
+    const int64_t *data = b->ir->data + n->data;
+    const uint32_t x = table_low(b, node, b->ir->edges[n->operands]);
+    const kiln__lowered o = b->lowered[x];
+    kiln__lowered made = {.rank = o.rank + 1, .dtype = o.dtype, .origin = node};
+    int64_t shape[KILN_RANK_MAX + 1];
+    kiln_error err = KILN_ERROR_INIT;
+    int axis = 0;
+
+    kiln__check_resolved(
+        b, node, kiln__arrange_windows(data, n->data_count, o.rank, o.shape, shape, &axis, &err),
+        &err);
+    made.shape = kiln__build_copy(b, shape, (size_t)made.rank * sizeof *shape);
+    made.size = kiln__lowered_size(b, node, made.rank, shape, o.dtype);
+    b->lowering.dtype[node] = b->lowering.dtype[b->ir->edges[n->operands]];
+    if (o.kind == KILN__LOWERED_LEAF)
+        return leaf_windows(b, &o, axis, &made);
+    return stored_windows(b, node, x, axis, &made);
 }
 
 uint32_t kiln__lower_gather(kiln__build *b, uint32_t node)

@@ -667,6 +667,8 @@ uint32_t kiln__lower_rearranged(kiln__build *b, uint32_t node)
     kiln_error err = KILN_ERROR_INIT;
     kiln__arranged g;
 
+    if (what == KILN_REARRANGE_WINDOW && n->data_count != 3)
+        return kiln__lower_windows(b, node);
     if (kiln__arrange_is_view(what)) {
         const uint32_t x = kiln__lowered_strong(b, b->ir->edges[n->operands]);
         const kiln__lowered *o = &b->lowered[x];

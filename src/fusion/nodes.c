@@ -42,6 +42,7 @@ void kiln__ir_clear(kiln__ir *ir)
     kiln__free(ir->edges);
     kiln__free(ir->data);
     kiln__free(ir->name);
+    kiln__free(ir->text);
     memset(ir, 0, sizeof *ir);
 }
 
@@ -236,7 +237,8 @@ static const char *view_name(int kind)
         [KILN__VIEW_TRANSPOSE] = "transpose", [KILN__VIEW_NEWAXIS] = "newaxis",
         [KILN__VIEW_FLIP] = "flip",           [KILN__VIEW_SELECT] = "select",
         [KILN__VIEW_SLICE] = "slice",         [KILN__VIEW_BROADCAST] = "broadcast_to",
-        [KILN__VIEW_RESHAPE] = "reshape",     [KILN__VIEW_MASKED] = "mask"};
+        [KILN__VIEW_RESHAPE] = "reshape",     [KILN__VIEW_MASKED] = "mask",
+        [KILN__VIEW_LIKE] = "broadcast_to"};
     return (size_t)kind < KILN_COUNT_OF(names) ? names[kind] : "view";
 }
 

@@ -87,19 +87,19 @@ static void slice(kiln__build *b, uint32_t node, const kiln__lowered *o, view_sh
                                   : (kiln__axis_map){at, s->shape[at] > 0 ? start : 0, 1};
 }
 
-static void broadcast(kiln__build *b, uint32_t node, const kiln__lowered *o, view_shape *s)
+static void broadcast(kiln__build *b, uint32_t node, const kiln__lowered *o, int rank,
+                      const int64_t *shape, view_shape *s)
 {
-    const kiln__node *n = &b->ir->nodes[node];
-    const int64_t *shape = b->ir->data + n->data;
-    bool fits = (uint32_t)o->rank <= n->data_count;
-    s->rank = (int)n->data_count;
+    bool fits = o->rank <= rank;
+    s->rank = rank;
     for (int a = 0; fits && a < o->rank; a++)
         fits = o->shape[a] == 1 || o->shape[a] == shape[a + s->rank - o->rank];
     if (!fits)
         kiln__build_fail(b, node, KILN_ERR_SHAPE, "%s does not broadcast to %s",
                          kiln__build_shape(b, o->rank, o->shape),
                          kiln__build_shape(b, s->rank, shape));
-    memcpy(s->shape, shape, (size_t)s->rank * sizeof *shape);
+    if (rank > 0)
+        memcpy(s->shape, shape, (size_t)rank * sizeof *shape);
     for (int a = 0; a < o->rank; a++)
         s->map[a] = o->shape[a] == 1 ? (kiln__axis_map){-1, 0, 0}
                                      : (kiln__axis_map){a + s->rank - o->rank, 0, 1};
@@ -151,8 +151,15 @@ uint32_t kiln__lower_view(kiln__build *b, uint32_t node, uint32_t operand)
         slice(b, node, o, &s);
         break;
     case KILN__VIEW_BROADCAST:
-        broadcast(b, node, o, &s);
+        broadcast(b, node, o, (int)n->data_count, b->ir->data + n->data, &s);
         break;
+    case KILN__VIEW_LIKE: {
+        const kiln__lowered *like =
+            &b->lowered[kiln__lowered_strong(b, b->ir->edges[n->operands + 1])];
+        o = &b->lowered[operand]; /* the list of lows may have moved */
+        broadcast(b, node, o, like->rank, like->shape, &s);
+        break;
+    }
     case KILN__VIEW_FLIP: {
         const int at = kiln__lower_axis(b, node, b->ir->data[n->data], o->rank);
         s.map[at] = (kiln__axis_map){at, o->shape[at] > 0 ? o->shape[at] - 1 : 0, -1};

@@ -176,6 +176,12 @@ static kiln_status call_shape(kiln__parser *p, kiln__parsed_call *c, const speci
     int rank = 0;
     if (c->count < 2)
         return fail_call(p, c, KILN_ERR_ARGUMENT_COUNT, "needs a shape");
+    if (c->count == 2 && c->arg[1].kind == KILN__PARSED_SHAPE &&
+        s->by_shape == kiln_node_broadcast_to) {
+        kiln__set_node(
+            out, kiln__node_broadcast_like(c->arg[0].node, c->arg[1].node, KILN__PLACE(c->at)));
+        return KILN_OK;
+    }
     KILN_CHECK(read_integers(p, c, 1, shape, &rank));
     kiln__set_node(out, s->by_shape(c->arg[0].node, rank, shape, KILN__PLACE(c->at)));
     return KILN_OK;
@@ -559,7 +565,46 @@ static kiln_status call_take(kiln__parser *p, kiln__parsed_call *c, const specia
     return KILN_OK;
 }
 
+/* _like(v, x): v in the shape of x. _as(v, x), _floor_as(v, x): v in the dtype of x. */
+static kiln_status call_like(kiln__parser *p, kiln__parsed_call *c, const special *s,
+                             kiln__parsed *out)
+{
+    (void)s;
+    KILN_CHECK(need_count(p, c, 2, 2));
+    KILN_CHECK(kiln__need_node(p, &c->arg[1]));
+    const kiln_node x = c->arg[0].node, like = kiln__graph_number(p->graph, c->arg[1].node);
+    const bool floors = kiln__same_word(c->name, c->bytes, "_floor_as");
+    kiln__set_node(out,
+                   kiln__same_word(c->name, c->bytes, "_like")
+                       ? kiln__node_broadcast_like(x, like, KILN__PLACE(c->at))
+                       : kiln__node_cast_like(x, like, floors ? KILN__CAST_FLOOR : KILN__CAST_PLAIN,
+                                              KILN__PLACE(c->at)));
+    return KILN_OK;
+}
+
+/* _at_least(n, least, 'what n is'): n, a whole number that must not be less. */
+static kiln_status call_at_least(kiln__parser *p, kiln__parsed_call *c, const special *s,
+                                 kiln__parsed *out)
+{
+    int64_t n = 0, least = 0;
+
+    (void)s;
+    KILN_CHECK(need_count(p, c, 3, 3));
+    KILN_CHECK(kiln__need_integer(p, &c->arg[0], &n));
+    KILN_CHECK(kiln__need_integer(p, &c->arg[1], &least));
+    if (n < least)
+        return kiln__parse_fail(p, c->at, c->bytes, KILN_ERR_ARGUMENT,
+                                "%.*s must be at least %lld, and is %lld", (int)c->arg[2].width - 2,
+                                p->text + c->arg[2].at + 1, (long long)least, (long long)n);
+    kiln__set_node(out, kiln_node_of_int(n));
+    return KILN_OK;
+}
+
 static const special specials[] = {
+    {"_at_least", call_at_least, NULL, NULL},
+    {"_like", call_like, NULL, NULL},
+    {"_as", call_like, NULL, NULL},
+    {"_floor_as", call_like, NULL, NULL},
     {"take", call_take, NULL, NULL},
     {"take_along_axis", call_take, NULL, NULL},
     {"transpose", call_transpose, NULL, NULL},
@@ -610,20 +655,6 @@ static kiln_status check_mode(const kiln__parser *p, const kiln__parsed_call *c)
     return fail_call(p, c, KILN_ERR_NAME, c->method ? "takes no method" : "takes no mode");
 }
 
-/* arange(n), arange(n, dtype=float32) */
-static kiln_status call_arange(kiln__parser *p, kiln__parsed_call *c, kiln__parsed *out)
-{
-    int64_t count = 0;
-
-    c->takes = KILN__TAKES_DTYPE;
-    KILN_CHECK(need_count(p, c, 1, 1));
-    KILN_CHECK(kiln__need_integer(p, &c->arg[0], &count));
-    kiln__set_node(out, kiln_node_arange(p->graph, count, KILN__PLACE(c->at)));
-    if (c->dtype.width != 0)
-        kiln__set_node(out, kiln_node_cast(out->node, c->dtype.dtype, KILN__PLACE(c->at)));
-    return KILN_OK;
-}
-
 static kiln_status apply(kiln__parser *p, kiln__parsed_call *c, kiln__parsed *out)
 {
     const kiln__op *op = kiln__op_named(c->name, c->bytes);
@@ -643,12 +674,17 @@ static kiln_status apply(kiln__parser *p, kiln__parsed_call *c, kiln__parsed *ou
         return call_opaque(p, c, kiln__opaque_named("shuffle", 7), out);
     if (draw != 0)
         return call_draw(p, c, draw, out);
-    if (op != NULL)
+    if (op != NULL && (op->op != KILN_OP_ROUND || c->count + c->named_count < 2))
         return call_op(p, c, op, out);
     if (kiln__op_pair_named(c->name, c->bytes, pair))
         return call_pair(p, c, pair, out);
     if (c->name[0] == '_' && p->graph->ir.place == 0) /* for functions that are expressions alone */
         return unknown_function(c);
+    KILN_CHECK(kiln__apply_making(p, c, out, &known));
+    if (!known)
+        KILN_CHECK(kiln__apply_ordered(p, c, out, &known));
+    if (known)
+        return KILN_OK;
     if (c->named_count > 0 && !kiln__same_word(c->name, c->bytes, "pad"))
         return kiln__apply_written(p, c, out, &known);
     KILN_CHECK(kiln__apply_choosing(p, c, out, &known));
@@ -672,7 +708,8 @@ static kiln_status apply(kiln__parser *p, kiln__parsed_call *c, kiln__parsed *ou
     for (size_t k = 0; k < KILN_COUNT_OF(specials); k++) {
         if (!kiln__same_word(c->name, c->bytes, specials[k].name))
             continue;
-        KILN_CHECK(need_array(p, c));
+        if (specials[k].read != call_at_least)
+            KILN_CHECK(need_array(p, c));
         return specials[k].read(p, c, &specials[k], out);
     }
     for (int d = 1; d < KILN_DTYPE_COUNT; d++) { /* float32(x) */
@@ -683,8 +720,6 @@ static kiln_status apply(kiln__parser *p, kiln__parsed_call *c, kiln__parsed *ou
         kiln__set_node(out, kiln_node_cast(c->arg[0].node, (kiln_dtype)d, KILN__PLACE(c->at)));
         return KILN_OK;
     }
-    if (kiln__same_word(c->name, c->bytes, "arange"))
-        return call_arange(p, c, out);
     return unknown_function(c);
 }
 

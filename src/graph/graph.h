@@ -166,6 +166,14 @@ kiln_status kiln__kept_text_run(kiln_context *ctx, const char *text, const char 
 /* x, whose shape is checked to be the mask's. (record.c) */
 kiln_node kiln__node_masked(kiln_node x, kiln_node mask, const char *file, int line);
 
+/* _need() of expressions: a copy of operands[1] that reports where operands[0] is false. (needed.c) */
+kiln_status kiln__need_infer(const kiln_array *const *operands, kiln_error *err);
+kiln_status kiln__need_run(const kiln_array *const *operands, kiln_stream *stream, kiln_array *out,
+                           kiln_error *err);
+
+/* x broadcast to the shape of another node. (record.c) */
+kiln_node kiln__node_broadcast_like(kiln_node x, kiln_node like, const char *file, int line);
+
 /* x in the dtype of another node; `how`: KILN__CAST_ROUND, where that is one of whole numbers. (record.c) */
 kiln_node kiln__node_cast_like(kiln_node x, kiln_node like, int64_t how, const char *file, int line);
 
@@ -173,6 +181,15 @@ kiln_node kiln__node_cast_like(kiln_node x, kiln_node like, int64_t how, const c
 
 /* Whether a rearrangement is such a one. */
 bool kiln__pads_by_elements(kiln_rearrangement what, const int64_t *numbers, size_t number_count);
+/* One with widths for each axis, as a node. */
+kiln_node kiln__node_padded(const kiln_node *operands, size_t operand_count, const int64_t *numbers,
+                            size_t number_count, const char *file, int line);
+/* pad() with widths that are those of all axes: its shape, and that on `stream`; `end` has one element. `numbers`: a
+ * kiln_pad_mode, the widths before and behind, how many elements are looked at (0: all). (pad_all.c) */
+kiln_status kiln__pad_infer(const kiln_array *x, const int64_t *numbers, int64_t *shape,
+                            kiln_error *err);
+kiln_status kiln__pad_run(const kiln_array *x, const kiln_array *end, const int64_t *numbers,
+                          kiln_stream *stream, kiln_array *out, kiln_error *err);
 /* Any other one as a node. (record.c) */
 kiln_node kiln__node_rearranged(kiln_rearrangement what, const kiln_node *operands,
                                 size_t operand_count, const int64_t *numbers, size_t number_count,

@@ -1,14 +1,18 @@
 /*
  * listed.c - functions of expressions that take lists of arrays or give several: select(), choose(), block(),
- * broadcast_arrays(), split(), sliding_window_view().
+ * broadcast_arrays(), split() and its kin, sliding_window_view().
  *
  *     calls > [listed] > nodes of operations, views and rearrangements
  *
  * What the shapes of arrays decide is left to rearrangements, for shapes are known to a call alone.
  */
+#include <inttypes.h>
+
 #include "graph/graph.h"
 #include "graph/parse.h"
 #include "kiln/rearrange.h"
+
+enum { NARROW_WINDOW = 8 }; /* as many parts of a stack are computed where they are used */
 
 static kiln_status fail(const kiln__parser *p, const kiln__parsed_call *c, kiln_status status,
                         const char *what)
@@ -105,7 +109,7 @@ static kiln_status call_choose(kiln__parser *p, kiln__parsed_call *c, kiln__pars
     return KILN_OK;
 }
 
-/* broadcast_arrays(x, y, ...): each in the shape of all. */
+/* broadcast_arrays(x, y, ...): each in the shape of all, which is that of an operation on them that nobody computes. */
 static kiln_status call_broadcast(kiln__parser *p, kiln__parsed_call *c, kiln__parsed *out)
 {
     kiln_node nodes[KILN__ARGUMENTS_MAX], all = kiln_node_of_bool(true);
@@ -120,7 +124,7 @@ static kiln_status call_broadcast(kiln__parser *p, kiln__parsed_call *c, kiln__p
                             all, KILN__PLACE(c->at));
     }
     for (size_t k = 0; k < c->count; k++)
-        nodes[k] = where(all, nodes[k], nodes[k], c->at);
+        nodes[k] = kiln__node_broadcast_like(nodes[k], all, KILN__PLACE(c->at));
     return give(p, nodes, c->count, out);
 }
 
@@ -153,66 +157,137 @@ static kiln_status read_axis(const kiln__parser *p, kiln__parsed_call *c, size_t
     return v->width == 0 ? KILN_OK : kiln__need_integer(p, v, axis);
 }
 
-/* split(x, 3), array_split(x, 3, axis=1): equal parts, or as equal as can be; split(x, (2, 5)): x[:2], x[2:5], x[5:]. */
+/* The axis of a call of split() or one of its kin, as the rearrangement takes it. */
+static kiln_status read_split_axis(const kiln__parser *p, kiln__parsed_call *c, int64_t *axis)
+{
+    static const struct {
+        const char *name;
+        int64_t axis;
+    } fixed[] = {{"hsplit", KILN__SPLIT_H}, {"vsplit", KILN__SPLIT_V}, {"dsplit", KILN__SPLIT_D}};
+
+    *axis = 0;
+    for (size_t k = 0; k < KILN_COUNT_OF(fixed); k++) {
+        if (!kiln__same_word(c->name, c->bytes, fixed[k].name))
+            continue;
+        *axis = fixed[k].axis;
+        return c->count == 2
+                   ? KILN_OK
+                   : fail(p, c, KILN_ERR_ARGUMENT_COUNT, "is called with an array and parts");
+    }
+    if (c->count < 2 || c->count > 3)
+        return fail(p, c, KILN_ERR_ARGUMENT_COUNT, "is called with an array, parts and axis=0");
+    KILN_CHECK(read_axis(p, c, 2, axis));
+    if (*axis >= -KILN_RANK_MAX && *axis < KILN_RANK_MAX)
+        return KILN_OK;
+    return fail(p, c, KILN_ERR_AXIS, "cuts an axis that no array has");
+}
+
+/* split(x, 3), array_split(x, 3, axis=1): equal parts, or as equal as can be; split(x, (2, 5)): x[:2], x[2:5], x[5:].
+ * hsplit(), vsplit() and dsplit() cut an axis that the rank decides. */
 static kiln_status call_split(kiln__parser *p, kiln__parsed_call *c, kiln__parsed *out)
 {
     const kiln__parsed *v = &c->arg[1];
+    const bool equal = !kiln__same_word(c->name, c->bytes, "array_split");
     kiln_node parts[KILN__TUPLE_MAX];
     int64_t axis = 0, number = 0, from = 0;
 
-    if (c->count < 2 || c->count > 3)
-        return fail(p, c, KILN_ERR_ARGUMENT_COUNT, "is called with an array, parts and axis=0");
+    KILN_CHECK(read_split_axis(p, c, &axis));
     KILN_CHECK(kiln__need_node(p, &c->arg[0]));
-    KILN_CHECK(read_axis(p, c, 2, &axis));
     const kiln_node x = kiln__graph_number(p->graph, c->arg[0].node);
     if (v->kind != KILN__PARSED_TUPLE) {
-        const bool equal = kiln__same_word(c->name, c->bytes, "split");
         KILN_CHECK(kiln__need_integer(p, v, &number));
         if (number < 1 || number > KILN__TUPLE_MAX)
             return kiln__parse_fail(p, v->at, v->width, KILN_ERR_ARGUMENT,
-                                    "there may be 1 to %d parts", KILN__TUPLE_MAX);
+                                    "there may be 1 to %d parts, not %" PRId64, KILN__TUPLE_MAX,
+                                    number);
         for (int64_t k = 0; k < number; k++)
             parts[k] =
                 kiln_node_rearrange(KILN_REARRANGE_SECTION, &x, 1,
                                     (int64_t[]){axis, k, number, equal}, 4, KILN__PLACE(c->at));
         return give(p, parts, (size_t)number, out);
     }
-    if (v->count >= KILN__TUPLE_MAX || axis < -KILN_RANK_MAX || axis >= KILN_RANK_MAX)
-        return fail(p, c, KILN_ERR_ARGUMENT, "cannot give so many parts along such an axis");
+    if (v->count >= KILN__TUPLE_MAX)
+        return kiln__parse_fail(p, v->at, v->width, KILN_ERR_ARGUMENT,
+                                "there may be 1 to %d parts, not %zu", KILN__TUPLE_MAX,
+                                v->count + 1);
     for (size_t k = 0; k <= v->count; k++) {
-        int64_t to = KILN_SLICE_OPEN;
+        int64_t to = INT64_MAX;
         if (k < v->count) {
             kiln__parsed one = *v;
             kiln__set_node(&one, v->items[k]);
             KILN_CHECK(kiln__need_integer(p, &one, &to));
         }
-        parts[k] = kiln_node_slice(x, (int)axis, from, to, 1, KILN__PLACE(c->at));
+        parts[k] = kiln_node_rearrange(KILN_REARRANGE_SECTION, &x, 1,
+                                       (int64_t[]){axis, from, to, KILN__SECTION_SLICE}, 4,
+                                       KILN__PLACE(c->at));
         from = to;
     }
     return give(p, parts, v->count + 1, out);
 }
 
-/* sliding_window_view(x, width, axis=-1): the windows along a further axis. */
-static kiln_status call_windows(kiln__parser *p, kiln__parsed_call *c, kiln__parsed *out)
+/* Whole numbers, one or a tuple of them. */
+static kiln_status read_several(const kiln__parser *p, const kiln__parsed *v, int64_t *out,
+                                size_t *count)
+{
+    *count = v->kind == KILN__PARSED_TUPLE ? v->count : 1;
+    if (*count == 0 || *count > KILN_RANK_MAX)
+        return kiln__parse_fail(p, v->at, v->width, KILN_ERR_ARGUMENT,
+                                "1 to %d whole numbers must stand here", KILN_RANK_MAX);
+    for (size_t k = 0; k < *count; k++) {
+        kiln__parsed one = *v;
+        if (v->kind == KILN__PARSED_TUPLE)
+            kiln__set_node(&one, v->items[k]);
+        KILN_CHECK(kiln__need_integer(p, &one, &out[k]));
+    }
+    return KILN_OK;
+}
+
+/* Windows of few elements along one axis: each of their elements is a view, so that what follows is computed of several
+ * views at once. */
+static kiln_node narrow_windows(kiln_node x, int64_t axis, int64_t width, size_t at)
 {
     const int64_t last = -1;
     kiln_node parts[KILN__TUPLE_MAX];
-    int64_t axis = -1, width = 0;
+
+    for (int64_t k = 0; k < width; k++)
+        parts[k] = kiln_node_rearrange(KILN_REARRANGE_WINDOW, &x, 1, (int64_t[]){axis, k, width}, 3,
+                                       KILN__PLACE(at));
+    return kiln_node_rearrange(KILN_REARRANGE_STACK, parts, (size_t)width, &last, 1,
+                               KILN__PLACE(at));
+}
+
+/* sliding_window_view(x, width, axis=-1), sliding_window_view(x, (2, 3), axis=(0, 1)): the windows along further axes. */
+static kiln_status call_windows(kiln__parser *p, kiln__parsed_call *c, kiln__parsed *out)
+{
+    const kiln__parsed *axes;
+    int64_t width[KILN_RANK_MAX], axis[KILN_RANK_MAX] = {-1};
+    size_t count = 0, axis_count = 1;
 
     if (c->count < 2 || c->count > 3)
         return fail(p, c, KILN_ERR_ARGUMENT_COUNT, "is called with an array, a width and axis=-1");
     KILN_CHECK(kiln__need_node(p, &c->arg[0]));
-    KILN_CHECK(kiln__need_integer(p, &c->arg[1], &width));
-    KILN_CHECK(read_axis(p, c, 2, &axis));
-    if (width < 1 || width > KILN__TUPLE_MAX)
-        return kiln__parse_fail(p, c->arg[1].at, c->arg[1].width, KILN_ERR_ARGUMENT,
-                                "a window has 1 to %d elements here", KILN__TUPLE_MAX);
-    const kiln_node x = kiln__graph_number(p->graph, c->arg[0].node);
-    for (int64_t k = 0; k < width; k++)
-        parts[k] = kiln_node_rearrange(KILN_REARRANGE_WINDOW, &x, 1, (int64_t[]){axis, k, width}, 3,
-                                       KILN__PLACE(c->at));
-    kiln__set_node(out, kiln_node_rearrange(KILN_REARRANGE_STACK, parts, (size_t)width, &last, 1,
-                                            KILN__PLACE(c->at)));
+    KILN_CHECK(kiln__call_axis(p, c, 2, &axes));
+    KILN_CHECK(read_several(p, &c->arg[1], width, &count));
+    const bool named = axes->width != 0 && axes->kind != KILN__PARSED_NONE;
+    const bool all = !named && c->arg[1].kind == KILN__PARSED_TUPLE;
+    if (named)
+        KILN_CHECK(read_several(p, axes, axis, &axis_count));
+    if (!all && axis_count != count)
+        return kiln__parse_fail(p, axes->width != 0 ? axes->at : c->at,
+                                axes->width != 0 ? axes->width : c->bytes, KILN_ERR_AXIS,
+                                "%zu widths of windows for %zu axes", count, axis_count);
+    kiln_node x = kiln__graph_number(p->graph, c->arg[0].node);
+    if (count == 1 && !all && width[0] >= 1 && width[0] <= NARROW_WINDOW) {
+        kiln__set_node(out, narrow_windows(x, axis[0], width[0], c->at));
+        return KILN_OK;
+    }
+    for (size_t k = 0; k < count; k++) {
+        const int64_t along = all ? (int64_t)k : axis[k] < 0 ? axis[k] - (int64_t)k : axis[k];
+        const int64_t numbers[] = {along, width[k], 0, (int64_t)count};
+        x = kiln_node_rearrange(KILN_REARRANGE_WINDOW, &x, 1, numbers, all && k == 0 ? 4 : 2,
+                                KILN__PLACE(c->at));
+    }
+    kiln__set_node(out, x);
     return KILN_OK;
 }
 
@@ -223,13 +298,11 @@ kiln_status kiln__apply_listed(kiln__parser *p, kiln__parsed_call *c, kiln__pars
         const char *name;
         kiln_status (*call)(kiln__parser *p, kiln__parsed_call *c, kiln__parsed *out);
     } functions[] = {
-        {"select", call_select},
-        {"choose", call_choose},
-        {"block", call_block},
-        {"broadcast_arrays", call_broadcast},
-        {"split", call_split},
-        {"array_split", call_split},
-        {"sliding_window_view", call_windows},
+        {"select", call_select}, {"choose", call_choose},
+        {"block", call_block},   {"broadcast_arrays", call_broadcast},
+        {"split", call_split},   {"array_split", call_split},
+        {"hsplit", call_split},  {"vsplit", call_split},
+        {"dsplit", call_split},  {"sliding_window_view", call_windows},
     };
 
     for (size_t k = 0; k < KILN_COUNT_OF(functions); k++) {

@@ -9,6 +9,8 @@
  * Adding one: a row of `operations`, with what infers its results and what runs it. Those of linear algebra are in
  * a list of src/linalg.
  */
+#include <stdio.h>
+
 #include "graph/graph.h"
 #include "indexing/indexing.h"
 #include "linalg/linalg.h"
@@ -90,6 +92,23 @@ static kiln_status run_linalg(const operation *op, const kiln_array *const *oper
     return kiln__linalg_run((kiln__linalg_function)op->function, operands, stream, outs, err);
 }
 
+/* ---- norms --------------------------------------------------------------------------------------- */
+
+static kiln_status infer_norm(const operation *op, const kiln_array *const *operands, size_t count,
+                              const int64_t *data, kiln__linalg_value *results, kiln_error *err)
+{
+    (void)count;
+    return kiln__norm_infer(op->function != 0, operands[0], data, results, err);
+}
+
+static kiln_status run_norm(const operation *op, const kiln_array *const *operands, size_t count,
+                            const int64_t *data, kiln_stream *stream, kiln_array **outs,
+                            kiln_error *err)
+{
+    (void)count;
+    return kiln__norm_run(op->function != 0, operands[0], data, stream, outs, err);
+}
+
 /* ---- elements that masks choose -------------------------------------------------------------------- */
 
 /* Values with room for all elements, and how many of them count. */
@@ -169,6 +188,47 @@ static kiln_status run_slide(const operation *op, const kiln_array *const *opera
     (void)count;
     return kiln__slide_into(op->function != 0, operands[0], operands[1], data[0], stream, outs[0],
                             err);
+}
+
+/* ---- what values must be ----------------------------------------------------------------------------- */
+
+static kiln_status infer_need(const operation *op, const kiln_array *const *operands, size_t count,
+                              const int64_t *data, kiln__linalg_value *results, kiln_error *err)
+{
+    const kiln_array *x = operands[1];
+
+    (void)op, (void)count, (void)data;
+    results->dtype = x->dtype;
+    results->rank = x->rank;
+    memcpy(results->shape, x->shape, (size_t)x->rank * sizeof *results->shape);
+    return kiln__need_infer(operands, err);
+}
+
+static kiln_status run_need(const operation *op, const kiln_array *const *operands, size_t count,
+                            const int64_t *data, kiln_stream *stream, kiln_array **outs,
+                            kiln_error *err)
+{
+    (void)op, (void)count, (void)data;
+    return kiln__need_run(operands, stream, outs[0], err);
+}
+
+/* ---- padding by what an array holds ---------------------------------------------------------------- */
+
+static kiln_status infer_pad(const operation *op, const kiln_array *const *operands, size_t count,
+                             const int64_t *data, kiln__linalg_value *results, kiln_error *err)
+{
+    (void)op, (void)count;
+    results->dtype = operands[0]->dtype;
+    results->rank = operands[0]->rank;
+    return kiln__pad_infer(operands[0], data, results->shape, err);
+}
+
+static kiln_status run_pad(const operation *op, const kiln_array *const *operands, size_t count,
+                           const int64_t *data, kiln_stream *stream, kiln_array **outs,
+                           kiln_error *err)
+{
+    (void)op, (void)count;
+    return kiln__pad_run(operands[0], operands[1], data, stream, outs[0], err);
 }
 
 /* ---- random order ---------------------------------------------------------------------------------- */
@@ -277,6 +337,51 @@ static kiln_status run_lexsort(const operation *op, const kiln_array *const *ope
 {
     (void)op, (void)data;
     return kiln__lexsort_into(operands, count, stream, outs[0], err);
+}
+
+/* ---- orders by a rule of the program's own --------------------------------------------------------- */
+
+static kiln_status infer_order_by(const operation *op, const kiln_array *const *operands,
+                                  size_t count, const int64_t *data, kiln__linalg_value *results,
+                                  kiln_error *err)
+{
+    (void)op, (void)data;
+    results->dtype = KILN_INT64;
+    results->rank = 1;
+    results->shape[0] = operands[0]->size;
+    for (size_t k = 0; k < count; k++)
+        if (operands[k]->rank != 1 || operands[k]->size != operands[0]->size)
+            return kiln__fail(err, KILN_ERR_SHAPE,
+                              "sort: arrays are vectors of one length; array %zu is not", k + 1);
+    return KILN_OK;
+}
+
+/* The text: "l" or "k", for less and key; "d" for a descending order; two digits, the dtype of keys; the arrays' names; a
+ * line feed; the rule. */
+static kiln_status run_order_by(const operation *op, const kiln_array *const *operands,
+                                size_t count, const int64_t *data, kiln_stream *stream,
+                                kiln_array **outs, kiln_error *err)
+{
+    char text[KILN__OPAQUE_DATA_MAX * sizeof *data];
+    kiln_sort_options o = KILN_SORT_OPTIONS_INIT;
+    kiln_sort_rule rule = KILN_SORT_RULE_INIT;
+    kiln_array *order = NULL;
+    kiln_status status = KILN_OK;
+
+    (void)op;
+    snprintf(text, sizeof text, "%s", (const char *)data);
+    char *said = strchr(text, '\n');
+    *said++ = '\0';
+    o.stream = stream;
+    o.descending = text[1] == 'd';
+    rule.key_dtype = (kiln_dtype)((text[2] - '0') * 10 + (text[3] - '0'));
+    *(text[0] == 'l' ? &rule.less : &rule.key) = said;
+    KILN_TRY(kiln_array_sort_by(text + 4, operands, count, &rule, &o, NULL, &order, err));
+    KILN_TRY(kiln__array_assign_on(outs[0], order, stream, err));
+
+done:
+    kiln_array_release(order);
+    return status;
 }
 
 /* ---- running values -------------------------------------------------------------------------------- */
@@ -410,6 +515,17 @@ static kiln_status infer(const kiln__opaque *o, const kiln__opaque_value *values
      run_scatter,                                                                                  \
      NULL,                                                                                         \
      0},
+#define NORM(function, conditions)                                                                 \
+    {{.name = function,                                                                            \
+      .operand_count = 1,                                                                          \
+      .result_count = 1,                                                                           \
+      .data = KILN__OPAQUE_NONE,                                                                   \
+      .why = "a norm, of reductions and singular values",                                          \
+      .infer = infer},                                                                             \
+     infer_norm,                                                                                   \
+     run_norm,                                                                                     \
+     NULL,                                                                                         \
+     conditions},
 #define SLIDE(function, correlates)                                                                \
     {{.name = function,                                                                            \
       .operand_count = 2,                                                                          \
@@ -431,6 +547,25 @@ static const operation operations[] = {
      run_shuffle,
      NULL,
      0},
+    {{.name = "_need",
+      .operand_count = 4,
+      .result_count = 1,
+      .why = "values that the function does not take are reported",
+      .infer = infer},
+     infer_need,
+     run_need,
+     NULL,
+     0},
+    {{.name = "_pad",
+      .operand_count = 2,
+      .result_count = 1,
+      .data = KILN__OPAQUE_SUBSCRIPTS,
+      .why = "padding by what the array holds, along all its axes",
+      .infer = infer},
+     infer_pad,
+     run_pad,
+     NULL,
+     0},
     {{.name = "_diag",
       .operand_count = 1,
       .result_count = 1,
@@ -450,6 +585,15 @@ static const operation operations[] = {
      run_lexsort,
      NULL,
      0},
+    {{.name = "_order_by",
+      .result_count = 1,
+      .data = KILN__OPAQUE_TEXT,
+      .why = "an order by a rule of the program's own, by kernels of kiln's own",
+      .infer = infer},
+     infer_order_by,
+     run_order_by,
+     NULL,
+     0},
     {{.name = "_histogram",
       .result_count = 1,
       .data = KILN__OPAQUE_LIST,
@@ -459,19 +603,19 @@ static const operation operations[] = {
      run_histogram,
      NULL,
      0},
-    KILN_SCAN_MAP(SCAN) SLIDE("_convolve", 0) SLIDE("_correlate", 1) SCATTER("scatter")
-        KILN__SORTING_FUNCTIONS(SORTING) CHOOSE("compress", 2, MASKED)
-            CHOOSE("flatnonzero", 1, FLAT) CHOOSE("nonzero", 1, ONE_AXIS) CHOOSE(
-                "argwhere", 1, ROWS){{.name = "matmul",
-                                      .operand_count = 2,
-                                      .result_count = 1,
-                                      .why = "a matrix product, by a library where there is one",
-                                      .infer = infer,
-                                      .copy_bytes = sizeof(operation)},
-                                     infer_matmul,
-                                     run_matmul,
-                                     NULL,
-                                     0},
+    NORM("_norm", 0) NORM("_cond", 1) KILN_SCAN_MAP(SCAN) SLIDE("_convolve", 0)
+        SLIDE("_correlate", 1) SCATTER("scatter") KILN__SORTING_FUNCTIONS(SORTING) CHOOSE(
+            "compress", 2, MASKED) CHOOSE("flatnonzero", 1, FLAT) CHOOSE("nonzero", 1, ONE_AXIS)
+            CHOOSE("argwhere", 1, ROWS){{.name = "matmul",
+                                         .operand_count = 2,
+                                         .result_count = 1,
+                                         .why = "a matrix product, by a library where there is one",
+                                         .infer = infer,
+                                         .copy_bytes = sizeof(operation)},
+                                        infer_matmul,
+                                        run_matmul,
+                                        NULL,
+                                        0},
     KILN__TENSOR_FUNCTIONS(TENSOR) KILN__LINALG_FUNCTIONS(LINALG)};
 
 const kiln__opaque *kiln__opaque_named(const char *name, size_t bytes)

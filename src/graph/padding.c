@@ -6,7 +6,7 @@
  *     block() > rows, each a join > a join of these
  *
  * As in NumPy, what is computed along an axis sees what the axes before it were padded with. How many axes there are
- * is known by the widths.
+ * is known by the widths; where these are those of all axes, the whole is a step of its own (pad_all.c).
  */
 #include "graph/graph.h"
 #include "graph/subscripts.h"
@@ -84,8 +84,8 @@ bool kiln__pads_by_elements(kiln_rearrangement what, const int64_t *numbers, siz
            numbers[0] <= KILN_PAD_MINIMUM;
 }
 
-static kiln_node padded(const kiln_node *operands, size_t operand_count, const int64_t *numbers,
-                        size_t number_count, const char *file, int line)
+kiln_node kiln__node_padded(const kiln_node *operands, size_t operand_count, const int64_t *numbers,
+                            size_t number_count, const char *file, int line)
 {
     padding p = {.mode = (kiln_pad_mode)numbers[0], .x = operands[0], .file = file, .line = line};
     const int rank = (int)((number_count - 1) / 2);
@@ -110,6 +110,22 @@ static kiln_node padded(const kiln_node *operands, size_t operand_count, const i
                                       line);
     }
     return p.x;
+}
+
+/* With the widths of all axes, whose number a call alone knows: a function that is done as a whole. */
+static kiln_node padded_all(const kiln_node *operands, size_t operand_count, const int64_t *numbers,
+                            size_t number_count, const char *file, int line)
+{
+    const kiln_node both[] = {operands[0], operand_count > 1 ? operands[1] : kiln_node_of_int(0)};
+    const int64_t data[] = {numbers[0], numbers[1], numbers[2], /* then: of how many elements */
+                            number_count > 3 ? numbers[3] : 0};
+    const kiln__opaque_given given = {.operation = kiln__opaque_named("_pad", 4),
+                                      .operands = both,
+                                      .count = 2,
+                                      .data = data,
+                                      .data_count = KILN_COUNT_OF(data)};
+
+    return kiln__opaque_node(&given, 0, file, line);
 }
 
 /* Rows of arrays side by side, one above the other. */
@@ -152,7 +168,8 @@ kiln_node kiln_node_rearrange(kiln_rearrangement what, const kiln_node *operands
     if (operands != NULL && numbers != NULL &&
         kiln__arrange_check(what, operand_count, number_count, NULL) == KILN_OK &&
         kiln__pads_by_elements(what, numbers, number_count))
-        return padded(operands, operand_count, numbers, number_count, file, line);
+        return (number_count < 5 ? padded_all : kiln__node_padded)(operands, operand_count, numbers,
+                                                                   number_count, file, line);
     if (what == KILN_REARRANGE_BLOCK && operands != NULL &&
         (numbers != NULL || number_count == 0) &&
         kiln__arrange_check(what, operand_count, number_count, NULL) == KILN_OK)

@@ -3,6 +3,7 @@
  *
  *     text > [lex.c: tokens] > [parse.c: values, statements.c] > nodes of a graph
  *                                  [calls.c: functions, methods, subscripts;
+ *                                   making.c: functions of known numbers;
  *                                   written.c: functions that are expressions]
  *                                  [apply.c: operations; fold.c: arithmetic on whole numbers]
  *
@@ -173,6 +174,20 @@ bool kiln__arranging_takes(const kiln__parsed_call *c, const char *name, size_t 
 /* A function that rearranges arrays; `*known` is false where the name is none. */
 kiln_status kiln__apply_arranging(kiln__parser *p, kiln__parsed_call *c, kiln__parsed *out,
                                   bool *known);
+
+/* ---- making.c -------------------------------------------------------------------------------- */
+/* Whether it has such a parameter, besides axis and keepdims. */
+bool kiln__making_takes(const kiln__parsed_call *c, const char *name, size_t bytes);
+/* A function that must know the values of numbers; `*known` is false where the name is none. */
+kiln_status kiln__apply_making(kiln__parser *p, kiln__parsed_call *c, kiln__parsed *out,
+                               bool *known);
+
+/* ---- ordered.c ------------------------------------------------------------------------------- */
+/* Whether it has such a parameter, besides axis and dtype. */
+bool kiln__ordered_takes(const kiln__parsed_call *c, const char *name, size_t bytes);
+/* A sort by a text of the program's own; `*known` is false where a call is none. */
+kiln_status kiln__apply_ordered(kiln__parser *p, kiln__parsed_call *c, kiln__parsed *out,
+                                bool *known);
 
 /* ---- listed.c -------------------------------------------------------------------------------- */
 /* A function that takes lists of arrays or gives several; `*known` is false where the name is none. */

@@ -7,6 +7,17 @@
 #include "kiln/rearrange.h"
 #include "graph/graph.h"
 
+/* All windows along an axis. */
+static kiln_status windows(const kiln_array *array, const int64_t *numbers, size_t count,
+                           kiln_array **out, kiln_error *err)
+{
+    int64_t shape[KILN_RANK_MAX + 1];
+    int axis = 0;
+
+    KILN_CHECK(kiln__arrange_windows(numbers, count, array->rank, array->shape, shape, &axis, err));
+    return kiln_array_sliding_window(array, KILN_AXES(axis), &numbers[1], out, err);
+}
+
 static kiln_status view(kiln_rearrangement what, const kiln_array *array, const int64_t *numbers,
                         size_t count, kiln_array **out, kiln_error *err)
 {
@@ -14,6 +25,8 @@ static kiln_status view(kiln_rearrangement what, const kiln_array *array, const 
     kiln__arranged g;
     char *data = array->data;
 
+    if (what == KILN_REARRANGE_WINDOW && count != 3)
+        return windows(array, numbers, count, out, err);
     KILN_CHECK(kiln__arrange_view(what, numbers, count, array->rank, array->shape, &g, err));
     for (int a = 0; a < array->rank; a++) {
         if (array->size > 0)
@@ -72,8 +85,11 @@ static kiln_status record(kiln_context *ctx, const void *user, kiln_graph **out,
         snprintf(text, sizeof text, "x%zu", k + 1);
         nodes[k] = kiln_node_input(*out, text, KILN_DTYPE_NONE, -1, name, 0);
     }
-    const kiln_node z = kiln_node_rearrange(what, nodes, operand_count, w->numbers,
-                                            (size_t)w->number_count, name, 0);
+    const bool pads = kiln__pads_by_elements(what, w->numbers, (size_t)w->number_count);
+    const kiln_node z = (pads ? kiln__node_padded(nodes, operand_count, w->numbers,
+                                                  (size_t)w->number_count, name, 0)
+                              : kiln_node_rearrange(what, nodes, operand_count, w->numbers,
+                                                    (size_t)w->number_count, name, 0));
     kiln_node_output(*out, "z", z, name, 0);
     return KILN_OK;
 }

@@ -600,6 +600,13 @@ kiln_node kiln__node_masked(kiln_node x, kiln_node mask, const char *file, int l
     return add(&node, operands, 2, NULL, 0, &(place){"mask", file, line});
 }
 
+kiln_node kiln__node_broadcast_like(kiln_node x, kiln_node like, const char *file, int line)
+{
+    const kiln__node node = {.kind = KILN__NODE_VIEW, .op = KILN__VIEW_LIKE};
+    const kiln_node operands[] = {x, like};
+    return add(&node, operands, 2, NULL, 0, &(place){"broadcast_to", file, line});
+}
+
 kiln_node kiln__node_cast_like(kiln_node x, kiln_node like, int64_t how, const char *file, int line)
 {
     const kiln__node node = {.kind = KILN__NODE_CAST};

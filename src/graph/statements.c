@@ -175,12 +175,13 @@ kiln_status kiln__graph_from_text(kiln_context *ctx, const char *text, const cha
     KILN_CHECK(kiln__make_zeroed(&p.names, KILN__NAMES_MAX, sizeof *p.names, err));
     KILN_TRY(kiln__graph_new(ctx, opts, &p.graph, err));
     p.graph->ir.of_text = true;
+    p.graph->ir.text = kiln__strndup(text, strlen(text)); /* for messages, which do without */
     KILN_TRY(add_inputs(&p, names, name_count));
     KILN_TRY(parse_statements(&p, NULL));
     status = kiln_graph_compile(p.graph, err);
     if (status != KILN_OK) {
         if (err != NULL && err->offset >= 0 && err->detail == NULL)
-            err->detail = kiln__caret(text, (size_t)err->offset, 1);
+            err->detail = kiln__caret_word(text, (size_t)err->offset);
         goto done;
     }
     *out = p.graph;

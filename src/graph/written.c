@@ -5,7 +5,7 @@
  *            > [the row's text, parsed] > nodes, recorded for the place of the call
  *
  * A row's parameters are names with or without a default; `name:value` fits a call that gives this value only, True,
- * False or a word, and `name:whole` one that gives a whole number. A default of True or False fits no other value.
+ * False, None or a word, `name:whole` one that gives a whole number, `name:negative` one below 0. A default of True or False fits no other value.
  * Of several rows of a name the first that fits is taken. A text sees its parameters and no other names.
  *
  * Rule: names that begin with an underscore are for the texts here alone.
@@ -34,21 +34,95 @@ static const written functions[] = {
     {"intersect1d", "x, y", "s = _both(x, y); s[_first(s) & isin(s, x) & isin(s, y)]"},
     {"setdiff1d", "x, y", "s = sort(x, axis=None); s[_first(s) & ~isin(s, y)]"},
     {"setxor1d", "x, y", "s = _both(x, y); s[_first(s) & ~(isin(s, x) & isin(s, y))]"},
+    {"sort", "x, axis=-1, descending=False", "sort(x, axis)"},
+    {"sort", "x, axis=-1, descending:True", "sort_descending(x, axis)"},
+    {"sort", "x, axis=-1, descending=False, key",
+     "take_along_axis(x, argsort(_like(key, x), axis), axis)"},
+    {"sort", "x, axis=-1, descending:True, key",
+     "take_along_axis(x, argsort_descending(_like(key, x), axis), axis)"},
+    {"argsort", "x, axis=-1, descending=False", "argsort(x, axis)"},
+    {"argsort", "x, axis=-1, descending:True", "argsort_descending(x, axis)"},
+    {"argsort", "x, axis=-1, descending=False, key", "argsort(_like(key, x), axis)"},
+    {"argsort", "x, axis=-1, descending:True, key", "argsort_descending(_like(key, x), axis)"},
+    {"topk", "x, k, axis=-1, largest=True", "topk(x, k, axis)"},
+    {"topk", "x, k, axis=-1, largest:False", "topk_smallest(x, k, axis)"},
     {"searchsorted", "sorted, values, side:left", "searchsorted(sorted, values)"},
     {"searchsorted", "sorted, values, side:right", "_search_right(sorted, values)"},
-    {"digitize", "x, bins, right:True", "searchsorted(bins, x)"},
-    {"digitize", "x, bins, right=False", "_search_right(bins, x)"},
-    /* Evenly spaced, the last one exactly the largest element. */
-    {"_edges", "x, n",
-     "a = float64(min(x)); b = float64(max(x)); i = arange(n + 1);"
-     "low = where(a == b, a - 0.5, a); high = where(a == b, b + 0.5, b);"
-     "where(i == n, high, i * ((high - low) / n) + low)"},
+    {"searchsorted", "sorted, values, sorter", "searchsorted(take(sorted, sorter), values)"},
+    {"searchsorted", "sorted, values, side:left, sorter",
+     "searchsorted(take(sorted, sorter), values)"},
+    {"searchsorted", "sorted, values, side:right, sorter",
+     "_search_right(take(sorted, sorter), values)"},
+    /* Bins that fall are searched from their end. */
+    {"_bins", "b, falls",
+     "i = iota(b, 0); p = take(b, i - 1, mode=clip);"
+     "_need((b >= p) & ~falls | (b <= p) & falls, where(falls, b[::-1], b), float64(i) - 1, 4)"},
+    {"_digits", "bins, falls, places", "where(falls, iota(bins, 0)[-1] + 1 - places, places)"},
+    {"digitize", "x, bins, right=False",
+     "f = bins[0] > bins[-1]; _digits(bins, f, _search_right(_bins(bins, f), x))"},
+    {"digitize", "x, bins, right:True",
+     "f = bins[0] > bins[-1]; _digits(bins, f, searchsorted(_bins(bins, f), x))"},
+    /* Evenly spaced, the last one exactly the largest element; each larger than the one before it. */
+    {"_edges", "x, bins",
+     "n = _at_least(bins, 1, 'the number of bins'); a = float64(min(x)); b = float64(max(x));"
+     "i = arange(n + 1); low = where(a == b, a - 0.5, a); high = where(a == b, b + 0.5, b);"
+     "s = (high - low) / n; e = where(i == n, high, i * s + low);"
+     "f = isfinite(a) & isfinite(b); ok = f & ((i == 0) | (e > (i - 1) * s + low));"
+     "_need(ok, e, where(f, n, where(isfinite(a), b, a)), where(f, 2, 1))"},
+    {"_rising", "e",
+     "i = iota(e, 0); _need(~(e < take(e, i - 1, mode=clip)), e, float64(i) - 1, 3)"},
     {"histogram", "x, bins:whole", "e = _edges(x, bins); _histogram([ravel(x), e]), e"},
-    {"histogram", "x, bins", "_histogram([ravel(x), bins]), bins"},
+    {"histogram", "x, bins", "_histogram([ravel(x), _rising(bins)]), bins"},
     {"histogram2d", "x, y, bins:whole",
      "e = _edges(x, bins); f = _edges(y, bins); float64(_histogram([x, y, e, f])), e, f"},
     {"histogram2d", "x, y, xbins, ybins",
-     "float64(_histogram([x, y, xbins, ybins])), xbins, ybins"},
+     "float64(_histogram([x, y, _rising(xbins), _rising(ybins)])), xbins, ybins"},
+    /* NumPy's empty() promises no values. */
+    {"full", "shape, fill_value", "broadcast_to(fill_value, shape)"},
+    {"full", "shape, fill_value, dtype", "cast(broadcast_to(fill_value, shape), dtype)"},
+    {"zeros", "shape", "broadcast_to(0.0, shape)"},
+    {"zeros", "shape, dtype", "cast(broadcast_to(0, shape), dtype)"},
+    {"ones", "shape", "broadcast_to(1.0, shape)"},
+    {"ones", "shape, dtype", "cast(broadcast_to(1, shape), dtype)"},
+    {"empty", "shape", "zeros(shape)"},
+    {"empty", "shape, dtype", "zeros(shape, dtype)"},
+    {"full_like", "x, fill_value", "_as(_like(fill_value, x), x)"},
+    {"full_like", "x, fill_value, dtype", "cast(_like(fill_value, x), dtype)"},
+    {"zeros_like", "x", "full_like(x, 0)"},
+    {"zeros_like", "x, dtype", "full_like(x, 0, dtype)"},
+    {"ones_like", "x", "full_like(x, 1)"},
+    {"ones_like", "x, dtype", "full_like(x, 1, dtype)"},
+    {"empty_like", "x", "full_like(x, 0)"},
+    {"empty_like", "x, dtype", "full_like(x, 0, dtype)"},
+    /* `distances` are those of `num` numbers. Numbers and arrays without axes, as which numbers are strong. */
+    {"_spaced", "start, stop, num, distances, last",
+     "a = broadcast_to(start, ()) * 1.0; b = broadcast_to(stop, ()) * 1.0; i = "
+     "arange(_at_least(num, 0, 'num'));"
+     "s = (b - a) / distances; where(i == 0, a, where(i == last, b, _as(i, s) * s + a))"},
+    {"linspace", "start, stop, num=50, endpoint=True",
+     "_spaced(start, stop, num, num - 1, num - 1)"},
+    {"linspace", "start, stop, num=50, endpoint:False", "_spaced(start, stop, num, num, -1)"},
+    {"linspace", "start, stop, num=50, endpoint=True, dtype",
+     "_floor_as(linspace(start, stop, num), zeros((), dtype))"},
+    {"linspace", "start, stop, num=50, endpoint:False, dtype",
+     "_floor_as(linspace(start, stop, num, False), zeros((), dtype))"},
+    {"logspace", "start, stop, num=50, endpoint=True, base=10",
+     "power(base, linspace(start, stop, num))"},
+    {"logspace", "start, stop, num=50, endpoint:False, base=10",
+     "power(base, linspace(start, stop, num, False))"},
+    {"_geometric", "start, stop, between, last",
+     "a = broadcast_to(start, ()) * 1.0; b = broadcast_to(stop, ()) * 1.0; i = iota(between, 0);"
+     "where(i == 0, a, where(i == last, b, power(10, between) * sign(a)))"},
+    {"geomspace", "start, stop, num=50, endpoint=True",
+     "_geometric(start, stop, linspace(log10(abs(start)), log10(abs(stop)), num), num - 1)"},
+    {"geomspace", "start, stop, num=50, endpoint:False",
+     "_geometric(start, stop, linspace(log10(abs(start)), log10(abs(stop)), num, False), -1)"},
+    /* Of whole numbers the decimals behind the point change nothing. */
+    {"around", "x, decimals:negative", "f = 1.0 * 10 ** -decimals; _as(rint(x / f) * f, x)"},
+    {"around", "x, decimals:whole",
+     "f = 1.0 * 10 ** decimals; where(_as(_like(0.5, x), x) == 0, x, _as(rint(x * f) / f, x))"},
+    {"around", "x", "round(x)"},
+    {"round", "x, decimals:whole", "around(x, decimals)"},
     /* where() makes the last axis one of three elements. */
     {"cross", "x, y",
      "a = where(arange(3) < 3, x, False); b = where(arange(3) < 3, y, False);"
@@ -59,13 +133,13 @@ static const written functions[] = {
     {"diag", "x, k:whole", "_diag(x, k)"},
     {"diagflat", "x", "_diag(ravel(x), 0)"},
     {"diagflat", "x, k:whole", "_diag(ravel(x), k)"},
-    {"bincount", "x, length:whole", "_histogram([ravel(x), arange(length + 1) - 0.5])"},
+    {"bincount", "x, length:whole",
+     "n = _at_least(length, 1, 'length'); r = ravel(x);"
+     "_histogram([_need(r >= 0, r, float64(r), 5), arange(n + 1) - 0.5])"},
     {"fliplr", "x", "x[:, ::-1]"},
     {"flipud", "x", "x[::-1]"},
     {"identity", "n", "eye(n)"},
-    {"meshgrid", "x, y",
-     "where(iota(ravel(y)[:, None], 0) >= 0, ravel(x), False), "
-     "where(iota(ravel(x), 0) >= 0, ravel(y)[:, None], False)"},
+    {"meshgrid", "x, y", "broadcast_arrays(ravel(x), ravel(y)[:, None])"},
     {"ptp", "x, axis=None", "max(x, axis=axis) - min(x, axis=axis)"},
     {"average", "x, axis=None", "mean(x, axis=axis)"},
     /* Weights of one axis are those along the axis: here it is the last one of either operand. */
@@ -88,18 +162,19 @@ static const written functions[] = {
     {"correlate", "a, v, mode:same", "_correlate(a, v, 1)"},
     {"correlate", "a, v, mode:valid", "_correlate(a, v, 2)"},
     {"correlate", "a, v", "_correlate(a, v, 2)"},
-    /* The numbers i, or -1 for probabilities that are none. */
+    /* The numbers i, where p are probabilities. */
     {"_by", "p, i",
-     "q = float64(p); e = float64(spacing(p[0] * 0 + 1));"
-     "where((min(q) >= 0) & (abs(sum(q) - 1) <= sqrt(e)), i, -1)"},
-    {"choice", "key, n, size, replace:False, p",
-     "q = broadcast_to(p, n); t, i = topk(q / standard_exponential(key, n), size); _by(q, i)"},
+     "q = float64(p); e = float64(spacing(p[0] * 0 + 1)); s = sum(q);"
+     "_need((min(q) >= 0) & (abs(s - 1) <= sqrt(e)), i, s, 0)"},
     {"choice", "key, n, size, replace=True, p",
      "q = broadcast_to(p, n); c = cumsum(float64(q));"
      "_by(q, searchsorted(c / c[-1], random(key, size), side='right'))"},
-    /* reshape() refuses more elements than there are. */
-    {"choice", "key, n, size, replace:False", "reshape(permutation(key, n)[:size], size)"},
+    {"choice", "key, n, size, replace:False, p",
+     "q = broadcast_to(p, n); k = _at_least(n, size, 'n without replacement');"
+     "t, i = topk(q / standard_exponential(key, n), size); _by(q, i)"},
     {"choice", "key, n, size, replace=True", "integers(key, size, 0, n)"},
+    {"choice", "key, n, size, replace:False",
+     "k = _at_least(n, size, 'n without replacement'); permutation(key, n)[:size]"},
     {"multivariate_normal", "key, mean, cov, size",
      "standard_normal(key, (arange(size)[:, None] + mean).shape) @ cholesky(cov).T + mean"},
 };
@@ -174,6 +249,10 @@ static bool is_value(const kiln__parser *p, const kiln__parsed *v, const param *
                memcmp(p->text + v->at + 1, q->text, q->text_bytes) == 0;
     if (kiln__same_word(q->text, q->text_bytes, "whole"))
         return number;
+    if (kiln__same_word(q->text, q->text_bytes, "negative"))
+        return number && v->node.value.i < 0;
+    if (kiln__same_word(q->text, q->text_bytes, "None"))
+        return v->kind == KILN__PARSED_NONE;
     if (!number && !(v->kind == KILN__PARSED_NODE && v->node.kind == KILN_NODE_BOOL))
         return false;
     const bool is_true = number ? v->node.value.i != 0 : v->node.value.b;
@@ -197,19 +276,46 @@ static bool fits(const kiln__parser *p, const kiln__parsed_call *c, const writte
     return used == c->count + c->named_count + keywords && c->mode_bytes == 0;
 }
 
+/* Whether two rows have the same parameters, and differ in True and False at most. */
+static bool same_params(const char *one, const char *other)
+{
+    param q, r;
+
+    for (;;) {
+        const bool more = next_param(&one, &q);
+        if (next_param(&other, &r) != more)
+            return false;
+        if (!more)
+            return true;
+        const bool same = q.text_bytes == r.text_bytes &&
+                          (q.text_bytes == 0 || memcmp(q.text, r.text, q.text_bytes) == 0);
+        if (q.bytes != r.bytes || memcmp(q.name, r.name, q.bytes) != 0 ||
+            (!same && !(is_switch(&q) && is_switch(&r))))
+            return false;
+    }
+}
+
+/* Rows that differ in the value of a parameter alone are told once. */
 bool kiln__written_usage(const kiln__parsed_call *c, char *out, size_t bytes)
 {
     size_t used = 0;
 
     out[0] = '\0';
-    for (size_t k = 0; k < KILN_COUNT_OF(functions) && used < bytes; k++)
-        if (kiln__same_word(c->name, c->bytes, functions[k].name))
+    for (size_t k = 0; k < KILN_COUNT_OF(functions) && used < bytes; k++) {
+        bool told = !kiln__same_word(c->name, c->bytes, functions[k].name);
+        for (size_t j = 0; j < k && !told; j++)
+            told = strcmp(functions[j].name, functions[k].name) == 0 &&
+                   same_params(functions[j].params, functions[k].params);
+        if (!told)
             used += (size_t)snprintf(out + used, bytes - used, "%s%s(%s)", used > 0 ? ", " : "",
                                      functions[k].name, functions[k].params);
+    }
     for (char *s = out; *s != '\0'; s++) {
-        static const char whole[] = ":whole";
+        static const char whole[] = ":whole", negative[] = ":negative";
         if (strncmp(s, whole, sizeof whole - 1) == 0) /* any whole number, and no word */
             memcpy(s, "=<int>", sizeof whole - 1);
+        if (strncmp(s, negative, sizeof negative - 1) == 0)
+            memcpy(s, "=<int <0>", sizeof negative - 1);
         *s = *s == ':' ? '=' : *s;
     }
     return used > 0;
@@ -280,6 +386,10 @@ static kiln_status tell(const kiln__parser *p, const kiln__parsed_call *c, kiln_
 
     if (column != NULL && strstr(column, ": ") != NULL)
         said = strstr(column, ": ") + 2;
+    if (said[0] == '_' && strstr(said, ": ") != NULL) /* a name that users do not write */
+        said = strstr(said, ": ") + 2;
+    if (strncmp(said, c->name, c->bytes) == 0 && strncmp(said + c->bytes, ": ", 2) == 0)
+        said += c->bytes + 2;
     return kiln__parse_fail(p, c->at, c->bytes, status, "%.*s: %s", (int)c->bytes, c->name, said);
 }
 

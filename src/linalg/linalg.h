@@ -249,6 +249,14 @@ kiln_status kiln__linalg_infer(kiln__linalg_function function, const kiln_array 
 kiln_status kiln__linalg_run(kiln__linalg_function function, const kiln_array *const *operands,
                              kiln_stream *stream, kiln_array **outs, kiln_error *err);
 
+/* norm() and cond() as operations of graphs. `data`: a kiln_norm, the bits of its order, two axes (INT64_MIN: not given),
+ * whether they stay. (norm.c) */
+enum { KILN__NORM_DATA = 5 };
+kiln_status kiln__norm_infer(bool cond, const kiln_array *x, const int64_t *data,
+                             kiln__linalg_value *out, kiln_error *err);
+kiln_status kiln__norm_run(bool cond, const kiln_array *x, const int64_t *data, kiln_stream *stream,
+                           kiln_array **out, kiln_error *err);
+
 /* X(name, operands, data): products of arrays of any rank; operands 0: any number; data: what else there is. */
 #define KILN__TENSOR_FUNCTIONS(X)                                                                  \
     X(dot, 2, NONE)                                                                                \

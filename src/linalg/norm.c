@@ -68,7 +68,7 @@ static kiln_status matrix_norm(kiln__steps *w, const kiln_array *x, kiln_norm ki
         return kiln__steps_reduce(w, kind == KILN_NORM_NUCLEAR ? KILN_REDUCE_SUM : ends,
                                   kiln__steps_last(w), KILN_AXES(-1), false, err);
     }
-    if (size != 1 && size != INFINITY)
+    if (size != 1 && size != INFINITY) /* of cond(); norm() has checked it */
         return kiln__fail(err, KILN_ERR_ARGUMENT, "%s: there is no norm of order %g of matrices",
                           w->function, order);
     KILN_CHECK(kiln__steps_reduce(w, KILN_REDUCE_NORM1, x,
@@ -84,39 +84,116 @@ static kiln_status put_back(kiln__steps *w, const int axis[2], kiln_error *err)
     return kiln_array_newaxis(kiln__steps_last(w), high, kiln__steps_new(w), err);
 }
 
+/* Which axes a norm is taken over: `*count` 0 for all elements, 1 for vectors, 2 for matrices. */
+static kiln_status norm_axes(int rank, kiln_norm kind, double order, const kiln_axes *axes,
+                             int axis[2], int *count, kiln_error *err)
+{
+    const double size = fabs(order);
+
+    *count = axes != NULL ? axes->count : rank;
+    if ((unsigned)kind > KILN_NORM_ORDER)
+        return kiln__fail(err, KILN_ERR_ARGUMENT, "norm: there is no norm %d", (int)kind);
+    if (axes == NULL && kind == KILN_NORM_DEFAULT) {
+        *count = 0;
+        return KILN_OK;
+    }
+    if (*count != 1 && *count != 2)
+        return kiln__fail(err, KILN_ERR_AXIS,
+                          "norm: vectors have one axis, matrices two; %d are given", *count);
+    for (int k = 0; k < *count; k++) {
+        axis[k] = axes != NULL ? axes->axis[k] : k;
+        axis[k] += axis[k] < 0 ? rank : 0;
+        if (axis[k] < 0 || axis[k] >= rank)
+            return kiln__fail(err, KILN_ERR_AXIS, "norm: axis %d is not one of an array of %d axes",
+                              axes != NULL ? axes->axis[k] : k, rank);
+    }
+    if (*count == 1 && (kind == KILN_NORM_FROBENIUS || kind == KILN_NORM_NUCLEAR))
+        return kiln__fail(err, KILN_ERR_ARGUMENT,
+                          "norm: a vector has no Frobenius and nuclear norm");
+    if (*count == 2 && axis[0] == axis[1])
+        return kiln__fail(err, KILN_ERR_AXIS, "norm: axis %d is named twice", axis[0]);
+    if (*count == 2 && kind == KILN_NORM_ORDER && size != 1 && size != 2 && size != INFINITY)
+        return kiln__fail(err, KILN_ERR_ARGUMENT, "norm: there is no norm of order %g of matrices",
+                          order);
+    return KILN_OK;
+}
+
 static kiln_status norm(kiln__steps *w, const kiln_array *a, kiln_norm kind, double order,
                         const kiln_axes *axes, bool keepdims, kiln_error *err)
 {
-    int axis[2] = {0, 1};
+    int axis[2] = {0, 1}, count = 0;
+
     KILN_CHECK(to_inexact(w, a, err));
     const kiln_array *x = kiln__steps_last(w);
-    const int count = axes != NULL ? axes->count : x->rank;
-
-    if ((unsigned)kind > KILN_NORM_ORDER)
-        return kiln__fail(err, KILN_ERR_ARGUMENT, "norm: there is no norm %d", (int)kind);
-    if (axes == NULL && kind == KILN_NORM_DEFAULT)
-        return vector_norm(w, x, 2, NULL, keepdims, err);
-    if (count != 1 && count != 2)
-        return kiln__fail(err, KILN_ERR_AXIS,
-                          "norm: vectors have one axis, matrices two; %d are given", count);
-    for (int k = 0; k < count; k++) {
-        axis[k] = axes != NULL ? axes->axis[k] : k;
-        axis[k] += axis[k] < 0 ? x->rank : 0;
-        if (axis[k] < 0 || axis[k] >= x->rank)
-            return kiln__fail(err, KILN_ERR_AXIS, "norm: axis %d is not one of an array of %d axes",
-                              axes != NULL ? axes->axis[k] : k, x->rank);
-    }
-    if (count == 1 && (kind == KILN_NORM_FROBENIUS || kind == KILN_NORM_NUCLEAR))
-        return kiln__fail(err, KILN_ERR_ARGUMENT,
-                          "norm: a vector has no Frobenius and nuclear norm");
-    if (count == 1)
-        return vector_norm(w, x, kind == KILN_NORM_DEFAULT ? 2 : order, KILN_AXES(axis[0]),
-                           keepdims, err);
-    if (axis[0] == axis[1])
-        return kiln__fail(err, KILN_ERR_AXIS, "norm: axis %d is named twice", axis[0]);
+    KILN_CHECK(norm_axes(x->rank, kind, order, axes, axis, &count, err));
+    if (count < 2)
+        return vector_norm(w, x, kind == KILN_NORM_DEFAULT ? 2 : order,
+                           count == 0 ? NULL : KILN_AXES(axis[0]), keepdims, err);
     KILN_CHECK(axes_last(w, x, axis, err));
     KILN_CHECK(matrix_norm(w, kiln__steps_last(w), kind, order, err));
     return keepdims ? put_back(w, axis, err) : KILN_OK;
+}
+
+/* The axes of a node's data: how many are no INT64_MIN; NULL for none. */
+static const kiln_axes *axes_of(const int64_t *data, kiln_axes *axes)
+{
+    axes->count = 0;
+    for (int k = 2; k < 4 && data[k] != INT64_MIN; k++)
+        axes->axis[axes->count++] = (int)data[k];
+    return axes->count > 0 ? axes : NULL;
+}
+
+static double order_of(const int64_t *data)
+{
+    double order;
+
+    memcpy(&order, &data[1], sizeof order);
+    return order;
+}
+
+static kiln_dtype real_dtype(kiln_dtype dtype)
+{
+    return dtype == KILN_COMPLEX64         ? KILN_FLOAT32
+           : kiln_dtype_kind(dtype) == 'f' ? dtype
+                                           : KILN_FLOAT64;
+}
+
+kiln_status kiln__norm_infer(bool cond, const kiln_array *x, const int64_t *data,
+                             kiln__linalg_value *out, kiln_error *err)
+{
+    const kiln_norm kind = (kiln_norm)data[0];
+    const bool keepdims = data[4] != 0;
+    int axis[2] = {x->rank - 2, x->rank - 1}, count = 2;
+    kiln_axes axes;
+
+    if (cond && x->rank < 2)
+        return kiln__fail(err, KILN_ERR_SHAPE, "cond takes matrices, not an array of %d axes",
+                          x->rank);
+    if (!cond)
+        KILN_CHECK(
+            norm_axes(x->rank, kind, order_of(data), axes_of(data, &axes), axis, &count, err));
+    out->dtype = real_dtype(x->dtype);
+    out->rank = 0;
+    for (int a = 0; a < x->rank; a++) {
+        const bool gone =
+            count == 0 || a == axis[0] || (count == 2 && a == axis[1]); /* all, or named */
+        if (!gone || keepdims)
+            out->shape[out->rank++] = gone ? 1 : x->shape[a];
+    }
+    return KILN_OK;
+}
+
+kiln_status kiln__norm_run(bool cond, const kiln_array *x, const int64_t *data, kiln_stream *stream,
+                           kiln_array **out, kiln_error *err)
+{
+    kiln_linalg_options o = KILN_LINALG_OPTIONS_INIT;
+    kiln_axes axes;
+
+    o.stream = stream;
+    if (cond)
+        return kiln_linalg_cond(x, (kiln_norm)data[0], order_of(data), &o, out, err);
+    return kiln_linalg_norm(x, (kiln_norm)data[0], order_of(data), axes_of(data, &axes),
+                            data[4] != 0, &o, out, err);
 }
 
 kiln_status kiln_linalg_norm(const kiln_array *a, kiln_norm kind, double order,

@@ -599,6 +599,25 @@ done:
     return status;
 }
 
+/* Whether every edge is larger than the one before it. Only bins about as narrow as the distance of neighbouring numbers
+ * are looked at one by one. */
+static bool have_width(const double ends[2], int64_t bins)
+{
+    const double width = (ends[1] - ends[0]) / (double)bins;
+    const double size = fmax(fabs(ends[0]), fabs(ends[1]));
+    double before = ends[0];
+
+    if (width > 4 * size * DBL_EPSILON)
+        return true;
+    for (int64_t k = 1; k <= bins; k++) {
+        const double edge = k == bins ? ends[1] : ends[0] + (double)k * width;
+        if (!(edge > before))
+            return false;
+        before = edge;
+    }
+    return true;
+}
+
 kiln_status kiln_array_histogram_edges(const kiln_array *array, int64_t bins, const double range[2],
                                        kiln_array **out, kiln_error *err)
 {
@@ -623,6 +642,12 @@ kiln_status kiln_array_histogram_edges(const kiln_array *array, int64_t bins, co
         ends[0] -= 0.5;
         ends[1] += 0.5;
     }
+    if (!have_width(ends, bins))
+        return kiln__fail(
+            err, KILN_ERR_RANGE,
+            "histogram_edges: too many bins for the range of the data, from %g to %g: "
+            "cannot create %lld finite-sized bins",
+            ends[0], ends[1], (long long)bins);
     return kiln_array_linspace(array->ctx, KILN_FLOAT64, ends[0], ends[1], bins + 1, out, err);
 }
 

@@ -19,9 +19,12 @@ typedef struct form {
 static const form functions[KILN__SORTING_COUNT] = {
     [KILN__SORTING_sort] = {"sort", PART_ROWS, {false}},
     [KILN__SORTING_argsort] = {"argsort", PART_ROWS, {true}},
+    [KILN__SORTING_sort_descending] = {"sort", PART_ROWS, {false}},
+    [KILN__SORTING_argsort_descending] = {"argsort", PART_ROWS, {true}},
     [KILN__SORTING_partition] = {"partition", PART_ROWS, {false}},
     [KILN__SORTING_argpartition] = {"argpartition", PART_ROWS, {true}},
     [KILN__SORTING_topk] = {"topk", PART_FIRST, {false, true}},
+    [KILN__SORTING_topk_smallest] = {"topk", PART_FIRST, {false, true}},
     [KILN__SORTING_median] = {"median", PART_ONE, {false}},
     [KILN__SORTING_quantile] = {"quantile", PART_ONE, {false}},
     [KILN__SORTING_percentile] = {"percentile", PART_ONE, {false}},
@@ -35,9 +38,23 @@ static const form functions[KILN__SORTING_COUNT] = {
 static kiln_status check_numbers(const form *f, int64_t length, const int64_t *data,
                                  kiln_error *err)
 {
-    if (f == &functions[KILN__SORTING_topk] && (data[1] < 0 || data[1] > length))
+    if (f->part == PART_FIRST && (data[1] < 0 || data[1] > length))
         return kiln__fail(err, KILN_ERR_ARGUMENT, "topk: k is %lld, and a row has %lld elements",
                           (long long)data[1], (long long)length);
+    const bool placed =
+        f == &functions[KILN__SORTING_partition] || f == &functions[KILN__SORTING_argpartition];
+    if (placed && (data[1] < -length || data[1] >= length))
+        return kiln__fail(err, KILN_ERR_ARGUMENT,
+                          "%s: place %lld is not one of a row of %lld elements", f->name,
+                          (long long)data[1], (long long)length);
+    const bool hundreds = f == &functions[KILN__SORTING_percentile];
+    if (hundreds || f == &functions[KILN__SORTING_quantile]) {
+        double q;
+        memcpy(&q, &data[1], sizeof q);
+        if (!(q >= 0 && q <= (hundreds ? 100 : 1)))
+            return kiln__fail(err, KILN_ERR_RANGE, "%s: %g is not between 0 and %d", f->name, q,
+                              hundreds ? 100 : 1);
+    }
     if (f->part == PART_ONE && length == 0)
         return kiln__fail(err, KILN_ERR_SHAPE, "%s: a row has no elements", f->name);
     return KILN_OK;
@@ -129,16 +146,22 @@ kiln_status kiln__sorting_run(kiln__sorting_function function, const kiln_array 
 
     o.stream = stream;
     o.axes = all ? NULL : &axes;
+    o.descending = function == KILN__SORTING_sort_descending ||
+                   function == KILN__SORTING_argsort_descending ||
+                   function == KILN__SORTING_topk_smallest; /* those that topk takes last */
     switch (function) {
     case KILN__SORTING_sort:
+    case KILN__SORTING_sort_descending:
         return kiln_array_sort(x, &o, outs, err);
     case KILN__SORTING_argsort:
+    case KILN__SORTING_argsort_descending:
         return kiln_array_argsort(x, &o, outs, err);
     case KILN__SORTING_partition:
         return kiln_array_partition(x, data[1], &o, outs, err);
     case KILN__SORTING_argpartition:
         return kiln_array_argpartition(x, data[1], &o, outs, err);
     case KILN__SORTING_topk:
+    case KILN__SORTING_topk_smallest:
         return kiln_array_topk(x, data[1], &o, &outs[0], &outs[1], err);
     case KILN__SORTING_median:
         return kiln_array_median(x, &o, outs, err);

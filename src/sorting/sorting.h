@@ -202,9 +202,12 @@ kiln_status kiln__search(const kiln_array *sorted, const kiln_array *values, boo
 #define KILN__SORTING_FUNCTIONS(X)                                                                 \
     X(sort, 1, 1, "", -1)                                                                          \
     X(argsort, 1, 1, "", -1)                                                                       \
+    X(sort_descending, 1, 1, "", -1)                                                               \
+    X(argsort_descending, 1, 1, "", -1)                                                            \
     X(partition, 1, 1, "i", -1)                                                                    \
     X(argpartition, 1, 1, "i", -1)                                                                 \
     X(topk, 1, 2, "i", -1)                                                                         \
+    X(topk_smallest, 1, 2, "i", -1)                                                                \
     X(median, 1, 1, "", KILN__SORT_ALL)                                                            \
     X(quantile, 1, 1, "dm", KILN__SORT_ALL)                                                        \
     X(percentile, 1, 1, "dm", KILN__SORT_ALL)                                                      \

@@ -58,7 +58,7 @@ static kiln_status fail_in_text(expansion *x, kiln_error *why)
         (void)kiln__manifest_fail(x->e, kiln__manifest_place(x->e, text, known), 1, status, x->err,
                                   "%s", why->message);
         kiln__free(x->err->detail);
-        x->err->detail = why->detail != NULL ? why->detail : kiln__caret(text->text, known, 1);
+        x->err->detail = why->detail != NULL ? why->detail : kiln__caret_word(text->text, known);
         why->detail = NULL;
     }
     kiln_error_clear(why);

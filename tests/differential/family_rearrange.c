@@ -735,6 +735,6 @@ const dt_function dt_rearrange_functions[] = {ROW("swapaxes"),    ROW("moveaxis"
                                               ROW("roll"),        ROW("roll"),
                                               ROW("pad"),         ROW("pad"),
                                               ROW("delete"),      ROW("insert"),
-                                              ROW("section"),     ROW("sliding_window_view"),
+                                              ROW("split"),       ROW("sliding_window_view"),
                                               ROW("block")};
 const int dt_rearrange_function_count = (int)DT_COUNT(dt_rearrange_functions);

@@ -2,6 +2,8 @@
 import numpy as np
 
 from draw import Rejected, is_exact
+from orders import (among, counted_bins, histogram, lexsorted, mask_reduced, masked, middle, order, placed, searched,
+                    sorted_, sorted_by, top)
 
 REAL, ANY = "biuf", "biufc"
 
@@ -146,7 +148,7 @@ def taken(d):
     x = d.array(1)
     style, k = d.below(7), d.below(x.rank)
     n = x.shape[k]
-    if n == 0 and not d.mistakes:
+    if n == 0 and not (d.mistakes and style < 3):
         raise Rejected
     if style == 0:
         d.add("take({0}, {1}, axis=%d)" % (k - d.among(0, x.rank)), x, d.indices(d.shape(0, 2), n), moves=True)
@@ -319,7 +321,7 @@ def padded(d):
         mode, jumps = "constant", False
     widths = [d.below(4) if mode != "reflect" or d.once_in(3) else d.below(2) for _ in range(2 * x.rank)]
     widths = str(widths[0]) if x.rank == 1 and d.once_in(2) else "(%s)" % ", ".join(map(str, widths))
-    if not jumps and d.once_in(3):
+    if d.once_in(3):
         widths = str(d.below(5))
     more = ", 7" if mode == "constant" and d.once_in(2) and x.kind != "b" else ""
     d.add("pad({0}, %s%s, mode='%s')" % (widths, more, mode), x, moves=not jumps, jumps=mode == "median",
@@ -362,10 +364,36 @@ def parted(d):
         d.add("split({0}, (%d, %d), axis=%d)" % (d.below(n + 1), d.below(n + 2), k), x, moves=True, results=3)
 
 
+def parted_by_name(d):
+    x = d.array(1)
+    name, k = d.among(("hsplit", 1 if x.rank > 1 else 0), ("vsplit", 0), ("dsplit", 2))
+    if x.rank < {"hsplit": 1, "vsplit": 2, "dsplit": 3}[name] and not d.mistakes:
+        raise Rejected
+    n = x.shape[min(k, x.rank - 1)]
+    if d.once_in(2):
+        m = d.among(*[m for m in (1, 2, 3, 4, 5, 7) if n % m == 0 or d.mistakes])
+        d.add("%s({0}, %d)" % (name, m), x, moves=True, results=m)
+    else:
+        at = sorted((d.below(n + 2), d.below(n + 1) - d.below(3)))
+        d.add("%s({0}, (%d, %d))" % (name, *at), x, moves=True, results=3)
+
+
 def windows(d):
-    x = d.array(1, most=2)
+    x = d.array(1, most=3)
     k = d.below(x.rank)
-    d.add("sliding_window_view({0}, %d, axis=%d)" % (1 + d.below(max(1, min(5, x.shape[k]))), k), x, moves=True)
+    if d.once_in(2):
+        widest = max(1, min(d.among(5, 12, 40), x.shape[k] + d.mistakes))
+        text = "sliding_window_view({0}, %d, axis=%d)" % (1 + d.below(widest), k - d.among(0, x.rank))
+        d.add(d.among(text, text, "max(%s, axis=-1)" % text if x.kind in "iu" else text,
+                      "%s[..., -1]" % text), x, moves=True)
+        return
+    width = [str(1 + d.below(max(1, min(6, n)))) for n in x.shape]
+    if d.once_in(2):
+        d.add("sliding_window_view({0}, (%s,))" % ", ".join(width), x, moves=True)
+    else:
+        axes = [int(a) - d.among(0, x.rank) for a in d.rng.permutation(x.rank)[:1 + d.below(x.rank)]]
+        d.add("sliding_window_view({0}, (%s,), axis=(%s,))" % (", ".join(width[a] for a in axes),
+                                                             ", ".join(map(str, axes))), x, moves=True)
 
 
 def differences(d):
@@ -409,6 +437,68 @@ def made(d):
     x = d.array(1)
     d.add(d.among("eye(%d, %d, %d)" % (n, m, k), "tri(%d, %d, %d)" % (n, m, k), "arange(%d)" % n,
                   "indices((%d, %d))" % (n, m), "identity(%d)" % n, "arange(%d)[::-1]" % n), x, moves=True)
+
+
+def filled(d):
+    x = d.array(0)
+    shape = d.among("(2, 3)", "4", "(%d,)" % d.below(5), "()", "(3, 1, 2)")
+    dtype = d.among("int8", "float32", "float64", "bool", "complex64", "uint16")
+    value = d.among("0", "1", "7", "2.5", "True")
+    d.add(d.among("zeros(%s)" % shape, "ones(%s, dtype=%s)" % (shape, dtype), "zeros(%s, %s)" % (shape, dtype),
+                  "full(%s, %s)" % (shape, value), "full(%s, %s, dtype=%s)" % (shape, value, dtype),
+                  "zeros_like({0})", "ones_like({0}, dtype=%s)" % dtype, "full_like({0}, %s)" % value,
+                  "full_like({0}, %s, dtype=%s)" % (value, dtype), "ones({0}.shape)", "full({0}.shape, %s)" % value,
+                  "ones_like({0})"), x, moves=True)
+
+
+def spaced(d):
+    def real():
+        return str(d.among(0, 1, -3, 10, 0.5, -2.25, "pi", "-pi / 4", 7, 100))
+    a, b, n = real(), real(), d.below(8)
+    step = str(d.among(1, 2, 3, -1, -2, 0.5, 0.1, -0.3, "pi / 8"))
+    if step.startswith("-") == (eval(b, {"pi": np.pi}) > eval(a, {"pi": np.pi})) and d.once_in(2):
+        a, b = b, a
+    end = d.among("", "", ", endpoint=False", ", endpoint=True")
+    text = d.among("arange(%s, %s)" % (a, b), "arange(%s, %s, %s)" % (a, b, step), "arange(%s)" % b,
+                   "arange(%d, %d, %d, dtype=float32)" % (d.below(5), d.below(30), 1 + d.below(4)),
+                   "linspace(%s, %s, %d%s)" % (a, b, n, end), "linspace(%s, %s)" % (a, b),
+                   "linspace(%s, %s, num=%d%s, dtype=int32)" % (a, b, n, end),
+                   "logspace(%d, %d, %d%s)" % (d.below(5) - 2, d.below(5) - 2, n, end),
+                   "logspace(0, 3, %d, base=2)" % n,
+                   "geomspace(%s, %s, %d%s)" % (d.among("1", "2.5"), d.among("8", "0.01"), n, end))
+    x = d.array(1)
+    d.add(text, x, terms=0, jumps="int32" in text)
+
+
+def rounded(d):
+    x = d.array(0, "iufc", same=True)
+    if x.kind in "fc" and not (np.abs(x.value) < 100).all():
+        raise Rejected
+    n = d.among("2", "1", "0", "-1", "3") if x.kind in "fc" else d.among("2", "0", "-1")
+    if x.size and x.kind in "iu" and np.abs(np.asarray(x.value, np.float64)).max() > 2**50:
+        raise Rejected
+    d.add(d.among("round({0}, %s)", "around({0}, %s)", "round({0}, decimals=%s)", "{0}.round(%s)") % n, x, jumps=True,
+          terms=0)
+
+
+def normed(d):
+    x = d.array(1, "iufc", most=3)
+    if x.size == 0 or not np.isfinite(x.value).all() or x.dtype == np.float16:
+        raise Rejected
+    order = d.among("None", "1", "2", "inf", "-inf", "3", "0", "0.5", "-1")
+    k = d.axis(x)
+    keep = d.among("", "", ", keepdims=True")
+    text = d.among("norm({0}%s)" % keep, "norm({0}, axis=%s%s)" % (k, keep), "norm({0}, %s, axis=%s%s)" % (order, k, keep),
+                   "norm({0}, ord=%s, axis=%s)" % (order, k))
+    if x.rank == 1 and d.once_in(3):
+        text = "norm({0}, %s)" % order
+    if x.rank > 1 and d.once_in(2):
+        order = d.among("None", "1", "-1", "2", "-2", "inf", "-inf", "'fro'", "'nuc'", "3" if d.mistakes else "1")
+        over = "(%s, %s)" % (d.axis(x), d.axis(x))
+        text = "norm({0}, %s, axis=%s%s)" % (order, over, keep)
+        if x.rank == 2 and d.once_in(3):
+            text = "norm({0}, %s)" % order
+    d.add(text, x, terms=0, jumps=", 0" in text)
 
 
 # ---- reductions, scans ----------------------------------------------------------------------------
@@ -456,123 +546,6 @@ def weighted(d):
         raise Rejected  # NumPy looks at the weights and refuses those whose sum is 0
     w = d.input(value=d.rng.integers(1, 5, x.shape).astype("float64"))
     d.add("average({0}, axis=%d, weights={1})" % k, x, w, terms=0)
-
-
-# ---- orders ---------------------------------------------------------------------------------------
-
-def sorted_(d):
-    x = d.array(1, same=True)
-    d.add("sort({0}, axis=%s)" % d.axis(x, none=True) if d.once_in(2) else "sort({0})", x, moves=True)
-
-
-def order(d):
-    x = d.array(1, same=True)
-    d.add("argsort({0}, axis=%s)" % d.axis(x) if d.once_in(2) else "argsort({0})", x, moves=True, jumps=True)
-
-
-def top(d):
-    x = d.array(1, REAL, same=True)
-    k = d.below(x.rank)
-    n = x.shape[k]
-    if n == 0:
-        raise Rejected
-    count = 1 + d.below(n) + (n if d.mistakes and d.once_in(2) else 0)
-    text = "topk({0}, %d, axis=%d)" % (count, k)
-    if d.once_in(3):
-        d.add(text + d.among("[0]", "[1]", "[-1]"), x, moves=True, jumps=True)
-    else:
-        d.add(text, x, moves=True, jumps=True, results=2)
-
-
-def placed(d):
-    x = d.array(1, REAL, same=True)
-    if x.shape[-1] == 0:
-        raise Rejected
-    at = d.below(x.shape[-1]) - d.among(0, x.shape[-1])
-    d.add(d.among("partition({0}, %d)", "argpartition({0}, %d)") % at, x, moves=True, jumps=True)
-
-
-def middle(d):
-    x = d.array(1, "iuf", same=True)
-    if x.size == 0 or np.isinf(np.asarray(x.value, np.float64)).any():
-        raise Rejected  # between infinities NumPy's methods give NaN or not
-    over = d.axis(x, none=True)
-    q = d.among("0.0", "0.25", "0.5", "0.9", "1.0")
-    method = d.among("lower", "higher", "midpoint", "nearest", "linear", "hazen", "weibull", "median_unbiased",
-                     "inverted_cdf", "closest_observation", "interpolated_inverted_cdf", "normal_unbiased")
-    text = d.among("median({0}, axis=%s)" % over, "quantile({0}, %s, axis=%s)" % (q, over),
-                   "quantile({0}, %s, axis=%s, method='%s')" % (q, over, method),
-                   "percentile({0}, %s, axis=%s, method='%s')" % (d.among("10", "37.5", "100"), over, method))
-    d.add(text, x, terms=0)
-
-
-def searched(d):
-    x = d.array(1, "iuf", same=True, most=1)
-    v = d.array(0, "iuf", same=True)
-    text = d.among("searchsorted(sort({0}), {1})", "searchsorted(sort({0}), {1}, side='right')")
-    if d.once_in(4) and x.size > 1 and not np.isnan(np.sum(np.asarray(x.value, np.float64))):
-        text = d.among("digitize({1}, sort({0}))", "digitize({1}, sort({0}), right=True)")
-    d.add(text, x, v, jumps=True)
-
-
-def lexsorted(d):
-    x = d.array(1, REAL, same=True, most=1)
-    y = d.input(shape=x.shape)
-    d.add("lexsort([{0}, {1}])", x, y, jumps=True)
-
-
-def counted_bins(d):
-    x = d.array(1, "u", same=True)
-    if x.size and int(x.value.max()) > 100 or x.dtype == np.uint64:
-        raise Rejected
-    d.add("bincount(ravel({0}), length=%d)" % (1 + d.below(12)), x, jumps=True)
-
-
-def histogram(d):
-    x = d.array(1, "iuf", same=True)
-    if x.size == 0 or not np.isfinite(np.asarray(x.value, np.float64)).all():
-        raise Rejected
-    edges = d.input(value=np.sort(d.rng.integers(-9, 10, 6)).astype("float64"))
-    if d.once_in(2):
-        y = d.input(shape=(x.size,), dtype=str(x.dtype))
-        d.add("histogram2d(ravel({0}), {1}, {2}, {2})", x, y, edges, moves=True, jumps=True, results=3)
-        return
-    d.add("histogram({0}, {1})", x, edges, moves=True, jumps=True, results=2)
-
-
-def among(d):
-    x = d.array(1, REAL, same=True)
-    y = d.input(shape=d.shape(1, 2), dtype=str(x.dtype))
-    d.add(d.among("isin({0}, {1})", "in1d({0}, {1})"), x, y, jumps=True)
-
-
-# ---- lengths that the device knows ------------------------------------------------------------------
-
-def masked(d):
-    x = d.array(1, REAL, same=True)
-    style = d.below(6)
-    if style == 0:
-        d.add("{0}[{1}]", x, d.input(shape=x.shape, dtype="bool"), moves=True, counted=True)
-    elif style == 1:
-        d.add("{0}[{0} > 1]", x, moves=True, counted=True)
-    elif style == 2:
-        d.add("extract({1}, {0})", x, d.input(shape=x.shape, dtype="bool"), moves=True, counted=True)
-    elif style == 3:
-        d.add(d.among("flatnonzero({0})", "argwhere({0})"), x, jumps=True, counted=True)
-    elif style == 4:
-        y = d.input(shape=d.shape(1, 2), dtype=str(x.dtype))
-        d.add(d.among("union1d({0}, {1})", "intersect1d({0}, {1})", "setdiff1d({0}, {1})", "setxor1d({0}, {1})"),
-              x, y, moves=True, jumps=True, counted=True)
-    else:
-        d.add("unique({0})", x, moves=True, jumps=True, counted=True)
-
-
-def mask_reduced(d):
-    x = d.array(1, REAL, same=True)
-    m = d.input(shape=x.shape, dtype="bool")
-    d.add(d.among("sum({0}[{1}])", "sum({0}[{0} > 1] * 2)", "count_nonzero({0}[{1}])", "any({0}[{0} != 2])",
-                  "({0}[{1}] + 1).sum()", "sum(compress(ravel({1}), ravel({0})))"), x, m, terms=2 * x.size + 1,
-          jumps=True)
 
 
 # ---- linear algebra -------------------------------------------------------------------------------
@@ -660,8 +633,8 @@ def drawn(d):
 WEIGHTS = {
     arithmetic: 6, number: 4, bits: 2, compare: 3, unary: 5, two: 3, where: 3, clip: 1, cast: 3, divmod_: 1,
     argument: 2, rows: 4, shaped: 4, together: 1, crossed: 1, subscript: 6, taken: 6, ordered: 3, scattered: 4, turned: 5, squares: 3, diag: 1, trace: 1, beside: 5, block: 1,
-    repeated: 3, padded: 4, removed: 3, parted: 2, windows: 1, differences: 2, convolved: 2, chosen_of_many: 2,
-    positions: 1, made: 1, reduced: 8, running: 3, weighted: 1, sorted_: 3, order: 2, top: 2, placed: 1, middle: 3,
-    searched: 2, lexsorted: 1, counted_bins: 1, histogram: 1, among: 1, masked: 3, mask_reduced: 2, producted: 3,
+    repeated: 3, padded: 4, removed: 3, parted: 2, parted_by_name: 2, windows: 2, differences: 2, convolved: 2, chosen_of_many: 2,
+    positions: 1, made: 1, filled: 2, spaced: 2, rounded: 1, normed: 2, reduced: 8, running: 3, weighted: 1, sorted_: 3, order: 2, top: 2, placed: 1, middle: 3,
+    searched: 3, lexsorted: 1, sorted_by: 3, counted_bins: 1, histogram: 2, among: 1, masked: 3, mask_reduced: 2, producted: 3,
     products_of_axes: 2, einsum: 3, equations: 4, drawn: 2,
 }

@@ -2,6 +2,8 @@
 
 A name that NumPy lacks, or means in another way, is a function here, made of NumPy's own or of plain loops.
 """
+import functools
+
 import numpy as np
 
 MASK = np.uint64(0xFFFFFFFF)
@@ -12,23 +14,73 @@ def ranks(row):
     return np.unique(row, return_inverse=True)[1].reshape(row.shape)
 
 
-def topk(x, k, axis=-1):
+def order_of(row, descending):
+    """A stable order in which NaN come last."""
+    if not descending:
+        return np.argsort(row, kind="stable")
+    rank = -ranks(row)
+    if row.dtype.kind == "f":
+        rank[np.isnan(row)] = 1
+    if row.dtype.kind == "c":  # in each half those with a NaN come last, as NumPy orders them
+        last = np.isnan(row)
+        rank[last] = ranks(row)[last] + 1
+    return np.argsort(rank, kind="stable")
+
+
+def topk(x, k, axis=-1, largest=True):
     """The k largest, largest first, earlier ones first among equals, NaN last."""
     rows = np.moveaxis(np.asarray(x), axis, -1)
     if not 0 <= k <= rows.shape[-1]:
         raise ValueError("k")
     order = np.empty(rows.shape, np.int64)
     for at in np.ndindex(rows.shape[:-1]):
-        rank = -ranks(rows[at])
-        if rows.dtype.kind == "f":
-            rank[np.isnan(rows[at])] = 1
-        order[at] = np.argsort(rank, kind="stable")
+        order[at] = order_of(rows[at], largest)
     order = np.moveaxis(order[..., :k], -1, axis)
     return np.take_along_axis(np.asarray(x), order, axis), order
 
 
-def argsort(x, axis=-1):
-    return np.argsort(x, axis=axis, kind="stable")
+def argsort(x, axis=-1, key=None, descending=False, less=None):
+    if less is not None:
+        return by_rule((x,), less, lambda item: item[0])
+    x = np.asarray(x if key is None else np.broadcast_to(key, np.shape(x)))
+    if not descending:
+        return np.argsort(x, axis=axis, kind="stable")
+    x, axis = (x.ravel(), 0) if axis is None else (x, axis)
+    rows = np.moveaxis(x, axis, -1)
+    order = np.empty(rows.shape, np.int64)
+    for at in np.ndindex(rows.shape[:-1]):
+        order[at] = order_of(rows[at], True)
+    return np.moveaxis(order, -1, axis)
+
+
+def sort(x, axis=-1, **more):
+    if not more:
+        return np.sort(x, axis=axis)
+    if axis is None:
+        return np.ravel(x)[argsort(x, None, **more)]
+    return np.take_along_axis(x, argsort(x, axis, **more), axis)
+
+
+class Item:
+    """An element of several vectors, by the names of a signature."""
+
+
+def by_rule(arrays, rule, item_of):
+    """A stable order by a C++ expression that is one of Python, too."""
+    def before(i, j):
+        return eval(rule, {"a": item_of([v[i] for v in arrays]), "b": item_of([v[j] for v in arrays])})
+    places = range(len(arrays[0]))
+    return np.array(sorted(places, key=functools.cmp_to_key(
+        lambda i, j: -1 if before(i, j) else 1 if before(j, i) else 0)), np.int64)
+
+
+def sort_by(signature, *arrays, less):
+    def item_of(values):
+        item = Item()
+        item.__dict__.update(zip([p.split()[-1] for p in signature.split(",")], values))
+        return item
+    order = by_rule(arrays, less, item_of)
+    return tuple(np.asarray(v)[order] for v in arrays) + (order,)
 
 
 def iota(x, axis):
@@ -158,8 +210,9 @@ def names():
     known = {name: getattr(np, name) for name in dir(np) if not name.startswith("_")}
     known.update({name: getattr(np.linalg, name) for name in (
         "solve", "inv", "det", "cholesky", "eigvalsh", "svdvals", "pinv", "slogdet", "qr", "matrix_rank",
-        "matrix_power", "multi_dot", "cond", "eigh", "svd") if hasattr(np.linalg, name)})
-    known.update({f.__name__: f for f in (softmax, log_softmax, topk, argsort, iota, put, put_along_axis, bincount, pad, random_bits,
+        "matrix_power", "multi_dot", "cond", "norm", "eigh", "svd") if hasattr(np.linalg, name)})
+    known.update({f.__name__: f for f in (softmax, log_softmax, topk, argsort, sort, sort_by, iota, put, put_along_axis,
+                                         bincount, pad, random_bits,
                                          uniform)})
     known.update(
         _at=Changed, scatter_set=scatter(lambda out, i, v: out.__setitem__(i, v)), scatter_add=scatter(np.add.at),

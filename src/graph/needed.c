@@ -1,0 +1,73 @@
+/*
+ * needed.c - what a function of an expression needs of values that the device alone knows: that bins rise, that
+ * probabilities sum to 1.
+ *
+ *     _need(ok, x, value, what) > a kernel that copies x, and tells the report where `ok` is false > src/device/report.c
+ *
+ * All operands broadcast to the shape of x. `what` is the number of a message below, in which "%g" is the value.
+ * Nobody waits: as an index out of range, it is told to whoever waits for the device next.
+ */
+#include "graph/graph.h"
+#include "indexing/indexing.h"
+
+/* The messages stand in the kernel, 79 bytes of each at most; the function's name is before them. */
+static const kiln__kept_texts texts = {
+    .calls = &kiln__loop_calls,
+    .request =
+        {
+            .name = "kiln_need",
+            .in = "bool ok, T x, float64 value, int64 what, raw int64 report",
+            .out = "T z",
+            .snippet = {[KILN__SNIPPET_OP] =
+                            "static const char *const said[][2] = {\n"
+                            "    {\"choice\", \"the probabilities in p are not negative and sum to "
+                            "1; these sum "
+                            "to %g\"},\n"
+                            "    {\"histogram\", \"elements must be finite where no edges are "
+                            "given; one is "
+                            "%g\"},\n"
+                            "    {\"histogram\", \"too many bins for the range of the data: cannot "
+                            "create %g "
+                            "finite-sized bins\"},\n"
+                            "    {\"histogram\", \"edges of bins must increase: edge %g is larger "
+                            "than the "
+                            "next one\"},\n"
+                            "    {\"digitize\", \"edges of bins must increase or decrease, and "
+                            "after edge %g they "
+                            "turn\"},\n"
+                            "    {\"bincount\", \"elements must not be negative; one is %g\"}};\n"
+                            "z = x;\n"
+                            "if (!ok)\n"
+                            "    kiln_at_check(__builtin_bit_cast(long long, value), 0ll, 0ll, "
+                            "report.kiln__data, -2, (long long)i,\n"
+                            "                  said[what][0], said[what][1]);"},
+        },
+};
+
+kiln_status kiln__need_run(const kiln_array *const *operands, kiln_stream *stream, kiln_array *out,
+                           kiln_error *err)
+{
+    kiln_array *report = NULL;
+    kiln_status status = KILN_OK;
+
+    KILN_TRY(kiln__report_array(out->ctx, &report, err));
+    const kiln_arg args[] = {kiln_arg_array(operands[0]), kiln_arg_array(operands[1]),
+                             kiln_arg_array(operands[2]), kiln_arg_array(operands[3]),
+                             kiln_arg_array(report),      kiln_arg_array(out)};
+    KILN_TRY(kiln__kept_run(out->ctx, &texts, args, KILN_COUNT_OF(args), stream, err));
+
+done:
+    kiln_array_release(report);
+    return status;
+}
+
+kiln_status kiln__need_infer(const kiln_array *const *operands, kiln_error *err)
+{
+    static const kiln_dtype wanted[] = {KILN_BOOL, KILN_DTYPE_NONE, KILN_FLOAT64, KILN_INT64};
+
+    for (size_t k = 0; k < KILN_COUNT_OF(wanted); k++)
+        if (wanted[k] != KILN_DTYPE_NONE && operands[k]->dtype != wanted[k])
+            return kiln__fail(err, KILN_ERR_INTERNAL, "operand %zu of a need is %s", k + 1,
+                              kiln_dtype_name(operands[k]->dtype));
+    return KILN_OK;
+}
