@@ -39,10 +39,10 @@ from ._sorting import (argpartition, argsort, bincount, digitize, extract, histo
                        lexsort, median, partition, percentile, place, put, put_along_axis, quantile, searchsorted,
                        sort, sort_by, take, take_along_axis, topk, unique, unique_all, unique_counts, unique_inverse,
                        unique_values)
-from ._standard import (__array_namespace_info__, argwhere, broadcast_arrays, broadcast_shapes, can_cast, compress, concat,
-                        cumulative_prod, cumulative_sum, diff, finfo, flatnonzero, iinfo, isdtype, meshgrid,
-                        nonzero, repeat,
-                        result_type, roll, stack, std, tile, tril, triu, unstack, var)
+from ._standard import (__array_namespace_info__, argwhere, array_split, broadcast_arrays,
+                        broadcast_shapes, can_cast, compress, concat, cumulative_prod, cumulative_sum, diff,
+                        dsplit, finfo, flatnonzero, hsplit, iinfo, isdtype, meshgrid, nonzero, repeat,
+                        result_type, roll, split, stack, std, tile, tril, triu, unstack, var, vsplit)
 from .linalg import dot, einsum, inner, kron, matmul, outer, tensordot, vecdot
 
 concatenate = concat

@@ -171,6 +171,47 @@ def unstack(x, /, *, axis=0):
     return tuple(x[_at(axis, k)] for k in range(x.shape[axis]))
 
 
+def _parts(x, parts, axis, equal):
+    """Views of the parts of an axis: so many, or those between the given places."""
+    if hasattr(parts, "__index__"):
+        count, extent = parts.__index__(), x.shape[axis]
+        if count < 1:
+            raise ValueError(f"an axis has 1 part or more, not {count}")
+        if equal and extent % count:
+            raise ValueError(f"{extent} elements along axis {axis} cannot be split into {count} equal parts")
+        ends = [(k + 1) * (extent // count) + min(k + 1, extent % count) for k in range(count - 1)]
+    else:
+        ends = [int(place) for place in parts]
+    return [x[_at(axis, slice(begin, end))] for begin, end in zip([None] + ends, ends + [None])]
+
+
+def split(x, parts, /, axis=0):
+    """Equal parts of an axis, or those between the given places: views."""
+    x = asarray(x)
+    return _parts(x, parts, _axis(axis, x.ndim), True)
+
+
+def array_split(x, parts, /, axis=0):
+    """As split(), of parts that are as equal as can be."""
+    x = asarray(x)
+    return _parts(x, parts, _axis(axis, x.ndim), False)
+
+
+def _split_along(name, least, axis):
+    def function(x, parts, /):
+        x = asarray(x)
+        if x.ndim < least:
+            raise ValueError(f"{name} needs an array of {least} or more axes, this one has {x.ndim}")
+        return _parts(x, parts, min(axis, x.ndim - 1), True)
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"{name}(x, parts): split() along axis {axis}" + (
+        ", of a vector along its only one." if name == "hsplit" else ".")
+    return function
+
+
+hsplit, vsplit, dsplit = (_split_along(*row) for row in (("hsplit", 1, 1), ("vsplit", 2, 0), ("dsplit", 3, 2)))
+
+
 def nonzero(x, /):
     """Where the elements are that are not zero: an array for each axis."""
     return _kiln.chosen("nonzero", asarray(x), None)

@@ -52,6 +52,14 @@ class Cases(unittest.TestCase):
         self.check("concat", [i, x[0, :3, :4]])
         self.check("stack", [i, i + 1, i * 2], axis=-1)
         self.check("unstack", x, axis=1)
+        self.check("split", x, 2, axis=1)
+        self.check("split", x, (1, 3, 9, -1), axis=2)
+        self.check("array_split", x, 3, axis=1)
+        for name, parts in (("hsplit", 2), ("hsplit", (1, 2)), ("vsplit", 3), ("dsplit", 5), ("dsplit", (0, -2))):
+            self.check(name, x, parts)
+        self.check("hsplit", x[0, 0], 5)
+        self.assertRaisesRegex(ValueError, "5 elements along axis 2 cannot be split into 2", kiln.dsplit, ours(x), 2)
+        self.assertRaisesRegex(ValueError, "2 or more axes, this one has 1", kiln.vsplit, ours(x[0, 0]), 1)
         for counts in (2, (2, 3), (2, 1, 1, 2), (0,)):
             self.check("tile", i, counts)
         for axis in (None, 0, 1):
