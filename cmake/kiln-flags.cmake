@@ -15,7 +15,7 @@ function(kiln_flags target)
     endif()
     if(KILN_SANITIZE)
         target_compile_options(${target} PRIVATE
-            -fsanitize=${KILN_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer -g)
+            -fsanitize=${KILN_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer -g1)
         # A program that links a sanitized static library must link the runtime as well.
         if(type STREQUAL "STATIC_LIBRARY")
             target_link_options(${target} PUBLIC $<BUILD_INTERFACE:-fsanitize=${KILN_SANITIZE}>)
