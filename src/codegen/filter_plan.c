@@ -63,7 +63,6 @@ static void tiles_on_cuda(kiln__plan *plan, const kiln__walk *seq, int units, bo
     while (unroll > 1 && (unroll * v->vec * in > THREAD_BYTES ||
                           kiln__divide_up(length, BLOCK_THREADS * unroll) < units))
         unroll /= 2;
-    unroll = kiln__tuned("KILN_TUNE_FILTER_UNROLL", (int)unroll);
     const bool two = 2 * BLOCK_THREADS_TWO * unroll * v->vec * out <= BUFFER_BYTES;
     const int64_t block = two ? BLOCK_THREADS_TWO : BLOCK_THREADS;
     const int64_t tile = block * unroll * v->vec;
@@ -71,9 +70,8 @@ static void tiles_on_cuda(kiln__plan *plan, const kiln__walk *seq, int units, bo
     v->unroll = (uint8_t)unroll;
     v->filter.buffer = (uint16_t)(out > 0 ? kiln__least(tile, BUFFER_BYTES / out) : tile);
     plan->word[KILN__WORD_SPLITS] = kiln__divide_up(length, block * unroll);
-    plan->grid = kiln__least(
-        plan->word[KILN__WORD_SPLITS],
-        (int64_t)units * kiln__tuned("KILN_TUNE_FILTER_RESIDENT", two ? RESIDENT_TWO : RESIDENT));
+    plan->grid = kiln__least(plan->word[KILN__WORD_SPLITS],
+                             (int64_t)units * (two ? RESIDENT_TWO : RESIDENT));
     plan->ticket_count =
         TICKET_INTS + GROUP_INTS * kiln__divide_up(plan->word[KILN__WORD_SPLITS], GROUP_TILES);
 }

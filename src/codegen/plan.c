@@ -71,10 +71,9 @@ static void choose_access(const kiln__walk *w, kiln__variant *v)
 /* Widest power of two of neighbours that every vector operand can take in one aligned access. */
 static int choose_vec(const kiln__walk *w, const kiln__variant *v, const kiln__operand *operands)
 {
-    const int bytes = kiln__tuned("KILN_TUNE_ACCESS", ACCESS_BYTES);
     if (v->layout != KILN__LAYOUT_LINEAR && v->layout != KILN__LAYOUT_INNER)
         return 1;
-    int vec = kiln__walk_vec(w, NULL, operands, v, bytes, true);
+    int vec = kiln__walk_vec(w, NULL, operands, v, ACCESS_BYTES, true);
     while (v->layout == KILN__LAYOUT_INNER && w->shape[w->rank - 1] % vec != 0)
         vec /= 2;
     return vec;
@@ -95,8 +94,8 @@ static int choose_unroll(const kiln__walk *w, const kiln__definition *def, const
         gathers = gathers || (k != w->index && def->params[w->param[k]].by_address && !w->written[k]);
     }
     const int bytes = widest * v->vec;
-    const int fit = bytes == 0 ? 1 : kiln__tuned("KILN_TUNE_ACCESS", ACCESS_BYTES) / bytes;
-    const int more = gathers  ? kiln__tuned("KILN_TUNE_GATHER", GATHER_UNROLL)
+    const int fit = bytes == 0 ? 1 : ACCESS_BYTES / bytes;
+    const int more = gathers   ? GATHER_UNROLL
                      : !random ? 1
                      : loads   ? RANDOM_UNROLL_LOADING
                                : RANDOM_UNROLL;
@@ -234,7 +233,7 @@ static void plan_loop(const kiln__plan_request *q, kiln__plan *plan)
     choose_layout(&w, def, q->operands, v);
     choose_access(&w, v);
     v->rank = (uint8_t)w.rank;
-    v->block = (uint16_t)kiln__tuned("KILN_TUNE_BLOCK", BLOCK_THREADS);
+    v->block = BLOCK_THREADS;
     /* An element whose variables begin with a thread's number has a thread, as in CuPy; so has one
      * whose snippet is large, for each element of a thread is a copy of it. */
     if (v->backend != KILN_BACKEND_CPU && !(def->own[0] != '\0' && def->cuda_only) && !def->large) {

@@ -135,7 +135,7 @@ static bool choose_square(const kiln__walk *w, const kiln__definition *def, int 
 
     for (int k = 0; k < w->count; k++)
         wide |= k != w->index && w->itemsize[k] > 4;
-    v->loop.tile = (uint16_t)kiln__tuned("KILN_TUNE_TILE", wide ? TILE_OF_WIDE : TILE);
+    v->loop.tile = wide ? TILE_OF_WIDE : TILE;
     if (vec > 1 && (32 * vec + vec) * (32 * vec + vec + 1) * bytes <= SHARED_MAX) {
         v->vec = (uint8_t)vec;
         v->loop.tile = (uint16_t)(32 * vec);
@@ -164,7 +164,7 @@ static bool choose_tile(const kiln__walk *w, const kiln__definition *def, int b,
     for (int k = 0; k < w->count; k++)
         wide |= k != w->index && w->itemsize[k] > 4;
     v->vec = (uint8_t)(def->large ? 1 : packed_elements(w, b));
-    int side = kiln__tuned("KILN_TUNE_TILE", v->vec > 1 ? 32 * v->vec : wide ? TILE_OF_WIDE : TILE);
+    int side = v->vec > 1 ? 32 * v->vec : wide ? TILE_OF_WIDE : TILE;
     if ((side + KILN__SECTOR) * side * bytes > SHARED_MAX)
         v->vec = 1, side = TILE_OF_WIDE;
     if ((side + KILN__SECTOR) * side * bytes > SHARED_MAX)
@@ -299,8 +299,7 @@ static bool choose_few(const kiln__walk *w, const kiln__definition *def,
     if (def->large || extent >= FEW_MAX || other < LONG_MIN ||
         (extent >= SHORT_MIN && power_above(extent) == extent) || extent * bytes > 2 * FEW_BYTES)
         return false;
-    const int64_t most = kiln__tuned("KILN_TUNE_FEW", FEW_BYTES);
-    while (vec > 1 && (vec * bytes > FEW_ACCESS || vec * extent * bytes > most ||
+    while (vec > 1 && (vec * bytes > FEW_ACCESS || vec * extent * bytes > FEW_BYTES ||
                        !vec_fits(w, operands, b, last, vec, &each)))
         vec /= 2;
     (void)vec_fits(w, operands, b, last, vec, &each);

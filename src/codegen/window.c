@@ -346,13 +346,10 @@ static void fill_variant(const kiln__walk *w, const view *views, int pack, const
     v->layout = KILN__LAYOUT_WINDOW;
     v->block = BLOCK_THREADS;
     v->vec = (uint8_t)pack;
-    v->loop.planes =
-        (uint8_t)(s->planes == 0 ? 0 : kiln__tuned("KILN_TUNE_WINDOW_PLANES", s->planes));
-    v->loop.tile = (uint8_t)kiln__tuned("KILN_TUNE_WINDOW_ROWS", s->rows);
-    v->unroll = (uint8_t)kiln__tuned("KILN_TUNE_WINDOW_STRIPS", s->strips);
-    v->loop.across =
-        (uint8_t)kiln__tuned("KILN_TUNE_WINDOW_ACROSS",
-                             warps_across(w->shape[w->rank - 1], WARP_THREADS * v->unroll * pack));
+    v->loop.planes = (uint8_t)s->planes;
+    v->loop.tile = (uint8_t)s->rows;
+    v->unroll = (uint8_t)s->strips;
+    v->loop.across = warps_across(w->shape[w->rank - 1], WARP_THREADS * v->unroll * pack);
     for (int k = 0; k < w->count; k++) {
         if (views[k].window < 0)
             continue;
