@@ -167,20 +167,21 @@ def run_peer(kind, names, scale):
         print(json.dumps({"case": name, "value": read / peer.ms(call) / 1e6}), flush=True)
 
 
-def main():
+def main(file, run, peers):
+    """What a file of peers does: by itself with --peer, else for all of `peers`, each a key of the result, Cupy's
+    or Torch's name, and CuPy's accelerators (None: its default); `run` is the file's own run_peer()."""
     if len(sys.argv) > 2 and sys.argv[1] == "--peer":
-        run_peer(sys.argv[2], sys.argv[4:], int(sys.argv[3]))
+        run(sys.argv[2], sys.argv[4:], int(sys.argv[3]))
         return
     path = sys.argv[1]
     scale = int(sys.argv[sys.argv.index("--scale") + 1]) if "--scale" in sys.argv else 1
     fields = result.read(path)
     names = [row["case"] for row in fields["rows"] if row["unit"] == "GB/s"]
-    for key, kind, accelerators in (("cupy", "cupy", ""), ("cupy_cub", "cupy", "cub"),
-                                    ("torch", "torch", "")):
-        result.add_peer(fields, key, [__file__, "--peer", kind, str(scale)] + names,
-                        {"CUPY_ACCELERATORS": accelerators})
+    for key, kind, accelerators in peers:
+        result.add_peer(fields, key, [file, "--peer", kind, str(scale)] + names,
+                        {} if accelerators is None else {"CUPY_ACCELERATORS": accelerators})
         result.write(path, fields)
 
 
 if __name__ == "__main__":
-    main()
+    main(__file__, run_peer, (("cupy", "cupy", ""), ("cupy_cub", "cupy", "cub"), ("torch", "torch", "")))

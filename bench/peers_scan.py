@@ -7,10 +7,8 @@ bytes of input and output. A peer that is not installed is said so and left out.
 """
 import json
 import re
-import sys
 
-import result
-from peers_reduce import Cupy, Torch, scaled
+from peers_reduce import Cupy, Torch, main, scaled
 
 DTYPES = {"float16": ((1 << 18, 1 << 10), 1), "float64": ((1 << 28,), 0),
           "int32": ((1 << 28,), 0), "int8": ((1 << 28,), 0)}
@@ -57,18 +55,5 @@ def run_peer(kind, names, scale):
         print(json.dumps({"case": name, "value": moved / peer.ms(call) / 1e6}), flush=True)
 
 
-def main():
-    if len(sys.argv) > 2 and sys.argv[1] == "--peer":
-        run_peer(sys.argv[2], sys.argv[4:], int(sys.argv[3]))
-        return
-    path = sys.argv[1]
-    scale = int(sys.argv[sys.argv.index("--scale") + 1]) if "--scale" in sys.argv else 1
-    fields = result.read(path)
-    names = [row["case"] for row in fields["rows"] if row["unit"] == "GB/s"]
-    for kind in ("cupy", "torch"):
-        result.add_peer(fields, kind, [__file__, "--peer", kind, str(scale)] + names, {})
-        result.write(path, fields)
-
-
 if __name__ == "__main__":
-    main()
+    main(__file__, run_peer, (("cupy", "cupy", None), ("torch", "torch", None)))

@@ -139,3 +139,14 @@ double epsilon_of(kiln_dtype dtype)
         return 0;
     }
 }
+
+double complex weigh(test_env *t, const kiln_array *y)
+{
+    void *data = elements(t, y);
+    double complex sum = 0;
+
+    for (int64_t k = 0; k < kiln_array_size(y); k++)
+        sum += (double)(k % 3 + 1) * value_at(kiln_array_dtype(y), data, k);
+    free(data);
+    return sum;
+}

@@ -18,6 +18,8 @@ kiln_array *random_array(test_env *t, kiln_dtype dtype, int rank, const int64_t 
 
 /* The elements in C-order; free() them. */
 void *elements(test_env *t, const kiln_array *x);
+/* The sum of elements times 1, 2, 3, 1, 2, 3, ... */
+double complex weigh(test_env *t, const kiln_array *y);
 
 /* Half the distance from 1 to the next number; 0 for dtypes that are exact. */
 double epsilon_of(kiln_dtype dtype);

@@ -56,17 +56,6 @@ static kiln_array *make(test_env *t, kiln_dtype dtype, int rank, const int64_t *
     return x;
 }
 
-static double complex weigh(test_env *t, const kiln_array *y)
-{
-    void *data = elements(t, y);
-    double complex sum = 0;
-
-    for (int64_t k = 0; k < kiln_array_size(y); k++)
-        sum += (double)(k % 3 + 1) * value_at(kiln_array_dtype(y), data, k);
-    free(data);
-    return sum;
-}
-
 /* ---- NumPy's values -------------------------------------------------------------------------- */
 
 typedef struct solver_case {

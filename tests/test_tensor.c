@@ -28,18 +28,6 @@ static kiln_array *ramp(test_env *t, kiln_dtype dtype, int rank, const int64_t *
     return x;
 }
 
-/* The sum of elements times 1, 2, 3, 1, 2, 3, ... */
-static double complex weigh(test_env *t, const kiln_array *y)
-{
-    void *data = elements(t, y);
-    double complex sum = 0;
-
-    for (int64_t k = 0; k < kiln_array_size(y); k++)
-        sum += (double)(k % 3 + 1) * value_at(kiln_array_dtype(y), data, k);
-    free(data);
-    return sum;
-}
-
 static void expect_shape(const kiln_array *y, int rank, const int64_t *shape, const char *what)
 {
     char text[160];

@@ -7,20 +7,10 @@
  * Seeds in corpus/blob are made by ../data/make_blob.py.
  */
 #define _GNU_SOURCE
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "cache/parts.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
-
-#define PROMISE(cond)                                                                              \
-    do {                                                                                           \
-        if (!(cond)) {                                                                             \
-            fprintf(stderr, "broken promise: %s\n", #cond);                                        \
-            abort();                                                                               \
-        }                                                                                          \
-    } while (0)
+#include "promise.h"
 
 /* `file` is in memory of exactly its size, so that the sanitizer sees each byte too many. */
 static void judge(const uint8_t *key, size_t key_bytes, const uint8_t *file, size_t file_bytes)

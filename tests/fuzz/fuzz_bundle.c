@@ -5,20 +5,10 @@
  * finds a checksum and what lies behind it must hold too. Then every entry is asked for.
  */
 #define _GNU_SOURCE
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "cache/parts.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
-
-#define PROMISE(cond)                                                                              \
-    do {                                                                                           \
-        if (!(cond)) {                                                                             \
-            fprintf(stderr, "broken promise: %s\n", #cond);                                        \
-            abort();                                                                               \
-        }                                                                                          \
-    } while (0)
+#include "promise.h"
 
 static void judge(const uint8_t *file, size_t bytes)
 {

@@ -5,20 +5,8 @@
  * back and writes the same; every variant that a line stands for can be emitted or is refused; and
  * its own line, as a recorder writes it, stands for exactly that variant and the same source.
  */
-#include <stdio.h>
-#include <stdlib.h>
-
 #include "warm/warm.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
-
-#define PROMISE(cond)                                                                              \
-    do {                                                                                           \
-        if (!(cond)) {                                                                             \
-            fprintf(stderr, "broken promise: %s\n", #cond);                                        \
-            abort();                                                                               \
-        }                                                                                          \
-    } while (0)
+#include "promise.h"
 
 /* So many calls to plan are enough for one line, and so many kernels. */
 enum { CALLS_MAX = 8, KERNELS_MAX = 4 };

@@ -3,20 +3,10 @@
  *
  * The first byte says what the rest is. Seeds in corpus/module are made by ../data/make_module.py.
  */
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "module/module.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
-
-#define PROMISE(cond)                                                                              \
-    do {                                                                                           \
-        if (!(cond)) {                                                                             \
-            fprintf(stderr, "broken promise: %s\n", #cond);                                        \
-            abort();                                                                               \
-        }                                                                                          \
-    } while (0)
+#include "promise.h"
 
 /* In memory of exactly its size and a NUL, so that the sanitizer sees each byte too many. */
 static char *ended(const uint8_t *data, size_t bytes)

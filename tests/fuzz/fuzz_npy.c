@@ -4,20 +4,8 @@
  * The seeds in corpus/npy were made by ../data/make_npy.py, and are replayed as a plain test.
  * Besides memory errors, a header that is accepted must keep its promises.
  */
-#include <stdio.h>
-#include <stdlib.h>
-
 #include "array/array.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
-
-#define PROMISE(cond)                                                                              \
-    do {                                                                                           \
-        if (!(cond)) {                                                                             \
-            fprintf(stderr, "broken promise: %s\n", #cond);                                        \
-            abort();                                                                               \
-        }                                                                                          \
-    } while (0)
+#include "promise.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {

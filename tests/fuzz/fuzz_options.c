@@ -5,20 +5,10 @@
  * only where a header or a library may be named, and has none of the words by which compilers start
  * programs or write files. The whole input is also read as a makefile's rule, as -MD writes it.
  */
-#include <stdio.h>
 #include <stdlib.h>
 
 #include "device/cpu/cpu.h"
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
-
-#define PROMISE(cond)                                                                              \
-    do {                                                                                           \
-        if (!(cond)) {                                                                             \
-            fprintf(stderr, "broken promise: %s\n", #cond);                                        \
-            abort();                                                                               \
-        }                                                                                          \
-    } while (0)
+#include "promise.h"
 
 static bool begins(const char *text, const char *const *starts)
 {
