@@ -285,7 +285,7 @@ class ndarray(_kiln.Array):
 
     def tolist(self):
         host = _kiln.to_host(self)
-        if self._dtype_name in ("complex64", "complex128", *OF_ML_DTYPES):
+        if self._dtype_name in ("float16", "complex64", "complex128", *OF_ML_DTYPES):  # not memoryview's
             return self.item() if self.ndim == 0 else [row.tolist() for row in host]
         return memoryview(host).tolist()
 
@@ -481,26 +481,27 @@ def _stacked(value, device):
     return asarray(value, device=device)
 
 
-def _code_of(flat, dtype):
-    """How numbers of a list are packed, if they fit the dtype that is asked for."""
+def _packable(flat, dtype):
+    """Numbers of a list as they are packed, and how, if they fit the dtype that is asked for."""
     kind = "" if dtype is None else as_dtype(dtype).kind
     if any(isinstance(v, complex) for v in flat):
         if kind in ("i", "u", "f"):
             from ._errors import DtypeError
             raise DtypeError(f"a complex number does not become {as_dtype(dtype)}")
-        return "D"
-    if any(isinstance(v, float) for v in flat):
-        return "d"
-    if all(isinstance(v, bool) for v in flat):
-        return "B"
-    low, high = min(flat), max(flat)
+        return flat, "D"
     if kind in ("i", "u"):
         from ._standard import iinfo
-        limits = iinfo(dtype)
-        if low < limits.min or high > limits.max:
-            from ._errors import RangeError
-            raise RangeError(f"{low if low < limits.min else high} does not fit {as_dtype(dtype)}")
-    return "Q" if high > 2**63 - 1 else "q"
+        limits, flat = iinfo(dtype), [int(v) for v in flat]  # which refuses NaN and infinities
+        for v in (min(flat), max(flat)):
+            if not limits.min <= v <= limits.max:
+                from ._errors import RangeError
+                raise RangeError(f"{v} does not fit {as_dtype(dtype)}")
+    if all(isinstance(v, bool) for v in flat):
+        return flat, "B"
+    if kind in ("f", "c") or any(isinstance(v, float) for v in flat):
+        return flat, "d"
+    low, high = min(flat), max(flat)
+    return flat, "q" if high <= 2**63 - 1 else "d" if low < 0 else "Q"
 
 
 def _from_list(value, dtype):
@@ -521,7 +522,7 @@ def _from_list(value, dtype):
     elif arrays:
         made = _stacked(value, asarray(arrays[0]).device)
     else:
-        code = _code_of(flat, dtype)
+        flat, code = _packable(flat, dtype)
         made = _kiln.from_dlpack(_Pairs(flat) if code == "D" else packed(code, flat))
         made = (made.astype("bool") if code == "B" else made).reshape(tuple(shape))
     return made if dtype is None else made.astype(dtype, copy=False)

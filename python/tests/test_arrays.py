@@ -30,6 +30,8 @@ class Creation(unittest.TestCase):
             self.same(kiln.zeros((2, 3), name), np.zeros((2, 3), name))
             self.same(kiln.ones(4, name), np.ones(4, name))
             self.same(kiln.full((), 1, name), np.full((), 1, name))
+            for shape in ((), (2, 1), (0,)):
+                self.assertEqual(kiln.full(shape, 1, name).tolist(), np.full(shape, 1, name).tolist())
         self.same(kiln.full(2, 2**63 - 1), np.full(2, 2**63 - 1))
         self.same(kiln.ones_like(kiln.zeros((2, 1), "int8")), np.ones((2, 1), "int8"))
         self.same(kiln.eye(2, 4, 1), np.eye(2, 4, 1))
@@ -94,12 +96,20 @@ class Creation(unittest.TestCase):
             with self.assertRaises(ValueError):
                 kiln.asarray([kiln.asarray(v) for v in bad])
 
-    def test_integers_that_do_not_fit(self):
-        for value, dtype in ((300, "uint8"), ([1, -1], "uint64"), ([[2**31]], "int32"), (-129, "int8"), (2**63, "int64")):
-            with self.assertRaises(OverflowError):
-                np.asarray(value, dtype)
-            with self.assertRaises(OverflowError):
-                kiln.asarray(value, dtype)
+    def test_numbers_that_do_not_fit(self):
+        nan, inf = float("nan"), float("inf")
+        for value, dtype in ((300, "uint8"), ([1, -1], "uint64"), ([[2**31]], "int32"), (-129, "int8"), (2**63, "int64"),
+                             ([True, 300], "int8"), ([300.5], "int8"), ([-1.5], "uint8"), ([1e300], "int64"),
+                             ([1, inf], "int64"), ([nan], "int8")):
+            wrong = ValueError if value == [nan] else OverflowError
+            for library in (np, kiln):
+                with self.assertRaises(wrong, msg=(value, dtype)):
+                    library.asarray(value, dtype=dtype)
+        for value, dtype in (([-0.5, 127.9, 2.5], "int8"), ([2.5, 2**62 + 1], "int64"), ([2**70, 1], "float64"),
+                             ([2**70], "float32"), ([2**70], "complex128"), ([2**63, -1], None), ([300, 0], "bool"),
+                             ([1e300], "float32")):
+            with np.errstate(over="ignore"):
+                self.same(kiln.asarray(value, dtype=dtype), np.asarray(value, dtype=dtype))
 
     def test_shares_memory_where_it_may(self):
         x = np.arange(6.0).reshape(2, 3)
