@@ -64,9 +64,10 @@ def tail_of(axis, dtype, keepdims):
 
 def _reduction(name):
     def function(x, axis=None, dtype=None, out=None, keepdims=False, *, stream=None):
-        if not isinstance(axis, (int, type(None))) and len(tuple(axis)) == 0:
+        if not isinstance(axis, (int, type(None))) and len(tuple(axis)) == 0:  # each element is reduced by itself
             from ._array import asarray
-            return asarray(x, dtype=dtype, copy=True)
+            x = (x if _is_node(x) else asarray(x))[..., None]
+            return call(name, (x,), out, stream, tail_of(-1, dtype, False))
         return call(name, (x,), out, stream, tail_of(axis, dtype, keepdims))
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"{name}(x, axis, dtype, out, keepdims): see docs/reductions.md."

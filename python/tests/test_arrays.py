@@ -275,6 +275,15 @@ class Functions(unittest.TestCase):
         np.testing.assert_array_equal(np.asarray(kiln.where(a > 3, a, 0)), np.where(x > 3, x, 0))
         np.testing.assert_array_equal(np.asarray(kiln.clip(a, 2, None)), np.clip(x, 2, None))
 
+    def test_reduce_over_no_axis(self):
+        a, x = both(2, 3, dtype="uint8", low=0, high=3)
+        for name in ("any", "all", "sum", "prod", "mean", "var", "max", "count_nonzero"):
+            for keep in ({}, {"keepdims": True}):
+                got, want = getattr(kiln, name)(a, axis=(), **keep), getattr(np, name)(x, axis=(), **keep)
+                self.assertEqual((got.dtype, got.shape), (want.dtype, want.shape), name)
+                np.testing.assert_array_equal(np.asarray(got), want)
+        np.testing.assert_array_equal(kiln.fuse(lambda v: kiln.sum(v, axis=()) + 1)(x), x.sum(axis=()) + 1)
+
     def test_reduce(self):
         a, x = both(3, 4, 5, dtype="int16")
         for name, axis, keep in itertools.product(("sum", "prod", "max", "argmin", "mean", "std",
