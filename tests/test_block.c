@@ -178,6 +178,8 @@ static const struct {
     {"digitize(v, v[:2]), searchsorted(v, 2, sorter=argsort(v))", 6, {0, 1, 1, 0, 1, 2}},
     {"pad(x, 1, mode=maximum)[0]", 5, {5, 3, 4, 5, 5}},
     {"meshgrid(v[:2] > 1, v[:1])", 4, {1, 0, 3, 3}},
+    {"meshgrid(v[:2], v[2:4], indexing='ij')", 8, {3, 3, 0, 0, 2, 5, 2, 5}},
+    {"place(v, v > 2, 7.9)", 5, {7, 0, 2, 7, 1}},
 };
 
 static void test_block__functions_of_lists_in_text(void **state)

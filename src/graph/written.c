@@ -140,6 +140,10 @@ static const written functions[] = {
     {"flipud", "x", "x[::-1]"},
     {"identity", "n", "eye(n)"},
     {"meshgrid", "x, y", "broadcast_arrays(ravel(x), ravel(y)[:, None])"},
+    {"meshgrid", "x, y, indexing:xy", "meshgrid(x, y)"},
+    {"meshgrid", "x, y, indexing:ij", "broadcast_arrays(ravel(x)[:, None], ravel(y))"},
+    /* Of one value: which of several an element gets depends on the mask before it. */
+    {"place", "x, mask, value", "where(cast(mask, bool), _as(broadcast_to(value, ()), x), x)"},
     {"ptp", "x, axis=None", "max(x, axis=axis) - min(x, axis=axis)"},
     {"average", "x, axis=None", "mean(x, axis=axis)"},
     /* Weights of one axis are those along the axis: here it is the last one of either operand. */

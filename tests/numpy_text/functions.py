@@ -240,7 +240,7 @@ def together(d):
         d.add("broadcast_arrays({0}, {1})", x, y, moves=True, results=2)
     else:
         a, b = d.array(1, most=1), d.array(1, most=1)
-        d.add("meshgrid({0}, {1})", a, b, moves=True, results=2)
+        d.add("meshgrid({0}, {1}%s)" % d.among("", ", indexing='ij'"), a, b, moves=True, results=2)
 
 
 def crossed(d):
