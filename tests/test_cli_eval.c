@@ -66,6 +66,10 @@ static void test_cli_eval__results_may_have_names(void **state)
     expect_output("result 1 =\n2.0\nresult 2 =\n[1. 2. 3.]\n");
     EVAL("z = y * 2;", "y=b.npy");
     expect_output("[2. 4. 6.]\n");
+    EVAL("-y", "y=b.npy");
+    expect_output("[-1. -2. -3.]\n");
+    EVAL("-(y + 1) * 2", "y=b.npy");
+    expect_output("[-4. -6. -8.]\n");
     EVAL("z = y * 2; z + 1; w = z", "y=b.npy");
     expect_output("[3. 5. 7.]\n");
     EVAL("w, v = eigh(1.0 * (y == y[:, None]))", "y=b.npy");

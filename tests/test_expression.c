@@ -502,6 +502,126 @@ static void test_expression__failures_of_calls_name_the_column(void **state)
     operands_free(&o);
 }
 
+/* ---- numbers far from those that arrays have ---- */
+
+/* `#` stands for a number that is drawn. */
+static const char *const far_texts[] = {
+    "repeat(n, #, axis=0)",
+    "repeat(n, (#, #, #), axis=0)",
+    "sum(repeat(x, (#, #, #, 1), axis=1))",
+    "insert(n, #, broadcast_to(x[0, 0], (#,)))",
+    "insert(n, #, broadcast_to(y, (#, 4))[:, 0])",
+    "concatenate([broadcast_to(y[0], (#,)), broadcast_to(y[0], (#,))])",
+    "stack([broadcast_to(y[0], (#,)), broadcast_to(y[0], (#,))])",
+    "pad(n, (#, #))",
+    "pad(n, (#, #), mode=wrap)",
+    "pad(n, #, mode=edge)",
+    "tile(x, (#, #))",
+    "roll(x, (#, #), (0, 1))",
+    "roll(n, #)",
+    "diagonal(x, #)",
+    "trace(x, #)",
+    "tril(x, #)",
+    "rot90(x, #)",
+    "eye(3, 4, #)",
+    "eye(#, #)",
+    "tri(3, 3, #)",
+    "delete(n, #)",
+    "n[#:#:#]",
+    "n[#]",
+    "x[#:, ::#]",
+    "take(n, #, mode=wrap)",
+    "take(n, #)",
+    "n[[0, #]]",
+    "split(n, (#, #))",
+    "sum(broadcast_to(x, (#, 3, 4)))",
+    "reshape(x, (#, #))",
+    "reshape(x, (#, -1))",
+    "arange(#)",
+    "arange(#)[::#]",
+    "sum(arange(#))",
+    "indices((#, #))",
+    "uniform(#, (#, 2))",
+    "permutation(#, #)[:3]",
+    "diff(n, #)",
+    "x.at[#:, #].set(0)",
+    "put(n, #, 1)",
+    "sliding_window_view(n, #)",
+    "topk(x, #)",
+    "partition(x, #)",
+    "diag(n, #)",
+    "bincount(n, length=#)",
+    "histogram(n, #)",
+    "tensordot(x, x, #)",
+    "matrix_power(x[:, :3], #)",
+    "expand_dims(x, #)",
+    "swapaxes(x, #, #)",
+    "moveaxis(x, #, #)",
+    "x << #",
+    "# * # - #",
+    "# // #",
+    "-(#)"};
+
+/* No number is computed with where it does not fit: sanitizers see that, and a sum that wrapped would be an extent.
+ * Nothing runs. */
+static void test_expression__far_numbers_are_refused_or_fit(void **state)
+{
+    test_env *t = *state;
+    static const int64_t far[] = {INT64_MIN,
+                                  INT64_MIN + 1,
+                                  -((int64_t)1 << 62),
+                                  -2,
+                                  -1,
+                                  0,
+                                  1,
+                                  2,
+                                  3,
+                                  (int64_t)1 << 31,
+                                  (int64_t)1 << 61,
+                                  ((int64_t)1 << 62) - 1,
+                                  (int64_t)1 << 62,
+                                  INT64_MAX - 4096,
+                                  INT64_MAX - 5,
+                                  INT64_MAX - 1,
+                                  INT64_MAX};
+    size_t runs = 0;
+    operands o;
+
+    operands_make(t, &o);
+    for (size_t k = 0; k < 12 * COUNT(far_texts); k++) {
+        char text[400] = "", *plan = NULL;
+        size_t results = 0;
+        kiln_graph *g = NULL;
+        kiln_error err = KILN_ERROR_INIT;
+        for (const char *s = far_texts[k % COUNT(far_texts)]; *s != '\0'; s++) {
+            const size_t used = strlen(text);
+            if (*s == '#')
+                snprintf(text + used, sizeof text - used, "(%lld)",
+                         (long long)far[test_random(t) % COUNT(far)]);
+            else
+                snprintf(text + used, sizeof text - used, "%c", *s);
+        }
+        kiln_status status = kiln_graph_parse(t->ctx, text, names, 3, NULL, &g, &results, &err);
+        kiln_array *z[64] = {NULL};
+        kiln_arg args[COUNT(z) + 3] = {kiln_arg_array(o.x), kiln_arg_array(o.y),
+                                       kiln_arg_array(o.n)};
+        for (size_t r = 0; r < results && r < COUNT(z); r++)
+            args[3 + r] = kiln_arg_out(&z[r]);
+        if (status == KILN_OK)
+            status = kiln_graph_explain(g, args, 3 + results, &plan, &err);
+        CHECK(status != KILN_ERR_INTERNAL && (status == KILN_OK) == (plan != NULL), "%s: %s", text,
+              err.message);
+        CHECK(plan == NULL || strstr(plan, "over (-") == NULL, "%s: %s", text,
+              plan); /* an extent */
+        runs += plan != NULL;
+        kiln_free(plan);
+        kiln_graph_destroy(g);
+        kiln_error_clear(&err);
+    }
+    assert_true(runs > COUNT(far_texts)); /* some fit */
+    operands_free(&o);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -519,6 +639,7 @@ int main(int argc, char **argv)
         TEST(test_expression__names_must_be_identifiers),
         TEST(test_expression__a_given_name_hides_a_constant),
         TEST(test_expression__failures_of_calls_name_the_column),
+        TEST(test_expression__far_numbers_are_refused_or_fit),
     };
     return test_env_main(argc, argv, "test_expression", tests, COUNT(tests));
 }

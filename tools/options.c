@@ -337,11 +337,16 @@ static const struct option *find_option(int command, const char *word)
     return NULL;
 }
 
-/* Whether a word is an option rather than an ARG: it begins with a dash and is no number. */
-static bool is_option(const char *word)
+/* Whether a word is an option rather than an ARG: it begins with a dash and is no number, and no expression, which
+ * may begin with a sign. */
+static bool is_option(const struct invocation *v, const char *word)
 {
+    const bool expression = v->command == COMMAND_EVAL && v->args.count == 0 && word[1] != '-' &&
+                            find_option(v->command, word) == NULL &&
+                            (strlen(word) < 4 || option_suggest(v->command, word) == NULL);
     kiln_arg number;
-    return word[0] == '-' && word[1] != '\0' && !number_parse(word, &number);
+
+    return word[0] == '-' && word[1] != '\0' && !expression && !number_parse(word, &number);
 }
 
 static int unknown_option(int command, const char *word)
@@ -401,7 +406,7 @@ int invocation_parse(int command, int argc, char **argv, struct invocation *out)
     for (int at = 0; at < argc; at++) {
         if (!only_args && strcmp(argv[at], "--") == 0) {
             only_args = true;
-        } else if (!only_args && is_option(argv[at])) {
+        } else if (!only_args && is_option(out, argv[at])) {
             int result = take_option(out, argc, argv, &at);
             if (result != TOOL_DONE)
                 return result;

@@ -84,7 +84,7 @@
     X(ERR_UNSUPPORTED, -28, "this device or this build cannot do that")                            \
     X(ERR_AXIS, -29, "an axis, index or slice is out of range or repeated")                        \
     X(ERR_OVERLAP, -30, "an output overlaps itself or another output")                             \
-    X(ERR_OVERFLOW, -31, "a size in bytes does not fit 63 bits")                                   \
+    X(ERR_OVERFLOW, -31, "a size in bytes does not fit 62 bits")                                   \
     X(ERR_CACHE, -32, "the cache folder cannot be trusted or used")                                \
     X(ERR_IDENTITY, -34, "an empty reduction has no identity to return")                           \
     X(ERR_CANCELLED, -35, "the work was cancelled before it was done")                             \

@@ -338,7 +338,7 @@ kiln_status kiln__npy_parse(const void *data, size_t bytes, kiln__npy_header *ou
     KILN_CHECK(parse_dictionary(&c, out));
     if (kiln__shape_size(out->rank, out->shape, kiln_dtype_size(out->dtype), &size, NULL) !=
         KILN_OK)
-        return kiln__fail(err, KILN_ERR_FORMAT, "the shape does not fit 63 bits of bytes");
+        return kiln__fail(err, KILN_ERR_FORMAT, "the shape does not fit 62 bits of bytes");
     out->data_offset = prefix + length;
     return KILN_OK;
 }

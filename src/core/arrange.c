@@ -153,9 +153,9 @@ static kiln_status diagonal(const int64_t *n, size_t count, kiln__arranged *g, k
         return kiln__fail(err, KILN_ERR_SHAPE, "diagonal: rank %d has no two axes", g->rank);
     KILN_CHECK(read_axes("diagonal", n + 1, 2, g->rank, axes, err));
     const int64_t rows = g->shape[axes[0]], columns = g->shape[axes[1]];
-    const int64_t down = n[0] < 0 ? -n[0] : 0, right = n[0] > 0 ? n[0] : 0;
-    /* Offsets beyond the matrix leave no element, whatever they are. */
-    const int64_t high = n[0] < 0 && (n[0] == INT64_MIN || down >= rows) ? 0 : rows - down;
+    /* Offsets beyond the matrix leave no element, whatever they are: the least one has no negative. */
+    const int64_t down = n[0] < 0 ? -(n[0] + (n[0] == INT64_MIN)) : 0, right = n[0] > 0 ? n[0] : 0;
+    const int64_t high = down >= rows ? 0 : rows - down;
     const int64_t wide = right >= columns ? 0 : columns - right;
     const int64_t length = high < wide ? high : wide;
     for (int k = 0; k < g->rank; k++) {

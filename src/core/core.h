@@ -275,7 +275,11 @@ bool kiln__shape_broadcast(int *rank_io, int64_t *shape, int rank, const int64_t
 /* "(3, 4)", "(5,)", "()" into `text` (cut when too long). Returns `text`. */
 char *kiln__shape_text(int rank, const int64_t *shape, char *text, size_t bytes);
 
-/* Product of extents. ERR_ARGUMENT for a negative extent or rank, ERR_OVERFLOW beyond INT64_MAX
+/* Bytes that an array may stand for, a broadcast one too: what is rounded up to blocks of threads, and the sum of two
+ * extents, fit an int64. */
+#define KILN__ARRAY_BYTES_MAX (INT64_MAX / 2)
+
+/* Product of extents. ERR_ARGUMENT for a negative extent or rank, ERR_OVERFLOW beyond KILN__ARRAY_BYTES_MAX
  * bytes of `itemsize`. */
 kiln_status kiln__shape_size(int rank, const int64_t *shape, size_t itemsize, int64_t *size_out,
                              kiln_error *err);

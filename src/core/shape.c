@@ -33,10 +33,10 @@ kiln_status kiln__shape_size(int rank, const int64_t *shape, size_t itemsize, in
             empty = true;
             continue;
         }
-        if (kiln__mul_overflow(bytes, shape[axis], &bytes)) {
+        if (kiln__mul_overflow(bytes, shape[axis], &bytes) || bytes > KILN__ARRAY_BYTES_MAX) {
             char text[160];
             return kiln__fail(err, KILN_ERR_OVERFLOW,
-                              "shape %s of %zu-byte elements does not fit 63 bits of bytes",
+                              "shape %s of %zu-byte elements does not fit 62 bits of bytes",
                               kiln__shape_text(rank, shape, text, sizeof text), itemsize);
         }
         size *= shape[axis]; /* never more than `bytes`, which fits */

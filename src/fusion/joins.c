@@ -157,6 +157,13 @@ static int read_axis(kiln__build *b, uint32_t node, int64_t axis, int rank)
 
 /* ---- side by side ---------------------------------------------------------------------------- */
 
+/* An axis that grows by what the next operand or part has. */
+static void extend(kiln__build *b, uint32_t node, int64_t *extent, int64_t by)
+{
+    if (kiln__add_overflow(*extent, by, extent))
+        kiln__build_fail(b, node, KILN_ERR_OVERFLOW, "the result has too many elements");
+}
+
 uint32_t kiln__lowered_side_by_side(kiln__build *b, uint32_t node, const uint32_t *lowered,
                                     size_t count, int axis, kiln_dtype dtype)
 {
@@ -178,8 +185,7 @@ uint32_t kiln__lowered_side_by_side(kiln__build *b, uint32_t node, const uint32_
         piece *made = add_piece(b, node, &p);
         made->low = lowered[k];
         made->start[axis] = shape[axis];
-        if (kiln__add_overflow(shape[axis], o->shape[axis], &shape[axis]))
-            kiln__build_fail(b, node, KILN_ERR_OVERFLOW, "the result has too many elements");
+        extend(b, node, &shape[axis], o->shape[axis]);
     }
     return join(b, node, dtype, first.rank, shape, &p);
 }
@@ -519,7 +525,7 @@ static uint32_t put_in(kiln__build *b, uint32_t node, const kiln__node *n)
         piece *put = add_piece(b, node, &p);
         put->start[axis] = shape[axis];
         put->low = one;
-        shape[axis] += box[axis];
+        extend(b, node, &shape[axis], box[axis]);
     }
     return join(b, node, dtype, o.rank, shape, &p);
 }
@@ -653,7 +659,7 @@ static uint32_t repeat(kiln__build *b, uint32_t node, const kiln__node *n, bool 
         piece *made = add_piece(b, node, &p);
         made->start[axis] = shape[axis];
         made->low = kiln__lowered_view(b, low, o.rank, box, map, node);
-        shape[axis] += data[k];
+        extend(b, node, &shape[axis], data[k]);
     }
     return join(b, node, dtype, o.rank, shape, &p);
 }

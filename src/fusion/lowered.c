@@ -17,7 +17,8 @@ int64_t kiln__lowered_size(kiln__build *b, uint32_t origin, int rank, const int6
     for (int a = 0; a < rank; a++) {
         empty = empty || shape[a] == 0;
         if (shape[a] != 0 && (kiln__mul_overflow(size, shape[a], &size) ||
-                              kiln__mul_overflow(bytes, shape[a], &bytes)))
+                              kiln__mul_overflow(bytes, shape[a], &bytes) ||
+                              bytes > KILN__ARRAY_BYTES_MAX))
             kiln__build_fail(b, origin, KILN_ERR_OVERFLOW, "shape %s has too many elements",
                              kiln__build_shape(b, rank, shape));
     }
