@@ -63,12 +63,8 @@ static void restart(kiln__writer *w)
 
 static kiln__writer begin_kernel(kiln__build *b, kiln__plan_kernel *k, bool dry)
 {
-    kiln__writer w = {.b = b,
-                      .kernel = k,
-                      .dry = dry,
-                      .rank = k->rank,
-                      .shape = k->shape,
-                      .seen = b->text.seen};
+    kiln__writer w = {
+        .b = b, .kernel = k, .dry = dry, .rank = k->rank, .shape = k->shape, .seen = b->text.seen};
     kiln__build_forget(b);
     for (int a = 0; a < k->rank; a++)
         w.axis[a] = a;
@@ -122,7 +118,8 @@ static void finish_step(kiln__writer *w)
     s->request.in = kiln__build_text(b, &b->scratch[KILN__BUF_IN]);
     s->request.out = kiln__build_text(b, &b->scratch[KILN__BUF_OUT]);
     s->request.name = kernel_name(w);
-    if (b->scratch[KILN__BUF_PREAMBLE].length > 0)
+    const kiln__buf *preamble = &b->scratch[KILN__BUF_PREAMBLE];
+    if (preamble->length > 0 || preamble->failed) /* which taking it tells */
         s->request.snippet[KILN__SNIPPET_PREAMBLE] =
             kiln__build_text(b, &b->scratch[KILN__BUF_PREAMBLE]);
     s->params = kiln__build_copy(b, s->params, s->param_count * sizeof *s->params);

@@ -177,7 +177,12 @@ kiln_status kiln__graph_from_text(kiln_context *ctx, const char *text, const cha
     p.graph->ir.of_text = true;
     p.graph->ir.text = kiln__strndup(text, strlen(text)); /* for messages, which do without */
     KILN_TRY(add_inputs(&p, names, name_count));
-    KILN_TRY(parse_statements(&p, NULL));
+    status = parse_statements(&p, NULL);
+    /* What could not be recorded is told first: what looked at it afterwards found no array. */
+    if (status != KILN_OK && p.graph->failed.status == KILN_OK)
+        goto done;
+    if (status != KILN_OK && err != NULL)
+        kiln_error_clear(err);
     status = kiln_graph_compile(p.graph, err);
     if (status != KILN_OK) {
         if (err != NULL && err->offset >= 0 && err->detail == NULL)

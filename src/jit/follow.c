@@ -312,7 +312,7 @@ static const char *scan_question(include_scan *s, const char *p, bool by_macro, 
     p = skip_blanks(next(p));
     const char close = *p;
     p = take_name(p, &name);
-    if (name.length == 0)
+    if (name.length == 0 || name.failed)
         kiln__inputs_refuse(s->in, "`__has_include` in %s is not asked for a plain name", where(s));
     else
         scan_named(s, close == '"' ? (folder != NULL ? folder : ".") : NULL, name.text, true, depth);
@@ -336,7 +336,7 @@ static const char *scan_include(include_scan *s, const char *p, const char *fold
 
     p = take_name(p, &name);
     /* A source that comes by a pipe stands in the working directory. */
-    if (name.length != 0)
+    if (name.length != 0 && !name.failed)
         scan_named(s, quoted ? (folder != NULL ? folder : ".") : NULL, name.text, false, depth);
     else
         kiln__inputs_refuse(s->in, "an `#include` in %s names no file, but a macro", where(s));
