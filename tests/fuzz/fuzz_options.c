@@ -54,7 +54,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
     PROMISE(names == NULL || names[0] == '\0' || names[strlen(names) - 1] == '\n');
     PROMISE(names == NULL || strlen(names) <= 2 * bytes + 1);
     kiln__free(names);
-    for (char *line = text, *end = text; end != NULL; line = end + 1) {
+    for (char *line = text, *end = text; end != NULL; line = end != NULL ? end + 1 : line) {
         end = strchr(line, '\n');
         if (end != NULL)
             *end = '\0';
