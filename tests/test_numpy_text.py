@@ -26,6 +26,9 @@ try:
 except ImportError:
     print("SKIPPED: no NumPy")
     sys.exit(77)
+if int(np.__version__.split(".")[0]) < 2:
+    print(f"SKIPPED: NumPy {np.__version__} has other rules than NumPy 2")
+    sys.exit(77)
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "numpy_text"))
 from draw import Draw, Refused, Rejected, inputs_of, written  # noqa: E402

@@ -93,7 +93,7 @@ class Expressions(unittest.TestCase):
             self.same("sliding_window_view(x, 5, axis=0)", view(x, 5, axis=0), x=x)
         self.same("mean(sliding_window_view(x, 2), axis=-1)", view(x, 2, -1).mean(-1), x=x)
         self.refused(ValueError, "a window of 8 elements along axis 1, which has 7", "sliding_window_view(x, 8)", x=x)
-        self.refused(ValueError, "1 to 64 elements", "sliding_window_view(x, 0)", x=x)
+        self.refused(ValueError, "a window of 0 elements", "sliding_window_view(x, 0)", x=x)
 
     def test_shapes(self):
         x, y = odd((3, 1), "float32"), odd((4,), "int16")
