@@ -383,6 +383,9 @@ class _Operation(Protocol):
 class _UpdatingOperation(_Operation, Protocol):
     def at(self, x: ndarray, indices: Any, values: Any, /, *, fast: Any = ...) -> None: ...
 
+class _Expression(Protocol):
+    def __call__(self, *args: Any, out: Any = ..., stream: Any = ..., **keywords: Any) -> Any: ...
+
 class _Reduction(Protocol):
     def __call__(self, x: Any, axis: _Axis = ..., dtype: _Dtype = ..., out: Any = ..., keepdims: Any = ..., *,
                  stream: Any = ...) -> Any: ...
@@ -563,3 +566,46 @@ def std(x: Any, axis: _Axis = ..., dtype: _Dtype = ..., out: Any = ...,
 def var(x: Any, axis: _Axis = ..., dtype: _Dtype = ..., out: Any = ...,
         keepdims: Any = ..., *, correction: Any = ..., stream: Any = ...) -> ndarray: ...
 concatenate = concat
+
+append: _Expression
+around: _Expression
+atleast_1d: _Expression
+atleast_2d: _Expression
+atleast_3d: _Expression
+average: _Expression
+block: _Expression
+choose: _Expression
+convolve: _Expression
+correlate: _Expression
+cross: _Expression
+delete: _Expression
+diag: _Expression
+diagflat: _Expression
+diagonal: _Expression
+dstack: _Expression
+ediff1d: _Expression
+fliplr: _Expression
+flipud: _Expression
+geomspace: _Expression
+gradient: _Expression
+histogram2d: _Expression
+hstack: _Expression
+identity: _Expression
+indices: _Expression
+insert: _Expression
+intersect1d: _Expression
+log_softmax: _Expression
+logspace: _Expression
+pad: _Expression
+ptp: _Expression
+ravel: _Expression
+rot90: _Expression
+select: _Expression
+setdiff1d: _Expression
+setxor1d: _Expression
+sliding_window_view: _Expression
+softmax: _Expression
+swapaxes: _Expression
+tri: _Expression
+union1d: _Expression
+vstack: _Expression

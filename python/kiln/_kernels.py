@@ -196,12 +196,18 @@ def _graph(text, names, title="kiln_graph"):
     return found
 
 
+def _bool_name(name, value):
+    """A name as the expression language declares it: `bool m` may be a mask."""
+    return f"bool {name}" if str(getattr(value, "dtype", "")) in ("bool", "torch.bool") else name
+
+
 def eval(expression, *, out=None, stream=None, **arrays):
     """Compute a NumPy expression over named arrays and numbers, in as few kernels as possible.
 
         kiln.eval("sum(sqrt(x*x + y*y), axis=1)", x=x, y=y)
     """
-    return _graph(expression, tuple(arrays))(*arrays.values(), out=out, stream=stream)
+    names = tuple(_bool_name(name, value) for name, value in arrays.items())
+    return _graph(expression, names)(*arrays.values(), out=out, stream=stream)
 
 
 def _compile(kernel, log_stream, device):

@@ -95,6 +95,45 @@ class Expressions(unittest.TestCase):
         self.refused(ValueError, "a window of 8 elements along axis 1, which has 7", "sliding_window_view(x, 8)", x=x)
         self.refused(ValueError, "a window of 0 elements", "sliding_window_view(x, 0)", x=x)
 
+    def test_functions_of_the_package(self):
+        x, v, i, m = odd((3, 4), "float32"), odd((5,), "float64"), np.array([1, 0, 1, 1]), odd((3, 4), "float32") > 1
+        window = np.lib.stride_tricks.sliding_window_view
+        for name, args, keywords in (
+                ("append", (x, x), {"axis": 0}), ("around", (x, 1), {}), ("atleast_1d", (2.5,), {}),
+                ("atleast_2d", (v,), {}), ("atleast_3d", (x,), {}), ("average", (v,), {"weights": v * v}),
+                ("block", ([[x, x], [x, x]],), {}), ("choose", (i, [x, -x]), {}), ("convolve", (v, [1, 2.5]), {}),
+                ("correlate", (v, v), {"mode": "same"}), ("cross", ([1, 2, 3], v[:3]), {}),
+                ("delete", (x, [0, 2], 1), {}), ("diag", (v, -1), {}), ("diagflat", (x,), {}),
+                ("diagonal", (x, 1), {}), ("dstack", ([x, x],), {}), ("ediff1d", (v,), {}), ("fliplr", (x,), {}),
+                ("flipud", (x,), {}), ("geomspace", (1, 8, 4), {}), ("gradient", (v,), {}),
+                ("hstack", ((x, x),), {}), ("identity", (3,), {}), ("indices", ((2, 3),), {}),
+                ("insert", (x, 1, 7, 0), {}), ("intersect1d", (i, [3, 1]), {}), ("logspace", (0, 1, 3), {}),
+                ("pad", (x, ((1, 2), (0, 3))), {"mode": "reflect"}),
+                ("pad", (x, 2), {"constant_values": np.int64(5)}),
+                ("ptp", (x,), {"axis": 0}), ("ravel", (x,), {}), ("pad", (x, (1, 2)), {"mode": "edge"}), ("rot90", (x,), {"k": 3}),
+                ("diag", (x,), {"k": 1}), ("diagonal", (x,), {"offset": -1}),
+                ("select", ([m, ~m], [x, 2 * x], 0), {}), ("setdiff1d", (v, v[:2]), {}),
+                ("setxor1d", (v, v[1:] + 9), {}), ("swapaxes", (x, 0, 1), {}), ("tri", (3,), {"k": 1}),
+                ("union1d", (v, v + 1), {}), ("vstack", ([x, x],), {})):
+            with self.subTest(name=name):
+                want = getattr(np, name)(*args, **keywords)
+                got = np.asarray(getattr(kiln, name)(*args, **keywords))
+                self.assertEqual((got.dtype, got.shape), (want.dtype, want.shape))
+                np.testing.assert_allclose(got, want, rtol=1e-6)
+        np.testing.assert_array_equal(kiln.sliding_window_view(x, 3, axis=1), window(x, 3, axis=1))
+        counts, *edges = kiln.histogram2d(v, v, 3)
+        want, *others = np.histogram2d(v, v, 3)
+        np.testing.assert_array_equal(counts, want)
+        np.testing.assert_allclose(edges, others)
+        np.testing.assert_allclose(np.sum(kiln.softmax(x, axis=1), axis=1), np.ones(3), rtol=1e-6)
+        np.testing.assert_allclose(kiln.log_softmax(x), np.log(kiln.softmax(x)), rtol=1e-5)
+        with self.assertRaisesRegex(ValueError, "mode"):
+            kiln.pad(x, 1, mode="odd")
+
+    def test_masks_of_eval(self):
+        x = odd((3, 4), "float32")
+        self.assertEqual(kiln.eval("sum(x[m])", x=x, m=x > 1), x[x > 1].sum())
+
     def test_shapes(self):
         x, y = odd((3, 1), "float32"), odd((4,), "int16")
         self.same("broadcast_arrays(x, y)", np.broadcast_arrays(x, y), x=x, y=y)

@@ -33,7 +33,7 @@ class Stubs(unittest.TestCase):
                 self.assertTrue(hasattr(kiln.ndarray, name), name)
 
     #: Types of functions that are made from a table.
-    protocols = ("_Operation", "_UpdatingOperation", "_Reduction", "_Like")
+    protocols = ("_Expression", "_Operation", "_UpdatingOperation", "_Reduction", "_Like")
 
     def stubs(self):
         """What the stubs say of each name: a function, a class, or the name of a type."""

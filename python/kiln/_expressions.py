@@ -1,0 +1,93 @@
+"""NumPy's functions that the expression language has and no other file of this package makes.
+
+A call becomes the text of an expression: arrays get names, and everything else is written as it is. So the
+language does what these functions do, on arrays of any library, and reports their errors; docs/expressions.md
+lists them. Where only the device knows how long a result is, it is asked, and the result is cut."""
+from ._dtypes import name_of
+from ._kernels import _bool_name, _graph
+from ._array import asarray
+
+#: How many of a function's first arguments are arrays, in which lists of numbers may stand for them, and the
+#: names of those behind them which the language knows by their places alone.
+FUNCTIONS = {
+    "append": (2, ""), "around": (1, "decimals"), "atleast_1d": (1, ""), "atleast_2d": (1, ""),
+    "atleast_3d": (1, ""), "average": (1, ""), "block": (0, ""), "choose": (1, "choices"), "convolve": (2, ""),
+    "correlate": (2, ""), "cross": (2, ""), "delete": (1, "obj"), "diag": (1, "k"), "diagflat": (1, "k"),
+    "diagonal": (1, "offset axis1 axis2"), "dstack": (0, ""), "ediff1d": (1, ""), "fliplr": (1, ""),
+    "flipud": (1, ""), "geomspace": (0, ""), "gradient": (1, ""), "histogram2d": (2, "bins"), "hstack": (0, ""),
+    "identity": (0, ""), "indices": (0, ""), "insert": (1, "obj values"), "intersect1d": (2, ""),
+    "log_softmax": (1, ""), "logspace": (0, ""), "pad": (1, "pad_width"), "ptp": (1, ""), "ravel": (1, ""),
+    "rot90": (1, "k axes"), "select": (0, "condlist choicelist default"), "setdiff1d": (2, ""),
+    "setxor1d": (2, ""), "sliding_window_view": (1, "window_shape"), "softmax": (1, ""),
+    "swapaxes": (1, "axis1 axis2"), "tri": (0, "N M k"), "union1d": (2, ""), "vstack": (0, ""),
+}
+#: Functions whose result's length is known to the device alone.
+COUNTED = ("intersect1d", "setdiff1d", "setxor1d", "union1d")
+
+
+class _Call:
+    """The text of one call, and the arrays that it names."""
+
+    def __init__(self):
+        self.arrays, self.names = [], []
+
+    def array(self, value):
+        name = f"a{len(self.arrays)}"
+        self.arrays.append(value)
+        self.names.append(_bool_name(name, value))
+        return name
+
+    def text(self, value):
+        if value is None or isinstance(value, (bool, int, float, complex)):
+            return repr(value)
+        if isinstance(value, str):
+            return f"'{value}'"
+        if isinstance(value, (list, tuple)):
+            ends = "()" if isinstance(value, tuple) else "[]"
+            inner = ", ".join(map(self.text, value)) + ("," if isinstance(value, tuple) else "")
+            return ends[0] + inner + ends[1]
+        if getattr(value, "ndim", 0) == 0 and hasattr(value, "__index__"):
+            return repr(value.__index__())
+        if hasattr(value, "ndim") or hasattr(value, "__dlpack__"):
+            return self.array(value)
+        return name_of(value)
+
+
+def _in_place(args, arrays, keywords, names):
+    """Arguments in their places: those that follow the arrays and have been given by name stand there, too."""
+    rest = list(args[arrays:])
+    places = [k for k, name in enumerate(names) if name in keywords]
+    for k in range(len(rest), max(places, default=-1) + 1):
+        rest.append(keywords.pop(names[k], None))
+    return rest
+
+
+def _widths(widths):
+    """Of pad(): the language has the pairs of all axes one behind the other."""
+    if hasattr(widths, "tolist"):
+        widths = widths.tolist()
+    if isinstance(widths, (list, tuple)):
+        return tuple(w for pair in widths for w in (pair if isinstance(pair, (list, tuple)) else (pair,)))
+    return widths
+
+
+def _function(name, arrays, names):
+    def function(*args, out=None, stream=None, **keywords):
+        call = _Call()
+        rest = _in_place(args, arrays, keywords, names)
+        if name == "pad" and rest:
+            rest[0] = _widths(rest[0])
+        texts = [call.array(asarray(v) if isinstance(v, (list, tuple)) else v) for v in args[:arrays]]
+        texts += [call.text(v) for v in rest]
+        texts += [f"{key}={call.text(v)}" for key, v in keywords.items()]
+        results = _graph(f"{name}({', '.join(texts)})", tuple(call.names))
+        if name in COUNTED:
+            values, count = results(*call.arrays, stream=stream)
+            return values[:int(count)]
+        return results(*call.arrays, out=out, stream=stream)
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"NumPy's {name}(), see docs/expressions.md."
+    return function
+
+
+MADE = {name: _function(name, arrays, names.split()) for name, (arrays, names) in FUNCTIONS.items()}
