@@ -540,6 +540,127 @@ static void test_factor__random_stacks_of_views(void **state)
     }
 }
 
+/* ---- elements of any size -------------------------------------------------------------------- */
+
+static void scale_numbers(double complex *at, int64_t count, int power)
+{
+    for (int64_t k = 0; k < count; k++)
+        at[k] = CMPLX(ldexp(creal(at[k]), power), ldexp(cimag(at[k]), power));
+}
+
+/* The factors of 2^power a are those of a, but for the one that grows with it, which is brought back: U S V^H (0),
+ * eigenvalues (1), Q R (2). */
+static void expect_factors(test_env *t, int function, matrix a, kiln_array *const *y, int power,
+                           kiln_dtype dtype)
+{
+    const int64_t few = a.m < a.n ? a.m : a.n;
+    matrix left = read_matrix(t, y[0], 0), made, wanted = a;
+    matrix right = function == 1 ? a : read_matrix(t, y[1], 0);
+    double *values = function == 2 ? NULL : numbers(t, y[2], 0);
+
+    expect_orthonormal(left, dtype, "a factor of elements of any size");
+    if (function == 1) {
+        made = product(a, false, left);
+        wanted = (matrix){a.m, a.n, left.at};
+        right = left;
+    } else if (function == 2)
+        scale_numbers(right.at, right.m * right.n, power);
+    for (int64_t k = 0; k < a.m * few && function != 2; k++)
+        left.at[k] *= ldexp(values[k % few], power);
+    if (function != 1)
+        made = product(left, false, right);
+    expect_near(made, wanted, dtype, largest(a) * 10, function == 1 ? "A V" : "the factors");
+    free(values);
+    free(made.at);
+    free(left.at);
+    if (function != 1)
+        free(right.at);
+}
+
+/* As expect_factors() has it; 3: the pseudo-inverse of a matrix that is far from singular, and its rank; 4: the
+ * determinant of a diagonal whose first half is large where the other is small. */
+static void check_scaled(test_env *t, int function, kiln_dtype dtype, const int64_t *side,
+                         int power)
+{
+    const int64_t m = side[0], n = function == 1 || function > 2 ? m : side[1];
+    const double strong = function > 2 ? 20 * (double)n : 0;
+    double complex *exact = draw(t, dtype, 1, m, n, strong, function == 1);
+    matrix a = {m, n, calloc((size_t)(m * n), sizeof *a.at)};
+    kiln_array *x, *plain = NULL, *y[3] = {NULL};
+
+    assert_non_null(a.at);
+    memcpy(a.at, exact, (size_t)(m * n) * sizeof *a.at);
+    for (int64_t k = 0; k < m * n && function == 4; k++)
+        exact[k] *= k % (n + 1) == 0;
+    if (function == 4)
+        plain = lay_out(t, dtype, 3, (const int64_t[]){1, m, n}, exact, 0);
+    for (int64_t i = 0; i < m; i++)
+        scale_numbers(exact + i * n, n,
+                      function != 4 || i < m / 2 ? power
+                      : i < m / 2 * 2            ? -power
+                                                 : 0);
+    x = lay_out(t, dtype, 3, (const int64_t[]){1, m, n}, exact, 0);
+    if (function == 0)
+        OK(t, kiln_linalg_svd(x, NULL, &y[0], &y[2], &y[1], &t->err));
+    else if (function == 1)
+        OK(t, kiln_linalg_eigh(x, NULL, &y[2], &y[0], &t->err));
+    else if (function == 2)
+        OK(t, kiln_linalg_qr(x, NULL, &y[0], &y[1], &t->err));
+    else if (function == 3) {
+        OK(t, kiln_linalg_pinv(x, -1, NULL, &y[0], &t->err));
+        OK(t, kiln_linalg_matrix_rank(x, -1, NULL, &y[1], &t->err));
+    } else {
+        OK(t, kiln_linalg_det(plain, NULL, &y[0], &t->err));
+        OK(t, kiln_linalg_det(x, NULL, &y[1], &t->err));
+    }
+    if (function < 3)
+        expect_factors(t, function, a, y, -power, dtype);
+    else if (function == 3) {
+        matrix inverse = read_matrix(t, y[0], 0);
+        scale_numbers(inverse.at, n * m, power);
+        matrix unit = product(a, false, inverse);
+        for (int64_t k = 0; k < n; k++)
+            unit.at[k * (n + 1)] -= 1;
+        double *rank = numbers(t, y[1], 0);
+        CHECK(largest(unit) <= 400 * (double)(n + 4) * epsilon_of(dtype), "2^%d: a a^-1 - 1: %g",
+              power, largest(unit));
+        assert_true(rank[0] == (double)n);
+        free(rank);
+        drop((matrix *const[]){&inverse, &unit}, 2);
+    } else {
+        void *is = elements(t, y[1]), *was = elements(t, y[0]);
+        const double complex right = value_at(dtype, was, 0), got = value_at(dtype, is, 0);
+        CHECK(cabs(got - right) <= 400 * epsilon_of(dtype) * cabs(right), "2^%d: det is %g, not %g",
+              power, creal(got), creal(right));
+        free(is);
+        free(was);
+    }
+    kiln_array *const all[] = {x, plain, y[0], y[1], y[2]};
+    for (size_t k = 0; k < COUNT(all); k++)
+        kiln_array_release(all[k]);
+    free(exact);
+    free(a.at);
+}
+
+/* Over all exponents whose numbers, and those of the results, are neither subnormal nor infinite. */
+static void test_factor__elements_of_any_size(void **state)
+{
+    test_env *t = *state;
+
+    for (int turn = 0; turn < 100; turn++) {
+        const int function = turn % 5;
+        const kiln_dtype dtype = dtypes[turn / 5 % (int)COUNT(dtypes)];
+        const int end = dtype == KILN_FLOAT32 || dtype == KILN_COMPLEX64 ? 128 : 1024;
+        const int ends[] = {12 - end, end - 12}; /* a third of the powers are close to an end */
+        const uint64_t way = test_random_below(t, 6);
+        const int power =
+            way < 2 ? ends[way] : (int)test_random_below(t, 2 * (uint64_t)(end - 12)) - end + 12;
+        if (function < 4 || strcmp(t->device, "cpu") == 0) /* a GPU multiplies pivots as they are */
+            check_scaled(t, function, dtype,
+                         sides[function % 2 == 0 ? 1 + test_random_below(t, 3) : 3], power);
+    }
+}
+
 /* ---- empty matrices, failures ---------------------------------------------------------------- */
 
 /* NumPy: np.linalg.qr(np.ones((3, 0))) has shapes (3, 0) and (0, 0), and so on. */
@@ -629,6 +750,7 @@ int main(int argc, char **argv)
         TEST(test_factor__lstsq_and_pinv_have_values_of_numpy),
         TEST(test_factor__long_columns),
         TEST(test_factor__random_stacks_of_views),
+        TEST(test_factor__elements_of_any_size),
         TEST(test_factor__takes_empty_matrices),
         TEST(test_factor__refuses_nan_and_bad_arguments),
         TEST(test_factor__survives_a_lack_of_memory),

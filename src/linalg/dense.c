@@ -30,6 +30,8 @@ typedef struct routines {
     void (*qr_form)(int64_t m, int64_t n, int64_t columns, const void *a, const void *scales,
                     void *q);
     void (*triangle)(int64_t m, int64_t n, int64_t rows, const void *a, void *r);
+    int (*bring_near)(int high, int64_t count, void *values);
+    void (*bring_back)(bool real, int power, int64_t count, void *values);
     bool (*eigh)(int64_t n, void *a, void *values, void *vectors);
     bool (*svd)(int64_t m, int64_t n, void *a, void *values, void *right);
     void (*complete)(int64_t m, int64_t k, void *u);
@@ -50,6 +52,7 @@ typedef struct routines {
 #define HYPOT(x, y) hypotf(x, y)
 #define RABS(r) fabsf(r)
 #define EPSILON FLT_EPSILON
+#define EXPONENT FLT_MAX_EXP
 #include "linalg/dense_type.h"
 
 #define T double
@@ -64,6 +67,7 @@ typedef struct routines {
 #define HYPOT(x, y) hypot(x, y)
 #define RABS(r) fabs(r)
 #define EPSILON DBL_EPSILON
+#define EXPONENT DBL_MAX_EXP
 #include "linalg/dense_type.h"
 
 /* LAPACK compares complex pivots by the sum of their parts, and so do we. */
@@ -79,6 +83,7 @@ typedef struct routines {
 #define HYPOT(x, y) hypotf(x, y)
 #define RABS(r) fabsf(r)
 #define EPSILON FLT_EPSILON
+#define EXPONENT FLT_MAX_EXP
 #include "linalg/dense_type.h"
 
 #define T double complex
@@ -93,6 +98,7 @@ typedef struct routines {
 #define HYPOT(x, y) hypot(x, y)
 #define RABS(r) fabs(r)
 #define EPSILON DBL_EPSILON
+#define EXPONENT DBL_MAX_EXP
 #include "linalg/dense_type.h"
 
 /* By kiln__blas_dtype(). */
@@ -189,6 +195,16 @@ void kiln__dense_nan(kiln_dtype dtype, int64_t count, void *a)
 
 /* ---- orthogonal factors and values ----------------------------------------------------------- */
 
+/* The power of two that elements may have before kiln's own loops: sums of their products with unit vectors are
+ * numbers, or sums of their squares. */
+static int high_of(kiln_dtype dtype, bool squares)
+{
+    const bool narrow = dtype == KILN_FLOAT32 || dtype == KILN_COMPLEX64;
+    const int end = narrow ? FLT_MAX_EXP : DBL_MAX_EXP;
+
+    return squares ? end / 8 * 3 : end - 20;
+}
+
 /* What a LAPACK's query for its workspace gave, as a number of elements. */
 static int32_t read_query(kiln_dtype dtype, const double *query)
 {
@@ -240,13 +256,16 @@ void kiln__dense_qr(kiln_dtype dtype, int64_t m, int64_t n, int64_t columns, voi
                     void *r, void *scales)
 {
     const kiln__lapack *lapack = lapack_for(n, m);
+    int power = 0;
 
     if (lapack == NULL ||
         !lapack_qr(lapack, dtype, (int32_t)m, (int32_t)n, (int32_t)columns, a, scales, q)) {
+        power = own_of(dtype)->bring_near(high_of(dtype, false), m * n, a);
         own_of(dtype)->qr(m, n, a, scales);
         own_of(dtype)->qr_form(m, n, columns, a, scales, q);
     }
     own_of(dtype)->triangle(m, n, columns, a, r);
+    own_of(dtype)->bring_back(false, power, columns * n, r);
 }
 
 void kiln__dense_ldl(kiln_dtype dtype, int64_t n, void *a, int32_t *pivots, void *l, void *d,
@@ -307,6 +326,16 @@ static int32_t lapack_eigh(const kiln__lapack *l, kiln_dtype dtype, int32_t n, v
     return info;
 }
 
+static bool own_eigh(kiln_dtype dtype, int64_t n, void *a, void *values, void *vectors)
+{
+    const routines *by = own_of(dtype);
+    const int power = by->bring_near(high_of(dtype, false), n * n, a);
+    const bool converged = by->eigh(n, a, values, vectors);
+
+    by->bring_back(true, power, n, values);
+    return converged;
+}
+
 bool kiln__dense_eigh(kiln_dtype dtype, int64_t n, void *a, void *values, void *vectors)
 {
     /* The workspace of a larger matrix has more elements than its integers count. */
@@ -320,7 +349,7 @@ bool kiln__dense_eigh(kiln_dtype dtype, int64_t n, void *a, void *values, void *
         memcpy(vectors, a, bytes);
         info = lapack_eigh(lapack, dtype, (int32_t)n, vectors, values);
     }
-    return info >= 0 ? info == 0 : own_of(dtype)->eigh(n, a, values, vectors);
+    return info >= 0 ? info == 0 : own_eigh(dtype, n, a, values, vectors);
 }
 
 static int32_t lapack_svd(const kiln__lapack *l, kiln_dtype dtype, int32_t m, int32_t n, bool full,
@@ -358,10 +387,13 @@ static int32_t lapack_svd(const kiln__lapack *l, kiln_dtype dtype, int32_t m, in
 }
 
 /* By rotations: U stands in the place of the taller of a and its adjoint. */
-static bool own_svd(const routines *by, size_t item, int64_t m, int64_t n, bool full, void *a,
-                    void *u, void *s, void *vh)
+static bool own_svd(kiln_dtype dtype, int64_t m, int64_t n, bool full, void *a, void *u, void *s,
+                    void *vh)
 {
+    const routines *by = own_of(dtype);
+    const size_t item = kiln_dtype_size(dtype);
     const int64_t count = m < n ? m : n;
+    const int power = by->bring_near(high_of(dtype, true), m * n, a);
     bool converged;
 
     if (m >= n) {
@@ -378,6 +410,7 @@ static bool own_svd(const routines *by, size_t item, int64_t m, int64_t n, bool 
         by->adjoint(n, full ? n : m, u, vh);
         memcpy(u, a, (size_t)(m * count) * item);
     }
+    by->bring_back(true, power, count, s);
     return converged;
 }
 
@@ -392,8 +425,7 @@ bool kiln__dense_svd(kiln_dtype dtype, int64_t m, int64_t n, bool full, void *a,
         return false;
     if (lapack != NULL)
         info = lapack_svd(lapack, dtype, (int32_t)m, (int32_t)n, full, a, u, s, vh);
-    return info >= 0 ? info == 0
-                     : own_svd(own_of(dtype), kiln_dtype_size(dtype), m, n, full, a, u, s, vh);
+    return info >= 0 ? info == 0 : own_svd(dtype, m, n, full, a, u, s, vh);
 }
 
 void kiln__dense_mirror(kiln_dtype dtype, bool upper, int64_t n, void *a)

@@ -4,6 +4,7 @@
  *     NAME(x)   x with a suffix for the dtype         T    its C type     R    that of its real part
  *     SIZE(v)   what pivots are compared by           CONJ(v), RE(v), ABS(v)
  *     SQRT(r), LOG(r), HYPOT(r, r), RABS(r), EPSILON  of R
+ *     EXPONENT  R's largest numbers are just below 2 to it
  *
  * It undefines all of them at its end, for the next dtype.
  *
@@ -72,25 +73,57 @@ static void NAME(lu_solve)(int64_t n, int64_t columns, const void *lu, const int
     }
 }
 
+/* The exponent of a number's size; 0 of 0, NaN and infinities. */
+static int NAME(exponent)(T v)
+{
+    const bool large = isinf(SIZE(v)); /* a sum of two parts may be, too */
+    const R size = large ? SIZE(v / 4) : SIZE(v);
+    int power = 0;
+
+    if (!(size > 0) || isinf(size))
+        return 0;
+    (void)frexp((double)size, &power);
+    return large ? power + 2 : power;
+}
+
+/* v times 2^power, in steps whose factors are numbers of R; only the last of them rounds. */
+static T NAME(raise)(T v, int64_t power)
+{
+    const int64_t step = EXPONENT / 2 - 4, most = 4 * EXPONENT;
+
+    power = power > most ? most : power < -most ? -most : power;
+    for (; power > step; power -= step)
+        v *= (R)ldexp(1, (int)step);
+    for (; power < -step; power += step)
+        v *= (R)ldexp(1, -(int)step);
+    return v * (R)ldexp(1, (int)power);
+}
+
+/* The product is kept near 1, its power of two beside it: only the whole product may overflow or vanish. */
 static void NAME(lu_det)(int64_t n, const void *lu, const int32_t *pivots, void *sign_out,
                          void *log_out, void *det_out)
 {
     const T *a = lu;
     T sign = 1, det = 1;
     R sum = 0;
+    int64_t power = 0;
 
     for (int64_t k = 0; k < n; k++) {
-        const T pivot = a[k * n + k];
+        const int own = NAME(exponent)(a[k * n + k]);
+        const T pivot = NAME(raise)(a[k * n + k], -own);
         const R size = ABS(pivot);
         const T turn = pivots[k] - 1 != k ? (T)-1 : (T)1;
         sign *= size == 0 ? 0 : turn * (pivot / size);
-        sum += LOG(size);
+        sum += LOG(ABS(a[k * n + k]));
         det *= turn * pivot;
+        const int more = NAME(exponent)(det);
+        det = NAME(raise)(det, -more);
+        power += own + more;
     }
     *(T *)sign_out = sign;
     *(R *)log_out = sum;
     if (det_out != NULL)
-        *(T *)det_out = det;
+        *(T *)det_out = NAME(raise)(det, power);
 }
 
 static int64_t NAME(cholesky)(int64_t n, void *matrix)
@@ -283,6 +316,41 @@ static void NAME(ldl_form)(int64_t n, const void *matrix, const int32_t *pivots,
             l[j * n + k] = l[j * n + other];
             l[j * n + other] = v;
         }
+    }
+}
+
+/* ---- elements of any size ----------------------------------------------------------------- */
+
+/* Multiply by a power of two that brings the largest element between 2^(-EXPONENT / 8) and 2^high, as LAPACK does
+ * it, so that what is made of the elements neither overflows nor vanishes. A matrix within is left alone. The power
+ * that brings results back is the return value. */
+static int NAME(bring_near)(int high, int64_t count, void *values)
+{
+    T *a = values;
+    R most = 0;
+
+    for (int64_t k = 0; k < count; k++)
+        most = SIZE(a[k]) > most ? SIZE(a[k]) : most;
+    const int own = isinf(most) ? EXPONENT + 1 : NAME(exponent)(most);
+    const int low = -EXPONENT / 8;
+    int power = own > high ? high - own : own < low ? low - own : 0;
+    if (power > EXPONENT - 4) /* of subnormal numbers: the factor and its inverse are normal ones */
+        power = EXPONENT - 4;
+    if (!(most > 0) || power == 0)
+        return 0;
+    for (int64_t k = 0; k < count; k++)
+        a[k] *= (R)ldexp(1, power);
+    return -power;
+}
+
+/* Times the power that bring_near() gave: of real values, or of elements. */
+static void NAME(bring_back)(bool real, int power, int64_t count, void *values)
+{
+    for (int64_t k = 0; k < count && power != 0; k++) {
+        if (real)
+            ((R *)values)[k] *= (R)ldexp(1, power);
+        else
+            ((T *)values)[k] *= (R)ldexp(1, power);
     }
 }
 
@@ -540,7 +608,7 @@ static void NAME(triangle)(int64_t m, int64_t n, int64_t rows, const void *matri
 static bool NAME(is_finite)(int64_t count, const void *values)
 {
     for (int64_t k = 0; k < count; k++)
-        if (!isfinite(SIZE(((const T *)values)[k])))
+        if (!isfinite(SIZE(((const T *)values)[k] / 4))) /* the sum of two parts may overflow */
             return false;
     return true;
 }
@@ -559,6 +627,8 @@ static const routines NAME(routines) = {
     .qr = NAME(qr),
     .qr_form = NAME(qr_form),
     .triangle = NAME(triangle),
+    .bring_near = NAME(bring_near),
+    .bring_back = NAME(bring_back),
     .eigh = NAME(eigh),
     .svd = NAME(svd),
     .complete = NAME(complete),
@@ -579,3 +649,4 @@ static const routines NAME(routines) = {
 #undef HYPOT
 #undef RABS
 #undef EPSILON
+#undef EXPONENT

@@ -117,11 +117,12 @@ extern "C" __global__ void __launch_bounds__(128) kiln_small(const small_call ca
         for (int i = 0; i < N; i++) {
             T sum = T(0), mine = T(0);
             KILN__UNROLL for (int k = 0; k < N; k++) {
-                sum += from[(i < k) == UPPER ? i * N + k : k * N + i] * a[k];
+                sum += from[(i < k) == UPPER ? i * N + k : k * N + i] * scale * a[k];
                 mine = k == i ? a[k] : mine;
             }
             value += mine * sum;
         }
+        value *= back;
 
 //% part completion
 //# Columns of length 1. One that is not known becomes what the known ones leave of the unit vector in which they
