@@ -138,6 +138,8 @@ uint32_t kiln__lowered_add(kiln__build *b, const kiln__lowered *model)
             return k;
     kiln__lowered *made = &b->lowered[b->lowered_count];
     *made = *model;
+    if (made->shape == NULL) /* a node without axes; shapes are copied without a look at the rank */
+        made->shape = kiln__build_alloc(b, sizeof *made->shape);
     made->id = b->lowered_count;
     made->hash = hash;
     enter(b, b->lowered_count);
