@@ -364,9 +364,15 @@ kiln_status kiln__cuda_det(kiln__solver_gpu *g, kiln_error *err)
         KILN_TRY(kiln_array_op(KILN_OP_ABSOLUTE, KILN_ARGS(factors), &plain, &sizes, err));
         KILN_TRY(kiln_array_op(KILN_OP_LOG, KILN_ARGS(sizes), &plain, &logs, err));
         KILN_TRY(kiln_array_reduce_with(KILN_REDUCE_SUM, logs, &options, &s->result[1].array, err));
+        KILN_TRY(
+            kiln_array_reduce_with(KILN_REDUCE_PROD, signs, &options, &s->result[0].array, err));
+    } else {
+        KILN_TRY(kiln__array_new(s->ctx, s->dtype, s->layout.stack_rank, s->layout.stack, NULL,
+                                 s->stream, &s->result[0].array, err));
+        KILN_TRY(kiln__piece_run(
+            kiln_dtype_kind(s->dtype) == 'c' ? KILN__PIECE_PRODUCT_COMPLEX : KILN__PIECE_PRODUCT,
+            &(kiln__piece_arguments){.x = factors, .n = s->n}, s->result[0].array, s->stream, err));
     }
-    KILN_TRY(kiln_array_reduce_with(KILN_REDUCE_PROD, signs != NULL ? signs : factors, &options,
-                                    &s->result[0].array, err));
 
 done:
     kiln_array_release(factors);

@@ -136,6 +136,18 @@ typedef struct piece {
     "const T u = " nth ", v = k[i / m * n + u]; "                                                  \
     "at = at == u ? v : at == v ? u : at; } "                                                      \
     "y = at"
+/* The product is brought near 1 after each factor, which comes near 1 itself: only the whole may overflow. */
+#define PRODUCT(near, far)                                                                         \
+    "T d = T(1); int p = 0; "                                                                      \
+    "for (int64 s = 0; s < n; s++) { "                                                             \
+    "T v = x[i * n + s]; int e; " near("v") "d = d * v; " near("d") "} " far
+#define NEAR(v) "e = kiln_frexp_exponent(" v "); " v " = kiln_frexp_mantissa(" v "); p += e; "
+#define LARGER(v)                                                                                  \
+    "(" v ".real() < 0 ? -" v ".real() : " v ".real()) > "                                         \
+    "(" v ".imag() < 0 ? -" v ".imag() : " v ".imag()) ? " v ".real() : " v ".imag()"
+#define NEAR_COMPLEX(v)                                                                            \
+    "e = kiln_frexp_exponent(" LARGER(v) "); p += e; " v " = T(kiln_ldexp(" v                      \
+                                         ".real(), -e), kiln_ldexp(" v ".imag(), -e)); "
 static const piece pieces[KILN__PIECES] = {
     [KILN__PIECE_LOWER] = PIECE("xmn", "T x, " SHAPE, "y = i % n <= i / n % m ? x : T(0)"),
     [KILN__PIECE_UPPER] = PIECE("xmn", "T x, " SHAPE, "y = i % n >= i / n % m ? x : T(0)"),
@@ -159,6 +171,10 @@ static const piece pieces[KILN__PIECES] = {
         PIECE("xyzmnpqrs", "T x, T u, T z, " SHAPE ", float64 p, float64 q, float64 r, float64 s",
               "y = T(p) * x + T(q) * u + T(r) * z + "
               "(i % n == i / n % m ? T(s) : T(0))"),
+    [KILN__PIECE_PRODUCT] = PIECE("xn", "raw T x, int64 n", PRODUCT(NEAR, "y = kiln_ldexp(d, p)")),
+    [KILN__PIECE_PRODUCT_COMPLEX] =
+        PIECE("xn", "raw T x, int64 n",
+              PRODUCT(NEAR_COMPLEX, "y = T(kiln_ldexp(d.real(), p), kiln_ldexp(d.imag(), p))")),
 };
 
 kiln_status kiln__piece_run(kiln__piece which, const kiln__piece_arguments *a, kiln_array *out,

@@ -77,6 +77,8 @@ typedef enum kiln__piece {
     KILN__PIECE_NAN,        /* x, k: of m elements each, p where k is not 0: NaN */
     KILN__PIECE_RECIPROCAL, /* x, z: 1 / x where x > p z, else 0; NaN stays */
     KILN__PIECE_COMBINE,    /* x, y, z: p x + q y + r z + s in the diagonal */
+    KILN__PIECE_PRODUCT, /* x: the product of each n elements, whose exponent is kept apart: real */
+    KILN__PIECE_PRODUCT_COMPLEX, /* and complex */
     KILN__PIECES
 } kiln__piece;
 
