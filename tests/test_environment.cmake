@@ -1,5 +1,5 @@
-# docs/environment.md names every environment variable that the library reads, and its table has no
-# variable that nothing reads. tools/kiln.1 names those of kiln.
+# docs/environment.md names every environment variable that the library reads, and its tables have no
+# variable that nothing reads. tools/kiln.1 names those of kiln, but for those of builds for tuning.
 #
 #     cmake -D SOURCE=.. -P test_environment.cmake
 #
@@ -15,8 +15,11 @@ file(READ ${SOURCE}/tools/kiln.1 manual)
 file(GLOB_RECURSE files ${SOURCE}/src/*.c ${SOURCE}/tools/*.c)
 
 set(count 0)
+set(tuning)
 foreach(file IN LISTS files)
     file(READ ${file} text)
+    string(REGEX MATCHALL "KILN_TUNE_[A-Z_]+" names "${text}")
+    list(APPEND tuning ${names})
     if(NOT text MATCHES "env\\(")
         continue()
     endif()
@@ -26,7 +29,7 @@ foreach(file IN LISTS files)
     foreach(name IN LISTS names)
         string(REPLACE "\"" "" name "${name}")
         list(APPEND read ${name})
-        if(name IN_LIST no_variables)
+        if(name IN_LIST no_variables OR name MATCHES "^KILN_TUNE_") # those are looked at below
             continue()
         endif()
         math(EXPR count "${count} + 1")
@@ -43,6 +46,20 @@ if(count LESS 15)
     message(FATAL_ERROR "only ${count} variables below ${SOURCE}/src: has kiln__env() a new name?")
 endif()
 
+list(REMOVE_DUPLICATES tuning)
+string(REGEX MATCHALL "KILN_TUNE_[A-Z_]+`" named "${page}")
+string(REPLACE "`" "" named "${named}")
+foreach(name IN LISTS tuning)
+    if(NOT name IN_LIST named)
+        message(SEND_ERROR "${name} is read below ${SOURCE}/src, and docs/environment.md does not name it")
+    endif()
+endforeach()
+foreach(name IN LISTS named)
+    if(NOT name IN_LIST tuning)
+        message(SEND_ERROR "docs/environment.md names ${name}, which nothing reads")
+    endif()
+endforeach()
+
 string(REGEX MATCHALL "\n\\| `KILN_[A-Z_]+`" told "${page}")
 list(LENGTH told rows)
 if(rows LESS 8)
@@ -50,7 +67,7 @@ if(rows LESS 8)
 endif()
 foreach(name IN LISTS told)
     string(REGEX REPLACE "\n\\| `(.*)`" "\\1" name "${name}")
-    if(NOT name IN_LIST read)
+    if(NOT name IN_LIST read AND NOT name MATCHES "^KILN_TUNE_")
         message(SEND_ERROR "docs/environment.md names ${name}, which nothing reads")
     endif()
 endforeach()
