@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The array API's own tests (github.com/data-apis/array-api-tests), run on kiln.
+"""The array API's own tests (data-apis/array-api-tests), run on kiln.
 
     PYTHONPATH=build/python python3 python/tests/array_api_suite.py [--device DEVICE] [checkout] [pytest's arguments...]
 
