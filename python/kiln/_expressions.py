@@ -41,6 +41,8 @@ class _Call:
         if value is None or isinstance(value, (bool, int, float, complex)):
             return repr(value)
         if isinstance(value, str):
+            if "'" in value or "\\" in value:
+                raise ValueError(f"{value!r} is no word of the expression language")
             return f"'{value}'"
         if isinstance(value, (list, tuple)):
             ends = "()" if isinstance(value, tuple) else "[]"
@@ -86,7 +88,7 @@ def _function(name, arrays, names):
             return values[:int(count)]
         return results(*call.arrays, out=out, stream=stream)
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"NumPy's {name}(), see docs/expressions.md."
+    function.__doc__ = f"{name}() of expressions, with NumPy's arguments: see docs/expressions.md."
     return function
 
 

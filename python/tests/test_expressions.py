@@ -129,6 +129,8 @@ class Expressions(unittest.TestCase):
         np.testing.assert_allclose(kiln.log_softmax(x), np.log(kiln.softmax(x)), rtol=1e-5)
         with self.assertRaisesRegex(ValueError, "mode"):
             kiln.pad(x, 1, mode="odd")
+        with self.assertRaisesRegex(ValueError, "no word"):
+            kiln.pad(x, 1, mode="edge', mode='wrap")
 
     def test_masks_of_eval(self):
         x = odd((3, 4), "float32")
