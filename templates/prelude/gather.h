@@ -1,5 +1,6 @@
 //% section gather_report on cuda
 // gather_report (CUDA): whoever claims the report first writes it, and then says that it is whole.
+#define KILN_REPORT KILN_HEAVY
 KILN_FN bool kiln__report_claim(long long *report)
 {
     return atomicCAS((unsigned long long *)report, 0ull, 1ull) == 0ull;
@@ -11,7 +12,9 @@ KILN_FN void kiln__report_finish(long long *report)
 }
 
 //% section gather_report on cpu
-// gather_report (CPU): whoever claims the report first writes it, and then says that it is whole.
+// gather_report (CPU): whoever claims the report first writes it, and then says that it is whole. It is called
+// out of the loop over elements, of which compilers then make one for indices that name elements, often a copy.
+#define KILN_REPORT static __attribute__((noinline, cold, unused))
 KILN_FN bool kiln__report_claim(long long *report)
 {
     long long none = 0;
@@ -22,14 +25,14 @@ KILN_FN void kiln__report_finish(long long *report)
     __atomic_store_n(report, 2, __ATOMIC_RELEASE);
 }
 
-//% section gather_index on cuda needs gather_report
+//% section gather needs gather_report when kiln_at_check kiln_at_wrap kiln_at_clip kiln_at_both kiln_at
 // gather: elements that indices name. kiln_at_*: the bytes from the element at index 0 to the one at
 // index i along an axis of n elements, `step` bytes apart; kiln_nowhere when there is none.
 #define kiln_nowhere (-0x7fffffffffffffffll - 1)
 // An index out of range, told as src/device/report.c reads it.
-KILN_HEAVY void kiln__report_index(const long long *words, long long value, bool is_unsigned,
-                                   long long n, int axis, long long element, const char *array,
-                                   const char *indices)
+KILN_REPORT void kiln__report_index(const long long *words, long long value, bool is_unsigned,
+                                    long long n, int axis, long long element, const char *array,
+                                    const char *indices)
 {
     long long *report = (long long *)words;
     if (!kiln__report_claim(report))
@@ -46,32 +49,6 @@ KILN_HEAVY void kiln__report_index(const long long *words, long long value, bool
         name[80 + k] = indices[k];
     kiln__report_finish(report);
 }
-//% section gather_index on cpu needs gather_report
-// gather: elements that indices name. kiln_at_*: the bytes from the element at index 0 to the one at
-// index i along an axis of n elements, `step` bytes apart; kiln_nowhere when there is none.
-#define kiln_nowhere (-0x7fffffffffffffffll - 1)
-// An index out of range, told as src/device/report.c reads it. It is called out of the loop over elements, of which
-// compilers then make one for indices that name elements, often a copy.
-static __attribute__((noinline, cold, unused)) void
-kiln__report_index(const long long *words, long long value, bool is_unsigned, long long n, int axis,
-                   long long element, const char *array, const char *indices)
-{
-    long long *report = (long long *)words;
-    if (!kiln__report_claim(report))
-        return;
-    report[1] = value;
-    report[2] = is_unsigned;
-    report[3] = n;
-    report[4] = axis;
-    report[5] = element;
-    char *name = (char *)(report + 6);
-    for (int k = 0; k < 80 && array[k] != 0; k++)
-        name[k] = array[k];
-    for (int k = 0; k < 80 && indices[k] != 0; k++)
-        name[80 + k] = indices[k];
-    kiln__report_finish(report);
-}
-//% section gather needs gather_index when kiln_at_check kiln_at_wrap kiln_at_clip kiln_at_both kiln_at
 template <class I>
 KILN_FN long long kiln_at_check(I i, long long n, long long step, const long long *report, int axis,
                                 long long element, const char *array, const char *indices)
