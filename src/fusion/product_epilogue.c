@@ -211,47 +211,6 @@ static bool is_stored(const kiln__build *b, uint32_t node)
 
 /* ---- which function it is -------------------------------------------------------------------- */
 
-static bool evaluate_op(int op, const double *x, double *out)
-{
-    switch (op) {
-    case KILN_OP_ADD:
-        *out = x[0] + x[1];
-        return true;
-    case KILN_OP_SUBTRACT:
-        *out = x[0] - x[1];
-        return true;
-    case KILN_OP_MULTIPLY:
-        *out = x[0] * x[1];
-        return true;
-    case KILN_OP_DIVIDE:
-        *out = x[0] / x[1];
-        return true;
-    case KILN_OP_NEGATIVE:
-        *out = -x[0];
-        return true;
-    case KILN_OP_RECIPROCAL:
-        *out = 1 / x[0];
-        return true;
-    case KILN_OP_SQUARE:
-        *out = x[0] * x[0];
-        return true;
-    case KILN_OP_POWER:
-        *out = pow(x[0], x[1]);
-        return true;
-    case KILN_OP_SQRT:
-        *out = sqrt(x[0]);
-        return true;
-    case KILN_OP_EXP:
-        *out = exp(x[0]);
-        return true;
-    case KILN_OP_TANH:
-        *out = tanh(x[0]);
-        return true;
-    default:
-        return false;
-    }
-}
-
 /* The value where its linear part is `z`. False: not of analytic operations alone. */
 static bool evaluate(const chain *c, double z, double *out)
 {
@@ -272,7 +231,7 @@ static bool evaluate(const chain *c, double z, double *out)
                 if (c->inner[i] == from)
                     x[o] = values[i];
         }
-        if (!evaluate_op(n->op, x, &values[k]))
+        if (!kiln__op_of_numbers((kiln_op)n->op, x, &values[k]))
             return false;
     }
     *out = values[c->count - 1];

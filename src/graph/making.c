@@ -25,39 +25,7 @@ static bool real_of(const kiln__number *n, double *out)
     return n->kind != 'c';
 }
 
-static bool compute(int op, double x, double y, double *out)
-{
-    switch ((kiln_op)op) {
-    case KILN_OP_NEGATIVE:
-        *out = -x;
-        return true;
-    case KILN_OP_POSITIVE:
-        *out = x;
-        return true;
-    case KILN_OP_SQRT:
-        *out = sqrt(x);
-        return true;
-    case KILN_OP_ADD:
-        *out = x + y;
-        return true;
-    case KILN_OP_SUBTRACT:
-        *out = x - y;
-        return true;
-    case KILN_OP_MULTIPLY:
-        *out = x * y;
-        return true;
-    case KILN_OP_DIVIDE:
-        *out = x / y;
-        return true;
-    case KILN_OP_POWER:
-        *out = pow(x, y);
-        return true;
-    default:
-        return false;
-    }
-}
-
-/* The value of a recorded node of numbers, if it is one of the operations above. `depth` bounds the recursion. */
+/* The value of a recorded node of numbers, if kiln__op_of_numbers() has its operations. `depth` bounds the recursion. */
 static bool node_value(const kiln__ir *ir, uint32_t id, int depth, double *out)
 {
     const kiln__node *n = &ir->nodes[id];
@@ -70,7 +38,7 @@ static bool node_value(const kiln__ir *ir, uint32_t id, int depth, double *out)
     for (uint32_t k = 0; k < n->operand_count; k++)
         if (!node_value(ir, ir->edges[n->operands + k], depth - 1, &operand[k]))
             return false;
-    return compute(n->op, operand[0], operand[1], out);
+    return kiln__op_of_numbers((kiln_op)n->op, operand, out);
 }
 
 /* A number of the text; `*whole` is false where it is no integer. */

@@ -718,3 +718,49 @@ void kiln__number_text(kiln__buf *b, const kiln__number *number, kiln_dtype dtyp
         break;
     }
 }
+
+/* ---- numbers --------------------------------------------------------------------------------- */
+
+bool kiln__op_of_numbers(kiln_op op, const double *x, double *out)
+{
+    switch (op) {
+    case KILN_OP_ADD:
+        *out = x[0] + x[1];
+        return true;
+    case KILN_OP_SUBTRACT:
+        *out = x[0] - x[1];
+        return true;
+    case KILN_OP_MULTIPLY:
+        *out = x[0] * x[1];
+        return true;
+    case KILN_OP_DIVIDE:
+        *out = x[0] / x[1];
+        return true;
+    case KILN_OP_POSITIVE:
+        *out = x[0];
+        return true;
+    case KILN_OP_NEGATIVE:
+        *out = -x[0];
+        return true;
+    case KILN_OP_RECIPROCAL:
+        *out = 1 / x[0];
+        return true;
+    case KILN_OP_SQUARE:
+        *out = x[0] * x[0];
+        return true;
+    case KILN_OP_POWER:
+        *out = pow(x[0], x[1]);
+        return true;
+    case KILN_OP_SQRT:
+        *out = sqrt(x[0]);
+        return true;
+    case KILN_OP_EXP:
+        *out = exp(x[0]);
+        return true;
+    case KILN_OP_TANH:
+        *out = tanh(x[0]);
+        return true;
+    default:
+        return false;
+    }
+}

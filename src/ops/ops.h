@@ -40,6 +40,8 @@ const kiln__op *kiln__op_find(kiln_op op);
 const kiln__op *kiln__op_named(const char *name, size_t name_bytes);
 /* The two operations of a function with two results ("divmod"); false when it is none. */
 bool kiln__op_pair_named(const char *name, size_t name_bytes, kiln_op op[2]);
+/* Analytic operations of numbers: what `op` makes of x[0] and x[1]. False: it is none of these. */
+bool kiln__op_of_numbers(kiln_op op, const double *x, double *out);
 /* Every operation, by rising value: `index` from 0, NULL after the last. */
 const kiln__op *kiln__op_at(size_t index);
 
