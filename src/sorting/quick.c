@@ -64,10 +64,10 @@
         _mm512_mask_storeu_##epi(right - many, (mask)_bzhi_u32(all, (unsigned)many),               \
                                  _mm512_maskz_compress_##epi((mask)over, v));                      \
     }                                                                                              \
-    INLINE_512 void set##_deal(__m512i v, unsigned over, int##BITS##_t *left, int##BITS##_t *room) \
+    INLINE_512 void set##_deal(__m512i v, unsigned over, int##BITS##_t *left, int##BITS##_t *high) \
     {                                                                                              \
         _mm512_storeu_si512(left, _mm512_maskz_compress_##epi((mask)~over, v));                    \
-        _mm512_storeu_si512(room, _mm512_maskz_compress_##epi((mask)over, v));                     \
+        _mm512_storeu_si512(high, _mm512_maskz_compress_##epi((mask)over, v));                     \
     }                                                                                              \
     INLINE_512 void set##_spread_some(__m512i v, unsigned over, int here, int##BITS##_t *left,     \
                                       int##BITS##_t *right)                                        \
@@ -288,10 +288,10 @@ INLINE_256 __m256i avx2_64_choose(__m256i a, __m256i b, const int bit)
         set##_store(left, dealt);                                                                  \
         set##_store(right - LANES, dealt);                                                         \
     }                                                                                              \
-    INLINE_256 void set##_deal(__m256i v, unsigned over, int##BITS##_t *left, int##BITS##_t *room) \
+    INLINE_256 void set##_deal(__m256i v, unsigned over, int##BITS##_t *left, int##BITS##_t *high) \
     {                                                                                              \
         set##_store(left, avx2_order(v, orders[over]));                                            \
-        set##_store(room, avx2_order(v, orders[~over & ((1u << LANES) - 1u)]));                    \
+        set##_store(high, avx2_order(v, orders[~over & ((1u << LANES) - 1u)]));                    \
     }                                                                                              \
     INLINE_256 void set##_spread_some(__m256i v, unsigned over, int here, int##BITS##_t *left,     \
                                       int##BITS##_t *right)                                        \

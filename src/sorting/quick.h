@@ -10,7 +10,7 @@
  * greater), swap (lane k and lane k ^ x), choose (the greater number in lanes whose number has `bit`, the lesser one in
  * others), spread (lanes whose bit is 0 to the left, others so that they end on the right; it may store LANES numbers on
  * either side), spread_some (of the first lanes alone; nothing else), deal (lanes whose bit is 0 to the left, others to
- * a room of their own; LANES numbers on either side) and walk (classify() of LANES numbers).
+ * memory of their own; LANES numbers on either side) and walk (classify() of LANES numbers).
  *
  * The network sorts the columns of some vectors, and then merges groups of neighbouring columns. Of two sorted
  * sequences the second is turned round before they are compared, so that both halves of the result are bitonic.
@@ -177,27 +177,27 @@ QUICK_OUT number QUICK(middle_of)(const number *a, int64_t count)
 QUICK_OUT int64_t QUICK(part_few)(number *a, int64_t count, number pivot)
 {
     const vec border = QUICK(same)(pivot);
-    number aside[QUICK_FEW + LANES], *left = a, *room = aside;
+    number aside[QUICK_FEW + LANES], *left = a, *high = aside;
     int64_t k = 0;
 
     for (; k + LANES <= count; k += LANES) {
         const vec v = QUICK(load)(a + k);
         const unsigned over = QUICK(above)(v, border);
         const int many = __builtin_popcount(over);
-        QUICK(deal)(v, over, left, room);
+        QUICK(deal)(v, over, left, high);
         left += LANES - many;
-        room += many;
+        high += many;
     }
     if (k < count) {
         const int here = (int)(count - k);
         const vec v = QUICK(load_some)(a + k, here);
         const unsigned over = QUICK(above)(v, border) & ((1u << here) - 1u);
         const int many = __builtin_popcount(over);
-        QUICK(spread_some)(v, over, here, left, room + many);
+        QUICK(spread_some)(v, over, here, left, high + many);
         left += here - many;
-        room += many;
+        high += many;
     }
-    memcpy(left, aside, (size_t)(room - aside) * sizeof *a);
+    memcpy(left, aside, (size_t)(high - aside) * sizeof *a);
     return left - a;
 }
 

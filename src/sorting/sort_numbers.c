@@ -22,7 +22,7 @@ enum {
     COUNTED_16 = 1 << 17, /* of 16 bits */
     CHUNK = 4 * BLOCK,
     SAMPLE = 128, /* elements of the sample for each part */
-    LINE = 16,    /* numbers by which rooms that are equally long differ from pages */
+    LINE = 16,    /* numbers between parts: equal ones do not begin alike in pages */
     PARTS = KILN__QUICK_PARTS,
     PIECES_MAX = 64,
     LONG_BYTES = 1 << 20,
@@ -30,7 +30,8 @@ enum {
         6 /* with more, passes over one long row of 8-byte keys are faster than one thread's order */
 };
 
-/* What long rows need between launches: rooms of pieces for parts, how many numbers are there, borders of parts. */
+/* What long rows need between launches: where each piece has scratch memory for each part, how many numbers are
+ * there, and the borders of the parts. */
 typedef struct plan {
     int64_t begins[PIECES_MAX][PARTS], counts[PIECES_MAX][PARTS], most[PARTS];
     int64_t borders[PARTS], tree[PARTS]; /* of 32 or 64 bits each */
@@ -42,7 +43,7 @@ typedef struct job {
     kiln__quick quick;
     const char *keys;
     char *sorted, *order; /* NULL: not wanted */
-    char *room; /* numbers of rows where the results have no place for them; NULL: not needed */
+    char *scratch; /* numbers of rows where the results have no place for them; NULL: not needed */
     int64_t rows, length, flip;
     uint64_t infinity;
     int size, width; /* bytes of an element, of a number or a pair */
@@ -180,7 +181,7 @@ static void sort_row(const job *j, int64_t row)
     if (order != NULL ? j->wide : j->size >= 4)
         numbers = order != NULL ? order : sorted;
     else if (j->length > NEAR)
-        numbers = j->room + row * j->length * j->width;
+        numbers = j->scratch + row * j->length * j->width;
     if (order == NULL && j->size == 2 && j->length >= COUNTED_16) {
         sort_counting(j, keys, sorted, numbers);
         return;
@@ -244,7 +245,7 @@ static void order_row(const job *j, int64_t row)
     char *const order = j->order + row * j->length * (j->wide ? 8 : 4);
     int64_t near[2 * NEAR], low, high;
     int64_t *const numbers =
-        j->length > NEAR ? (int64_t *)(void *)j->room + 2 * row * j->length : near;
+        j->length > NEAR ? (int64_t *)(void *)j->scratch + 2 * row * j->length : near;
     int64_t *const pairs = numbers + (j->length > NEAR ? j->length : NEAR);
     int bits = 0;
 
@@ -344,7 +345,7 @@ static void plan_parts(const void *args, int64_t begin, int64_t end)
         }
 }
 
-static int64_t room_for(const job *j)
+static int64_t scratch_count(const job *j)
 {
     const int64_t each = j->length / j->pieces + CHUNK;
     return j->pieces * (each + each / 4 + each / 4 + PARTS * (BLOCK + LINE));
@@ -366,10 +367,10 @@ static void move_parts(const job *j, int64_t piece)
             j->quick.classify(block, here, p->tree, parts);
             if (j->width == 8)
                 for (int64_t k = 0; k < here; k++)
-                    ((int64_t *)(void *)j->room)[starts[parts[k]]++] = block[k];
+                    ((int64_t *)(void *)j->scratch)[starts[parts[k]]++] = block[k];
             else
                 for (int64_t k = 0; k < here; k++)
-                    ((int32_t *)(void *)j->room)[starts[parts[k]]++] = ((int32_t *)block)[k];
+                    ((int32_t *)(void *)j->scratch)[starts[parts[k]]++] = ((int32_t *)block)[k];
             for (int k = 0; k < PARTS; k++)
                 full |= starts[k] - p->begins[piece][k] > p->most[k];
         }
@@ -405,7 +406,7 @@ static void sort_part(const job *j, int part)
             first += p->counts[piece][k];
     char *const numbers = j->target + first * j->width;
     for (int64_t piece = 0; piece < j->pieces; piece++) {
-        memcpy(numbers + count * j->width, j->room + p->begins[piece][part] * j->width,
+        memcpy(numbers + count * j->width, j->scratch + p->begins[piece][part] * j->width,
                (size_t)(p->counts[piece][part] * j->width));
         count += p->counts[piece][part];
     }
@@ -484,7 +485,7 @@ kiln_status kiln__sort_rows_numbers(const kiln__sort *s, bool *done, kiln_error 
 {
     const int threads = kiln__device_info(kiln__context_device(s->ctx))->unit_count;
     const int size = (int)kiln_dtype_size(s->dtype), width = s->order != NULL || size == 8 ? 8 : 4;
-    kiln_array *room = NULL, *target = NULL, *plans = NULL;
+    kiln_array *scratch = NULL, *target = NULL, *plans = NULL;
     kiln_status status = KILN_OK;
     job j = {.keys = s->keys,
              .sorted = s->sorted,
@@ -505,35 +506,35 @@ kiln_status kiln__sort_rows_numbers(const kiln__sort *s, bool *done, kiln_error 
     const bool counted = s->order == NULL && (size == 1 || (size == 2 && s->length >= COUNTED_16));
     const bool split = !counted && threads > 1 && s->length >= SAMPLE * PARTS &&
                        s->length * width >= kiln__tuned("KILN_TUNE_SORT_LONG", LONG_BYTES);
-    const bool roomless = s->order != NULL ? s->wide : size >= 4;
+    const bool in_results = s->order != NULL ? s->wide : size >= 4;
     const kiln_dtype number = width == 8 ? KILN_INT64 : KILN_INT32;
     if (s->order != NULL && size == 8) {
         if (s->length > NEAR)
             KILN_TRY(
-                kiln__sort_room(s->ctx, s->stream, number, 2 * s->rows * s->length, &room, err));
-        j.room = room != NULL ? room->data : NULL;
+                kiln__sort_room(s->ctx, s->stream, number, 2 * s->rows * s->length, &scratch, err));
+        j.scratch = scratch != NULL ? scratch->data : NULL;
         KILN_TRY(launch(s, order_rows, &j, s->rows, err));
         goto done;
     }
     if (!split) {
-        if (!roomless && s->length > NEAR && !(counted && size == 1))
-            KILN_TRY(kiln__sort_room(s->ctx, s->stream, number, s->rows * s->length, &room, err));
-        j.room = room != NULL ? room->data : NULL;
+        if (!in_results && s->length > NEAR && !(counted && size == 1))
+            KILN_TRY(kiln__sort_room(s->ctx, s->stream, number, s->rows * s->length, &scratch, err));
+        j.scratch = scratch != NULL ? scratch->data : NULL;
         KILN_TRY(launch(s, sort_rows, &j, s->rows, err));
         goto done;
     }
-    if (!roomless)
+    if (!in_results)
         KILN_TRY(kiln__sort_room(s->ctx, s->stream, number, s->length, &target, err));
-    KILN_TRY(kiln__sort_room(s->ctx, s->stream, number, room_for(&j), &room, err));
+    KILN_TRY(kiln__sort_room(s->ctx, s->stream, number, scratch_count(&j), &scratch, err));
     KILN_TRY(kiln__sort_room(s->ctx, s->stream, KILN_UINT8, sizeof(plan), &plans, err));
     j.target = target != NULL ? target->data : NULL;
-    j.room = room->data;
+    j.scratch = scratch->data;
     j.plan = plans->data;
     for (int64_t row = 0; row < s->rows; row++)
         KILN_TRY(sort_long(s, &j, row, err));
 
 done:
-    kiln_array_release(room);
+    kiln_array_release(scratch);
     kiln_array_release(target);
     kiln_array_release(plans);
     return status;
