@@ -1,8 +1,8 @@
-"""NumPy's functions that the expression language has and no other file of this package makes.
+"""Functions with NumPy's names that the expression language has, and that no other file of this package defines.
 
 A call becomes the text of an expression: arrays get names, and everything else is written as it is. So the
-language does what these functions do, on arrays of any library, and reports their errors; docs/expressions.md
-lists them. Where only the device knows how long a result is, it is asked, and the result is cut."""
+language computes these functions, on arrays of any library, and reports their errors; docs/expressions.md lists
+them. Where only the device knows how long a result is, the call waits for the length and returns a view of it."""
 from ._dtypes import name_of
 from ._kernels import _bool_name, _graph
 from ._array import asarray

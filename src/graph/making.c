@@ -5,7 +5,7 @@
  *     calls > [making: numbers] > nodes
  *
  * How long arange(0, 1, 0.1) is, and what norm(x, inf) computes, depends on the values of numbers. Whole ones are folded
- * as they are parsed (fold.c); of others, such as -0.5 and pi / 4, the recorded arithmetic is done here once more.
+ * while the text is parsed (fold.c); others, such as -0.5 and pi / 4, are computed here from their recorded nodes.
  */
 #include <inttypes.h>
 #include <math.h>
