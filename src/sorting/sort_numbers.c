@@ -518,7 +518,8 @@ kiln_status kiln__sort_rows_numbers(const kiln__sort *s, bool *done, kiln_error 
     }
     if (!split) {
         if (!in_results && s->length > NEAR && !(counted && size == 1))
-            KILN_TRY(kiln__sort_room(s->ctx, s->stream, number, s->rows * s->length, &scratch, err));
+            KILN_TRY(kiln__sort_room(s->ctx, s->stream, number, s->rows * s->length, &scratch,
+                                     err));
         j.scratch = scratch != NULL ? scratch->data : NULL;
         KILN_TRY(launch(s, sort_rows, &j, s->rows, err));
         goto done;
