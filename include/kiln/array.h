@@ -153,7 +153,7 @@ typedef void (*kiln_release_fn)(void *owner, void *data);
  * @param data        First element: a device pointer for cuda. It and the strides must be
  *                    multiples of the element's size (ERR_ARGUMENT).
  * @param data_bytes  Size of the memory that begins at `base`; strides must stay inside it
- *                    (ERR_ARGUMENT).
+ *                    (ERR_ARGUMENT), and it inside the addresses that there are (ERR_OVERFLOW).
  * @param base        Where that memory begins; NULL means at `data`.
  * @param strides     NULL means C-order.
  * @param release     May be NULL; else called with `owner` and `data` once. Never called when

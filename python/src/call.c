@@ -206,18 +206,20 @@ static int find_stream(call *c, item *i)
 static int take_capsule(call *c, item *i)
 {
     PyObject *device = PyObject_CallMethod(i->object, "__dlpack_device__", NULL);
-    int type = 0, number = 0, unknown;
+    int type = 0, number = 0, place, unknown;
     intptr_t stream = 0;
 
-    if (device == NULL || !PyArg_ParseTuple(device, "ii", &type, &number)) {
+    if (device == NULL ||
+        kilnpy_read_pair(device, "__dlpack_device__()", &type, &number) != 0) {
         Py_XDECREF(device);
         return -1;
     }
     Py_DECREF(device);
     if (type == kDLCUDA || type == kDLCUDAManaged) {
-        if (choose_stream(c, i->kind, 1 + number) != 0)
+        place = kilnpy_cuda(number);
+        if (place < 0 || choose_stream(c, i->kind, place) != 0)
             return -1;
-        unknown = current_stream(c, i->kind, 1 + number, &stream);
+        unknown = current_stream(c, i->kind, place, &stream);
         if (unknown < 0)
             return -1;
         if (!unknown && stream == c->native)

@@ -32,8 +32,7 @@ static void plain_gone(PyObject *capsule)
         tensor->deleter(tensor);
 }
 
-/* A tuple of two ints, as versions and devices are. */
-static int read_pair(PyObject *tuple, const char *name, int *first, int *second)
+int kilnpy_read_pair(PyObject *tuple, const char *name, int *first, int *second)
 {
     if (!PyTuple_Check(tuple) || PyTuple_Size(tuple) != 2) {
         PyErr_Format(PyExc_TypeError, "%s is a tuple of two ints, not %R", name, tuple);
@@ -59,11 +58,11 @@ static int read_request(kiln_array *a, PyObject *stream, PyObject *version, PyOb
     const bool cuda = kilnpy_device_of(a) > 0;
     int major = 0, minor = 0, type = 0, number = 0;
 
-    if (version != Py_None && read_pair(version, "max_version", &major, &minor) != 0)
+    if (version != Py_None && kilnpy_read_pair(version, "max_version", &major, &minor) != 0)
         return -1;
     *versioned_out = major >= DLPACK_MAJOR_VERSION;
     if (device != Py_None) {
-        if (read_pair(device, "dl_device", &type, &number) != 0)
+        if (kilnpy_read_pair(device, "dl_device", &type, &number) != 0)
             return -1;
         o->host = cuda && type == kDLCPU;
         if (!o->host &&
@@ -302,13 +301,14 @@ static PyObject *capsule_of(kind *k, PyObject *object)
     intptr_t stream = 0;
     borrowed seen;
 
-    if (device == NULL || read_pair(device, "__dlpack_device__()", &type, &number) != 0) {
+    if (device == NULL || kilnpy_read_pair(device, "__dlpack_device__()", &type, &number) != 0) {
         Py_XDECREF(device);
         return NULL;
     }
     Py_DECREF(device);
     if (type == kDLCUDA || type == kDLCUDAManaged) {
-        kiln_context *context = kilnpy_context(1 + number);
+        const int place = kilnpy_cuda(number);
+        kiln_context *context = place > 0 ? kilnpy_context(place) : NULL;
         if (context == NULL)
             return NULL;
         stream = (intptr_t)kiln_stream_native(context, NULL);

@@ -99,6 +99,14 @@ kiln_context *kilnpy_context(int device)
     return places[device].context;
 }
 
+int kilnpy_cuda(int number)
+{
+    if (number >= 0 && number < DEVICES_MAX - 1)
+        return 1 + number;
+    kilnpy_fail(KILN_ERR_NO_DEVICE, "there is no device cuda:%d", number);
+    return -2;
+}
+
 /* Let the library choose, and keep the context that it made for the choice. */
 static int choose(const char *name)
 {

@@ -297,7 +297,7 @@ int kilnpy_device_of_tensor(const DLTensor *tensor)
         return -1;
     case kDLCUDA:
     case kDLCUDAManaged:
-        return 1 + tensor->device.device_id;
+        return kilnpy_cuda(tensor->device.device_id);
     default:
         kilnpy_fail(KILN_ERR_CONTEXT,
                     "an argument is on a device of DLPack's type %d, which kiln does not run on",

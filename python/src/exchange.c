@@ -12,10 +12,10 @@ static int allocate(DLTensor *prototype, DLManagedTensorVersioned **out, void *e
                     void (*set_error)(void *error_ctx, const char *kind, const char *message))
 {
     const DLDeviceType type = prototype->device.device_type;
-    const int device = type == kDLCPU    ? 0
-                       : type == kDLCUDA ? 1 + prototype->device.device_id
-                                         : -1; /* kiln makes no memory of other kinds */
     PyGILState_STATE gil = PyGILState_Ensure();
+    const int device = type == kDLCPU    ? 0
+                       : type == kDLCUDA ? kilnpy_cuda(prototype->device.device_id)
+                                         : -1; /* kiln makes no memory of other kinds */
     kiln_context *context = kilnpy_context(device);
     kiln_dlpack_options o = KILN_DLPACK_OPTIONS_INIT;
     kiln_error err = KILN_ERROR_INIT;
@@ -108,7 +108,8 @@ static int work_stream(DLDeviceType type, int32_t number, void **out)
     *out = NULL;
     if (type != kDLCUDA)
         return 0;
-    context = kilnpy_context(1 + number);
+    const int device = kilnpy_cuda(number);
+    context = device > 0 ? kilnpy_context(device) : NULL;
     if (context == NULL)
         return -1;
     *out = kiln_stream_native(context, NULL);

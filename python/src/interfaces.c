@@ -63,10 +63,10 @@ static int read_type(PyObject *dict, borrowed *out)
     PyObject *typestr = PyDict_GetItemString(dict, "typestr");
     const char *text = typestr != NULL ? PyUnicode_AsUTF8AndSize(typestr, NULL) : NULL;
 
-    if (text == NULL) {
+    if (text == NULL && !PyErr_Occurred())
         kilnpy_fail(KILN_ERR_ARGUMENT, "an array interface without \"typestr\"");
+    if (text == NULL)
         return -1;
-    }
     return kilnpy_type_of(text, &out->tensor.dl_tensor.dtype);
 }
 

@@ -70,6 +70,9 @@ void kilnpy_warn_line(void *user, const char *line);
  * process. NULL with an exception. */
 kiln_context *kilnpy_context(int device);
 
+/* The device that is CUDA's of this number. -2 with an exception. */
+int kilnpy_cuda(int number);
+
 /* The device that calls without arrays use. -1 with an exception. */
 int kilnpy_default_device(void);
 
@@ -311,6 +314,9 @@ PyObject *kilnpy_capsule_of(kiln_array *array);
 PyObject *kilnpy_dlpack_device(PyObject *self, PyObject *unused);
 PyObject *kilnpy_from_dlpack(PyObject *module, PyObject *const *args, Py_ssize_t count,
                              PyObject *names);
+
+/* A tuple of two ints, as versions and devices are; `name` is for the message. -1 with an exception. */
+int kilnpy_read_pair(PyObject *tuple, const char *name, int *first, int *second);
 
 /* Take the tensor out of a capsule, which is then used. NULL with an exception. */
 DLManagedTensorVersioned *kilnpy_capsule_take(PyObject *capsule);

@@ -4,17 +4,45 @@
  *     type -> [a table, asked at each argument] -> kind
  *              `-> kiln/_kinds.py describes a type that is new
  *
- * Rule: an entry is never removed or moved while the process lives, so that calls may hold one
+ * Rule: a kind is never removed or moved while the process lives, so that calls may hold one
  *       without the GIL. The type is counted, so that no other can get its address.
  */
 #include "kilnpy.h"
 
-/* A program uses some ten types of arrays. Half of the places stay empty. */
-#define SLOTS 512
-
-static kind table[SLOTS];
-static size_t used;
+/* Places by a type's address, a power of 2; half of them at least are empty. A program uses some ten
+ * types of arrays, or makes new ones as it runs. */
+static kind **table;
+static size_t slots, used;
 static PyObject *describe;
+
+/* Where the type's kind is, or the empty place for it. */
+static kind **place_of(const PyTypeObject *type)
+{
+    size_t at = ((uintptr_t)type >> 4) & (slots - 1);
+
+    while (table[at] != NULL && table[at]->type != type)
+        at = (at + 1) & (slots - 1);
+    return &table[at];
+}
+
+/* Twice the places, at first 64. */
+static int grow(void)
+{
+    const size_t count = slots;
+    kind **const old = table, **const fresh = calloc(count > 0 ? 2 * count : 64, sizeof *fresh);
+
+    if (fresh == NULL) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    table = fresh;
+    slots = count > 0 ? 2 * count : 64;
+    for (size_t k = 0; k < count; k++)
+        if (old[k] != NULL)
+            *place_of(old[k]->type) = old[k];
+    free(old);
+    return 0;
+}
 
 int kilnpy_kinds_set(PyObject *function)
 {
@@ -86,32 +114,40 @@ static int fill(kind *k, PyTypeObject *type, PyObject *facts)
     return 0;
 }
 
+/* A new kind; NULL with an exception set. */
+static kind *make(PyTypeObject *type, PyObject *facts)
+{
+    kind *const k = calloc(1, sizeof *k);
+
+    if (k == NULL) {
+        PyErr_NoMemory();
+    } else if (fill(k, type, facts) != 0) {
+        free(k);
+        return NULL;
+    }
+    return k;
+}
+
 kind *kilnpy_kind(PyObject *object)
 {
     PyTypeObject *type = Py_TYPE(object);
-    size_t at = ((uintptr_t)type >> 4) % SLOTS;
+    kind **place = slots > 0 ? place_of(type) : NULL;
     PyObject *facts;
-    kind *k;
 
-    for (; table[at].type != NULL; at = (at + 1) % SLOTS)
-        if (table[at].type == type)
-            return &table[at];
+    if (place != NULL && *place != NULL)
+        return *place;
     facts = PyObject_CallFunctionObjArgs(describe, object, NULL);
     if (facts == NULL)
         return NULL;
-    /* Describing runs Python, and another thread may have filled the place. */
-    for (at = ((uintptr_t)type >> 4) % SLOTS; table[at].type != NULL; at = (at + 1) % SLOTS)
-        if (table[at].type == type)
-            break;
-    k = &table[at];
-    if (k->type == NULL) {
-        if (used >= SLOTS / 2)
-            k = kilnpy_fail(KILN_ERR_UNSUPPORTED, "arrays of more than %d types", SLOTS / 2);
-        else if (fill(k, type, facts) != 0)
-            k = NULL;
-        else
-            used++;
+    if (2 * used >= slots && grow() != 0) {
+        Py_DECREF(facts);
+        return NULL;
+    }
+    place = place_of(type); /* Describing runs Python: another thread may have filled it. */
+    if (*place == NULL) {
+        *place = make(type, facts);
+        used += *place != NULL;
     }
     Py_DECREF(facts);
-    return k;
+    return *place;
 }

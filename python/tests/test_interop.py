@@ -3,6 +3,7 @@ happens at a fork and at the interpreter's end."""
 import ctypes
 import functools
 import os
+import random
 import subprocess
 import sys
 import threading
@@ -59,6 +60,39 @@ class Interfaces(unittest.TestCase):
                 axpy(Foreign(x, **changed), x, 1)
         with self.assertRaisesRegex(ValueError, "read-only"):
             axpy(x, x, 1, Foreign(x, data=(x.ctypes.data, True)))
+
+    def test_random_dictionaries_are_read_or_refused(self):
+        """Entries that are missing, of other types or of numbers beyond 64 bits are exceptions of their
+        kind; what is read is what NumPy reads."""
+        draw = random.Random(5)
+        x = np.arange(24, dtype=np.float32)
+        odd = [None, 5, -1, 1.5, "f4", b"<f4", (), [], {}, (1,) * 40, 2**63, -2**63, 2**64, 2**70, (2**63,), (2**62, 4), (None, 1),
+               (-1, False), (2**64 - 4, False), (2**70, 0), ("x", 0), "", "<", "<f", "<f99999999999999999999", "<f-4", ("a", "b")]
+        read = 0
+        for _ in range(3000):
+            rank = draw.randrange(4)
+            shape = tuple(draw.randrange(3) for axis in range(rank))
+            facts = {"shape": shape, "strides": draw.choice([None, tuple(draw.randrange(3) * 4 for axis in range(rank))])}
+            plain = draw.randrange(3) > 0
+            if not plain:
+                facts[draw.choice(["shape", "strides", "typestr", "data"])] = draw.choice(odd)
+            foreign = Foreign(x, **facts)
+            if not plain and draw.randrange(2) == 0:
+                del foreign.__array_interface__[draw.choice(["shape", "typestr", "data"])]
+            try:
+                seen = kiln.asarray(foreign)
+            except (TypeError, ValueError, OverflowError, MemoryError):
+                self.assertFalse(plain)
+                continue
+            if plain:
+                self.assertEqual(seen.tolist(), np.asarray(foreign).tolist())
+                read += 1
+        self.assertGreater(read, 1000)
+
+    def test_types_that_are_made_at_run_time(self):
+        for k in range(400):
+            like = type(f"Like{k}", (np.ndarray,), {})
+            self.assertEqual(kiln.asarray(np.arange(3).view(like)).tolist(), [0, 1, 2])
 
     def test_bytes_and_memoryviews(self):
         k = kiln.ElementwiseKernel("uint8 x", "uint8 z", "z = x + 1")
@@ -459,6 +493,23 @@ class Tensors(unittest.TestCase):
             with self.assertRaisesRegex(kiln.Error, "DLPack 2.0"):
                 use()
             self.assertEqual(self.deleted, count + 1)
+
+    def test_of_devices_that_are_none_are_deleted(self):
+        for kind in (2, 13):
+            for number in (-2**31, -2, -1, 16, 2**31 - 1):
+                self.deleted = 0
+                self.made.tensor.device[:] = kind, number
+                with self.assertRaisesRegex(Exception, "cuda:|no capsule"):
+                    kiln.from_dlpack(self.capsule())
+                self.assertEqual(self.deleted, 1)
+                like = type("Like", (), {"__dlpack__": lambda self, **_: None, "__dlpack_device__": lambda self: (kind, number)})()
+                with self.assertRaisesRegex(kiln.Error, f"cuda:{number}"):
+                    kiln.from_dlpack(like)
+                with self.assertRaisesRegex(kiln.Error, f"cuda:{number}"):
+                    axpy(like, self.x, 1)
+        like = type("List", (), {"__dlpack__": lambda self, **_: None, "__dlpack_device__": lambda self: [1, 0]})()
+        with self.assertRaisesRegex(TypeError, "tuple"):
+            axpy(like, self.x, 1)
 
     def test_that_are_refused_are_deleted(self):
         for count, use in enumerate((lambda: kiln.from_dlpack(self.capsule()), self.by_table)):

@@ -260,6 +260,10 @@ static kiln_status check_wrapped(kiln_dtype dtype, int rank, const int64_t *shap
     if (data == NULL)
         return kiln__fail(err, KILN_ERR_NULL, "data is NULL for shape %s",
                           kiln__shape_text(rank, shape, text, sizeof text));
+    if ((kiln__int128)(uintptr_t)base + (kiln__int128)data_bytes > UINTPTR_MAX)
+        return kiln__fail(err, KILN_ERR_OVERFLOW,
+                          "%zu bytes of memory from %p reach beyond every address", data_bytes,
+                          base);
     if (start + low < 0 || start + high > (kiln__int128)data_bytes)
         return kiln__fail(err, KILN_ERR_ARGUMENT,
                           "shape %s with these strides leaves the %zu bytes of memory given",

@@ -32,12 +32,12 @@ kiln_status kiln__foreign_wrap(kiln_context *ctx, const kiln__foreign *foreign, 
         f.strides = c_order;
     }
     kiln__strides_extent(f.rank, f.shape, f.strides, kiln_dtype_size(f.dtype), &low, &high);
-    if (low < INT64_MIN || high > INT64_MAX)
+    if (low < INT64_MIN || high - low > INT64_MAX)
         return kiln__fail(err, KILN_ERR_OVERFLOW, "the strides reach beyond every address");
     if (f.stream != KILN_DLPACK_STREAM_NO_SYNC && !kiln__device_is_host(device))
         KILN_CHECK(kiln__stream_wait_native(kiln__device_stream(device), native_of(f.stream), err));
     KILN_CHECK(kiln_array_wrap(ctx, f.dtype, f.rank, f.shape, f.strides, f.data,
-                               f.data != NULL ? (char *)f.data + (ptrdiff_t)low : NULL,
+                               f.data != NULL ? (void *)((uintptr_t)f.data + (uintptr_t)low) : NULL,
                                (size_t)(high - low), f.release, f.owner, out, err));
     if (f.read_only)
         kiln__array_make_read_only(*out);
