@@ -55,7 +55,8 @@ static void test_cli_eval__knows_linear_algebra(void **state)
         1, "kiln: expression, column 1: solve takes square matrices, not an array of shape (2, 3)\n"
            "solve(x, y)\n^~~~~\n");
     EVAL("inv(x[:, :1] * x[:1, :2])", "x=a.npy");
-    EXPECT_REFUSED(1, "kiln: inv: the matrix is singular: pivot 2 of its LU factorisation is 0\n");
+    EXPECT_REFUSED(1, "kiln: expression, column 1: inv: the matrix is singular: pivot 2 of its LU "
+                      "factorisation is 0\ninv(x[:, :1] * x[:1, :2])\n^~~\n");
 }
 
 /* Where all values have names, those of the last statement are the results. */

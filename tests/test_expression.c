@@ -308,7 +308,8 @@ static const fault faults[] = {
     {"sqr(x)", KILN_ERR_NAME, "did you mean `sqrt`?", "^~~"},
     {"concatemate([x, y])", KILN_ERR_NAME, "did you mean `concatenate`?", "^~~~~~~~~~~"},
     {"x.meann()", KILN_ERR_NAME, "did you mean `mean`?", "  ^~~~~"},
-    {"frist(x)", KILN_ERR_NAME, "there is no function `frist`", "^~~~~"}, /* _first is not for all */
+    {"frist(x)", KILN_ERR_NAME, "there is no function `frist`",
+     "^~~~~"}, /* _first is not for all */
     {"float31(x)", KILN_ERR_NAME, "did you mean `float32`?", "^~~~~~~"},
     {"x.astype('float31')", KILN_ERR_ARGUMENT, "this is no dtype", "         ^~~~~~~~~"},
     {"sqrt(x, y)", KILN_ERR_ARGUMENT_COUNT, "takes 1 argument, 2 given", "^~~~"},
@@ -502,6 +503,63 @@ static void test_expression__failures_of_calls_name_the_column(void **state)
     operands_free(&o);
 }
 
+/* What the values of arrays show is found by the call, or by a kernel of its, and told to whoever waits. */
+static void test_expression__values_at_fault_name_the_column(void **state)
+{
+    static const struct {
+        const char *text, *column, *said;
+        kiln_status status;
+        int64_t offset;
+    } cases[] = {
+        {"1 + inv(a)", "expression, column 5: ", "inv: the matrix is singular: pivot 2",
+         KILN_ERR_SINGULAR, 4},
+        {"b = a * 1; solve(b, b)", "expression, column 12: ", "solve: the matrix is",
+         KILN_ERR_SINGULAR, 11},
+        {"a + cholesky(-a)", "expression, column 5: ", "cholesky: the matrix is not",
+         KILN_ERR_SINGULAR, 4},
+        {"a * 2 + bincount(int32(a) - 2, length=2)",
+         "expression, column 9: bincount: ", "must not be negative", KILN_ERR_RANGE, 8},
+        {"a[0] * quantile(a, nan)", "expression, column 8: quantile: ", "not between 0 and 1",
+         KILN_ERR_RANGE, 7},
+    };
+    test_env *t = *state;
+    kiln_array *a = NULL;
+
+    OK(t, kiln_array_ones(t->ctx, KILN_FLOAT64, 2, (const int64_t[]){2, 2}, &a, &t->err));
+    for (size_t k = 0; k < KILN_COUNT_OF(cases); k++) {
+        for (int prepared = 0; prepared < 2; prepared++) {
+            kiln_launch *launch = NULL;
+            kiln_graph *g = NULL;
+            kiln_array *z = NULL;
+            OK(t, kiln_graph_parse(t->ctx, cases[k].text, (const char *const[]){"a"}, 1, NULL, &g,
+                                   NULL, &t->err));
+            kiln_status status = KILN_OK;
+            if (prepared == 0) {
+                status = kiln_call(g, &t->err, a, &z);
+            } else {
+                const kiln_arg given[] = {kiln_arg_array(a), kiln_arg_out(&z)};
+                status = kiln_graph_prepare(g, given, 2, NULL, &launch, &t->err);
+                if (status == KILN_OK)
+                    status = kiln_launch_run(launch, NULL, &t->err);
+            }
+            if (status == KILN_OK) /* a kernel has found it */
+                status = kiln_context_synchronize(t->ctx, &t->err);
+            /* A launch of what a GPU's library factors cannot be recorded. */
+            const bool refused = prepared != 0 && status == KILN_ERR_UNSUPPORTED;
+            if ((status != cases[k].status && !refused) ||
+                strstr(t->err.message, cases[k].column) == NULL)
+                fail_msg("%s: %s", cases[k].text, t->err.message);
+            assert_true(refused || strstr(t->err.message, cases[k].said) != NULL);
+            assert_int_equal(t->err.offset, cases[k].offset);
+            kiln_error_clear(&t->err);
+            kiln_launch_destroy(launch);
+            kiln_array_release(z);
+            kiln_graph_destroy(g);
+        }
+    }
+    kiln_array_release(a);
+}
+
 /* ---- numbers far from those that arrays have ---- */
 
 /* `#` stands for a number that is drawn. */
@@ -639,6 +697,7 @@ int main(int argc, char **argv)
         TEST(test_expression__names_must_be_identifiers),
         TEST(test_expression__a_given_name_hides_a_constant),
         TEST(test_expression__failures_of_calls_name_the_column),
+        TEST(test_expression__values_at_fault_name_the_column),
         TEST(test_expression__far_numbers_are_refused_or_fit),
     };
     return test_env_main(argc, argv, "test_expression", tests, COUNT(tests));

@@ -56,6 +56,13 @@ kiln_status kiln__fail(kiln_error *err, kiln_status status, const char *fmt, ...
 kiln_status kiln__fail_detail(kiln_error *err, kiln_status status, char *detail, const char *fmt,
                               ...) KILN_PRINTF(4, 5);
 
+/* Tell of an error whose message is there that `column` of an expression is at fault, counted from 1; 0: of none.
+ * Errors of compilers and of memory stay as they are. Returns `status`. */
+kiln_status kiln__fail_in_column(kiln_error *err, kiln_status status, int column);
+
+/* Whether an error tells of arguments or of the values in arrays, and of nothing else. */
+bool kiln__is_of_values(kiln_status status);
+
 /* As kiln__fail, for a failure at byte `at` of `text`: the error's offset, and in its detail a caret
  * under `width` bytes. */
 kiln_status kiln__fail_at(kiln_error *err, kiln_status status, const char *text, size_t at,

@@ -125,6 +125,34 @@ kiln_status kiln__fail_at(kiln_error *err, kiln_status status, const char *text,
     return status;
 }
 
+bool kiln__is_of_values(kiln_status status)
+{
+    switch (status) {
+    case KILN_ERR_ARGUMENT:
+    case KILN_ERR_AXIS:
+    case KILN_ERR_DTYPE:
+    case KILN_ERR_RANGE:
+    case KILN_ERR_SHAPE:
+    case KILN_ERR_SINGULAR:
+    case KILN_ERR_UNSUPPORTED:
+        return true;
+    default:
+        return false;
+    }
+}
+
+kiln_status kiln__fail_in_column(kiln_error *err, kiln_status status, int column)
+{
+    char said[KILN_ERROR_MESSAGE_BYTES];
+
+    if (err == NULL || column <= 0 || err->detail != NULL || !kiln__is_of_values(status))
+        return status;
+    memcpy(said, err->message, sizeof said);
+    kiln__fail(err, status, "expression, column %d: %s", column, said);
+    err->offset = column - 1;
+    return status;
+}
+
 kiln_status kiln__fail_memory(kiln_error *err, size_t bytes)
 {
     return kiln__fail(err, KILN_ERR_NO_MEMORY, "the host has no memory for %zu bytes", bytes);

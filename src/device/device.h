@@ -60,6 +60,9 @@ enum { KILN__REPORT_MATRIX = -1, KILN__REPORT_MATRIX_WORDS = 20, KILN__REPORT_MA
 /* In the place of an axis: values that a function does not take. The names are the function's and a message with "%g"
  * for the double whose bits are the index. */
 enum { KILN__REPORT_VALUE = -2 };
+/* Where in a text the step stands that this thread enqueues from now on; 0: in none, -1: as it was. What kernels of the
+ * step report is told with it. Returns what it was before. */
+int kiln__report_column(int column);
 void kiln__report_matrix_words(const char *function, const char *why, int rank,
                                const int64_t *stack, int64_t words[KILN__REPORT_MATRIX_WORDS]);
 kiln_status kiln__fail_matrix(const char *function, const char *why, int64_t number, int64_t nth,

@@ -27,6 +27,18 @@ enum {
 enum { STATE_FREE, STATE_CLAIMED, STATE_WHOLE, STATE_BEING_READ };
 enum { NAME_WORDS = (KILN__REPORT_WORDS - WORD_NAMES) / 2, NAME_BYTES = NAME_WORDS * 8 };
 
+/* Of the step that a thread enqueues. */
+static _Thread_local int current_column;
+
+int kiln__report_column(int column)
+{
+    const int before = current_column;
+
+    if (column >= 0)
+        current_column = column;
+    return before;
+}
+
 static void put_place(const int64_t *report, char *out, size_t bytes)
 {
     out[0] = '\0';
@@ -54,6 +66,7 @@ static bool take_report(int64_t *shared, int64_t *out)
 
 /* Of a matrix the names are: the function's in 3 words, the stack's rank and shape, and why it failed. */
 enum { MATRIX_RANK = 3, MATRIX_SHAPE = 4, MATRIX_WHY = 10, FUNCTION_BYTES = 24, WHY_BYTES = 80 };
+enum { RANK_UNKNOWN = 255, COLUMN_SHIFT = 8 }; /* behind the rank stands the column */
 
 void kiln__report_matrix_words(const char *function, const char *why, int rank,
                                const int64_t *stack, int64_t words[KILN__REPORT_MATRIX_WORDS])
@@ -62,7 +75,8 @@ void kiln__report_matrix_words(const char *function, const char *why, int rank,
 
     memset(words, 0, KILN__REPORT_MATRIX_WORDS * sizeof *words);
     snprintf((char *)words, FUNCTION_BYTES, "%s", function);
-    words[MATRIX_RANK] = fits ? rank : -1; /* the number of the matrix must do */
+    words[MATRIX_RANK] = fits ? rank : RANK_UNKNOWN; /* the number of the matrix must do */
+    words[MATRIX_RANK] |= (int64_t)current_column << COLUMN_SHIFT;
     if (fits)
         memcpy(words + MATRIX_SHAPE, stack, (size_t)rank * sizeof *stack);
     snprintf((char *)(words + MATRIX_WHY), WHY_BYTES, "%s", why);
@@ -130,14 +144,17 @@ kiln_status kiln__report_check(kiln__device *device, kiln_status status, kiln_er
         return status;
     if (report[WORD_AXIS] == KILN__REPORT_MATRIX) {
         const int64_t *words = report + WORD_NAMES;
-        return kiln__fail_matrix((const char *)words, (const char *)(words + MATRIX_WHY),
-                                 report[WORD_VALUE], report[WORD_ELEMENT], (int)words[MATRIX_RANK],
-                                 words + MATRIX_SHAPE, err);
+        const int rank = (int)(words[MATRIX_RANK] & RANK_UNKNOWN);
+        status = kiln__fail_matrix((const char *)words, (const char *)(words + MATRIX_WHY),
+                                   report[WORD_VALUE], report[WORD_ELEMENT],
+                                   rank == RANK_UNKNOWN ? -1 : rank, words + MATRIX_SHAPE, err);
+        return kiln__fail_in_column(err, status, (int)(words[MATRIX_RANK] >> COLUMN_SHIFT));
     }
     memcpy(names[0], &report[WORD_NAMES], NAME_BYTES);
     memcpy(names[1], &report[WORD_NAMES + NAME_WORDS], NAME_BYTES);
     if (report[WORD_AXIS] == KILN__REPORT_VALUE)
-        return fail_value(names[0], names[1], report[WORD_VALUE], err);
+        return kiln__fail_in_column(err, fail_value(names[0], names[1], report[WORD_VALUE], err),
+                                    (int)report[WORD_ELEMENT]);
     put_place(report, place, sizeof place);
     snprintf(value, sizeof value, report[WORD_UNSIGNED] != 0 ? "%llu" : "%lld",
              (long long)report[WORD_VALUE]);

@@ -284,6 +284,7 @@ typedef struct kiln__step {
     int64_t *shape;
     kiln_axes axes; /* reduced ones */
     bool keepdims;
+    int column;      /* opaque ones: where in an expression the function stands; 0: in none */
     const char *why; /* one line: why this is a kernel of its own */
     uint32_t *nodes; /* recorded nodes computed here, for people */
     size_t node_count;

@@ -171,6 +171,7 @@ void kiln__write_custom(kiln__writer *w)
     s->keepdims = first->keepdims;
     s->data = opaque ? b->ir->data + n->data : NULL;
     s->data_count = opaque ? n->data_count : 0;
+    s->column = opaque && b->ir->of_text ? n->line : 0;
     for (int result = 0; result < results; result++)
         write_result(w, first, result);
     s->why = opaque ? ((const kiln__opaque *)n->kernel)->why : "a kernel of the user's";

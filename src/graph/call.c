@@ -149,9 +149,14 @@ kiln_status kiln__step_opaque(const kiln__graph_run *run, const kiln__step *step
             values[p] = kiln__run_value(run, param);
         }
     }
-    status = launch_out != NULL ? kiln__opaque_prepare(run->graph->ctx, step, values,
-                                                       run->call->stream, launch_out, err)
-                                : kiln__opaque_run(step, values, run->call->stream, err);
+    if (launch_out != NULL) {
+        KILN_TRY(kiln__opaque_prepare(run->graph->ctx, step, values, run->call->stream, launch_out,
+                                      err));
+        goto done;
+    }
+    status = kiln__opaque_run(step, values, run->call->stream, err);
+    if (step->column > 0 && err != NULL && err->detail == NULL && kiln__is_of_values(status))
+        kiln__fail_in_text(err, status, &run->graph->ir, "", step->column, err->message);
 
 done:
     for (size_t p = 0; p < step->input_count; p++)

@@ -16,7 +16,7 @@ static const kiln__kept_texts texts = {
     .request =
         {
             .name = "kiln_need",
-            .in = "bool ok, T x, float64 value, int64 what, raw int64 report",
+            .in = "bool ok, T x, float64 value, int64 what, int64 column, raw int64 report",
             .out = "T z",
             .snippet = {[KILN__SNIPPET_OP] =
                             "static const char *const said[][2] = {\n"
@@ -39,7 +39,7 @@ static const kiln__kept_texts texts = {
                             "z = x;\n"
                             "if (!ok)\n"
                             "    kiln_at_check(__builtin_bit_cast(long long, value), 0ll, 0ll, "
-                            "report.kiln__data, -2, (long long)i,\n"
+                            "report.kiln__data, -2, column,\n"
                             "                  said[what][0], said[what][1]);"},
         },
 };
@@ -51,9 +51,13 @@ kiln_status kiln__need_run(const kiln_array *const *operands, kiln_stream *strea
     kiln_status status = KILN_OK;
 
     KILN_TRY(kiln__report_array(out->ctx, &report, err));
-    const kiln_arg args[] = {kiln_arg_array(operands[0]), kiln_arg_array(operands[1]),
-                             kiln_arg_array(operands[2]), kiln_arg_array(operands[3]),
-                             kiln_arg_array(report),      kiln_arg_array(out)};
+    const kiln_arg args[] = {kiln_arg_array(operands[0]),
+                             kiln_arg_array(operands[1]),
+                             kiln_arg_array(operands[2]),
+                             kiln_arg_array(operands[3]),
+                             kiln_arg_int(kiln__report_column(-1)),
+                             kiln_arg_array(report),
+                             kiln_arg_array(out)};
     KILN_TRY(kiln__kept_run(out->ctx, &texts, args, KILN_COUNT_OF(args), stream, err));
 
 done:

@@ -695,12 +695,14 @@ kiln_status kiln__opaque_run(const kiln__step *step, kiln_array *const *values, 
                              kiln_error *err)
 {
     const operation *op = step->kernel;
+    const int before = kiln__report_column(step->column);
     kiln_array *views[VALUES] = {NULL};
     kiln_status status = make_views(step, values, views, err);
 
     if (status == KILN_OK)
         status = op->run(op, (const kiln_array *const *)views, step->input_count, step->data,
                          stream, views + step->input_count, err);
+    (void)kiln__report_column(before);
     release(views);
     return status;
 }
@@ -711,6 +713,7 @@ kiln_status kiln__opaque_run(const kiln__step *step, kiln_array *const *values, 
 typedef struct prepared {
     operation op; /* a copy: the plan may be gone before the launch is */
     size_t input_count;
+    int column;
     kiln_array *views[VALUES];
     int64_t data[];
 } prepared;
@@ -718,9 +721,13 @@ typedef struct prepared {
 static kiln_status run_prepared(void *state, kiln_stream *stream, kiln_error *err)
 {
     prepared *p = state;
+    const int before = kiln__report_column(p->column);
+    const kiln_status status =
+        p->op.run(&p->op, (const kiln_array *const *)p->views, p->input_count, p->data, stream,
+                  p->views + p->input_count, err);
 
-    return p->op.run(&p->op, (const kiln_array *const *)p->views, p->input_count, p->data, stream,
-                     p->views + p->input_count, err);
+    (void)kiln__report_column(before);
+    return kiln__fail_in_column(err, status, p->column);
 }
 
 static void destroy_prepared(void *state)
@@ -741,6 +748,7 @@ kiln_status kiln__opaque_prepare(kiln_context *ctx, const kiln__step *step,
     KILN_TRY(kiln__make_zeroed(&state, 1, sizeof *state + data_bytes, err));
     state->op = *(const operation *)step->kernel;
     state->input_count = step->input_count;
+    state->column = step->column;
     if (data_bytes > 0)
         memcpy(state->data, step->data, data_bytes);
     KILN_TRY(make_views(step, values, state->views, err));
