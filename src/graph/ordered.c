@@ -73,7 +73,7 @@ static kiln_status order_of(kiln__parser *p, const kiln__parsed_call *c, const k
     const int used = snprintf(
         text, sizeof text,
         signature != NULL ? "%c%c%02d%.*s\n%.*s"
-                          : "%c%c%02d%.*s\n[](auto a, auto b) -> bool { return (%.*s); }(a.x, b.x)",
+                          : "%c%c%02d%.*s\n[](T a, T b) -> bool { return (%.*s); }(a.x, b.x)",
         less != NULL ? 'l' : 'k', descending ? 'd' : 'a', dtype != NULL ? (int)dtype->dtype : 0,
         signature != NULL ? (int)signature->width - 2 : 3,
         signature != NULL ? p->text + signature->at + 1 : "T x", bytes, said);
