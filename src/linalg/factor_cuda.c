@@ -606,7 +606,9 @@ kiln_status kiln__cuda_qr(kiln__solver_gpu *g, kiln_error *err)
                                  err));
     if (!kiln__gpu_is_empty(g)) {
         KILN_TRY(kiln__gpu_use_cusolver(g, err));
+        KILN_TRY(kiln__gpu_scale(g, err));
         KILN_TRY(qr_each(g, scales, q, s->result[1].array, err));
+        KILN_TRY(kiln__gpu_scale_back(g, s->result[1].array, err));
     }
     KILN_TRY(first_of(q, -1, columns, &whole, err));
     KILN_TRY(kiln__array_copy_on(whole, s->stream, &s->result[0].array, err));
@@ -682,9 +684,11 @@ kiln_status kiln__cuda_eigh(kiln__solver_gpu *g, kiln_error *err)
         kiln_array_release(whole);
         KILN_CHECK(status);
         KILN_CHECK(kiln__gpu_refuse_nan(g, err));
+        KILN_CHECK(kiln__gpu_scale(g, err));
         KILN_CHECK(eigh_all(g, vectors ? KILN__SOLVER_VECTORS : 0,
                             s->o.upper ? KILN__SOLVER_UPPER : KILN__SOLVER_LOWER,
                             s->result[0].array, err));
+        KILN_CHECK(kiln__gpu_scale_back(g, s->result[0].array, err));
     }
     if (vectors) {
         s->result[1].array = g->a;
@@ -709,6 +713,7 @@ kiln_status kiln__cuda_eig(kiln__solver_gpu *g, kiln_error *err)
         return KILN_OK;
     KILN_CHECK(kiln__gpu_use_cusolver(g, err));
     KILN_CHECK(kiln__gpu_refuse_nan(g, err));
+    KILN_CHECK(kiln__gpu_scale(g, err));
     const void *v = vectors ? s->result[1].array->data : NULL;
     KILN_CHECK(
         kiln__gpu_check(g, "cusolverDnXgeev_bufferSize",
@@ -725,5 +730,5 @@ kiln_status kiln__cuda_eig(kiln__solver_gpu *g, kiln_error *err)
             g->work->address, device_bytes, g->host_work, host_bytes, kiln__gpu_info(g, nth));
         KILN_CHECK(kiln__gpu_check(g, "cusolverDnXgeev", result, err));
     }
-    return KILN_OK;
+    return kiln__gpu_scale_back(g, s->result[0].array, err);
 }

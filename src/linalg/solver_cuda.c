@@ -229,21 +229,30 @@ done:
 
 /* ---- what failed ----------------------------------------------------------------------------- */
 
+/* `g->sizes`, float64. */
+static kiln_status measure(kiln__solver_gpu *g, kiln_error *err)
+{
+    kiln_reduction_call_options options = KILN_REDUCTION_CALL_OPTIONS_INIT;
+
+    options.stream = g->s->stream;
+    options.axes = KILN_AXES(-2, -1);
+    kiln_array_release(g->sizes);
+    g->sizes = NULL;
+    KILN_CHECK(kiln__gpu_new(g, g->a, KILN_FLOAT64, -1, -1, KILN__GPU_ROWS, &g->sizes, err));
+    return kiln_array_reduce_with(KILN_REDUCE_NORMINF, g->a, &options, &g->sizes, err);
+}
+
 kiln_status kiln__gpu_refuse_nan(kiln__solver_gpu *g, kiln_error *err)
 {
     kiln__solver *s = g->s;
-    kiln_reduction_call_options options = KILN_REDUCTION_CALL_OPTIONS_INIT;
-    kiln_array *sizes = NULL, *bad = NULL;
+    kiln_array *bad = NULL;
     double *values = kiln__alloc((size_t)(g->matrices + 1) * sizeof *values);
     kiln_status status = KILN_OK;
 
     if (values == NULL)
         return kiln__fail_memory(err, (size_t)g->matrices * sizeof *values);
-    options.stream = s->stream;
-    options.axes = KILN_AXES(-2, -1);
-    KILN_TRY(kiln__gpu_new(g, g->a, KILN_FLOAT64, -1, -1, KILN__GPU_ROWS, &sizes, err));
-    KILN_TRY(kiln_array_reduce_with(KILN_REDUCE_NORMINF, g->a, &options, &sizes, err));
-    KILN_TRY(kiln_array_download(sizes, values, (size_t)g->matrices * sizeof *values, NULL,
+    KILN_TRY(measure(g, err));
+    KILN_TRY(kiln_array_download(g->sizes, values, (size_t)g->matrices * sizeof *values, NULL,
                                  s->stream, err));
     const bool dry = kiln__device_is_dry(kiln__context_device(s->ctx));
     for (int64_t nth = 0; nth < g->matrices; nth++) {
@@ -263,10 +272,39 @@ kiln_status kiln__gpu_refuse_nan(kiln__solver_gpu *g, kiln_error *err)
     }
 
 done:
-    kiln_array_release(sizes);
     kiln_array_release(bad);
     kiln__free(values);
     return status;
+}
+
+/* x times 2^k, or 2^-k (`direction` -1), where k brings the matrix that x is of near 1. */
+static kiln_status scale(kiln__solver_gpu *g, kiln_array *x, int direction, kiln_error *err)
+{
+    /* Squares of what lies between, and sums of them, are neither subnormal nor infinite (LAPACK: xGESVD, xSYEVD). */
+    const int exponent = g->s->real == KILN_FLOAT32 ? 40 : 400;
+    const kiln__piece piece =
+        kiln_dtype_kind(x->dtype) == 'c' ? KILN__PIECE_SCALE_COMPLEX : KILN__PIECE_SCALE;
+    if (x->size == 0)
+        return KILN_OK;
+    return kiln__piece_run(piece,
+                           &(kiln__piece_arguments){.x = x,
+                                                    .z = g->sizes,
+                                                    .m = (int64_t)x->size / g->matrices,
+                                                    .n = exponent,
+                                                    .p = direction},
+                           x, g->s->stream, err);
+}
+
+kiln_status kiln__gpu_scale(kiln__solver_gpu *g, kiln_error *err)
+{
+    if (g->sizes == NULL)
+        KILN_CHECK(measure(g, err));
+    return scale(g, g->a, 1, err);
+}
+
+kiln_status kiln__gpu_scale_back(kiln__solver_gpu *g, kiln_array *result, kiln_error *err)
+{
+    return scale(g, result, -1, err);
 }
 
 /* Whether a matrix may have failed. A kernel of kiln's tells; of few matrices the host reads all the numbers anyway, and of
@@ -466,6 +504,7 @@ done:
     kiln__pool_free(device, g.work, NULL, 0);
     kiln__free(g.host_work);
     kiln_array_release(g.a);
+    kiln_array_release(g.sizes);
     kiln_array_release(g.info);
     kiln_array_release(g.pivots);
     return status;

@@ -20,6 +20,7 @@ struct kiln__solver_gpu {
     int64_t matrices;    /* of `a`, which may be fewer than the stack has */
     int64_t a_bytes;     /* of one of them */
     kiln_array *a;       /* a copy to be used up: columns without gaps */
+    kiln_array *sizes;   /* the largest absolute value of each of `matrices`, or NULL */
     kiln_array *info;    /* int32, one for each of `matrices`: what the library says; and one that
                             nobody reads */
     bool info_of_stack;  /* or one for each of the call's stack, by a kernel of kiln's */
@@ -71,6 +72,10 @@ int64_t kiln__gpu_matrix(const kiln__solver_gpu *g, int64_t nth);
 kiln_status kiln__gpu_read_info(kiln__solver_gpu *g, kiln_error *err);
 /* Mark matrices with elements that are not finite as failed, and make them 0. They are `g->matrices`. */
 kiln_status kiln__gpu_refuse_nan(kiln__solver_gpu *g, kiln_error *err);
+/* Routines that square elements as they are lose those near the ends of the dtype's range. Multiply each of `g->a` by
+ * a power of two where its largest element is there; and bring back a result of the same stack, which is as large. */
+kiln_status kiln__gpu_scale(kiln__solver_gpu *g, kiln_error *err);
+kiln_status kiln__gpu_scale_back(kiln__solver_gpu *g, kiln_array *result, kiln_error *err);
 
 /* ---- small matrices (small_cuda.c) ---- */
 

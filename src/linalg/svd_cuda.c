@@ -118,6 +118,7 @@ static kiln_status svd_by_gesvd(kiln__solver_gpu *g, svd_call *c, kiln__gpu_orde
     KILN_CHECK(make_results(g, order, order, err));
     KILN_CHECK(kiln__gpu_take_matrices(g, order, err));
     KILN_CHECK(kiln__gpu_refuse_nan(g, err));
+    KILN_CHECK(kiln__gpu_scale(g, err));
     c->values = s->result[vectors ? 1 : 0].array;
     c->left = vectors ? s->result[tall ? 0 : 2].array : NULL;
     c->right = vectors ? s->result[tall ? 2 : 0].array : NULL;
@@ -137,6 +138,7 @@ static kiln_status svd_by_gesvdp(kiln__solver_gpu *g, svd_call *c, kiln__gpu_ord
     KILN_TRY(make_results(g, order, other, err));
     KILN_TRY(kiln__gpu_take_matrices(g, order, err));
     KILN_TRY(kiln__gpu_refuse_nan(g, err));
+    KILN_TRY(kiln__gpu_scale(g, err));
     if (!vectors) {
         KILN_TRY(kiln__gpu_new(g, g->a, s->dtype, c->rows, c->columns, order, &left, err));
         KILN_TRY(kiln__gpu_new(g, g->a, s->dtype, c->columns, c->columns, order, &right, err));
@@ -191,7 +193,9 @@ kiln_status kiln__cuda_svd(kiln__solver_gpu *g, kiln_error *err)
     if (s->dtype == KILN_FLOAT64 && (!s->o.full || !vectors) && g->lib->gesvdp != NULL &&
         g->lib->gesvdp_room != NULL)
         KILN_CHECK(svd_by_gesvdp(g, &c, order, &exact, err));
-    return exact ? KILN_OK : svd_by_gesvd(g, &c, order, err);
+    if (!exact)
+        KILN_CHECK(svd_by_gesvd(g, &c, order, err));
+    return kiln__gpu_scale_back(g, s->result[vectors ? 1 : 0].array, err);
 }
 
 bool kiln__svd_is_widened(const kiln_array *a)
