@@ -53,7 +53,11 @@ ${loop_prep}
 //% for p in walking
         , ${p.const}${p.type} &${p.name}
 //% end
+//% if shares
+    ) __attribute__((always_inline)) {
+//% else
     ) {
+//% end
 //% if indexer
         _ind.set(i);
 //% end

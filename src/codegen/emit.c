@@ -185,6 +185,12 @@ static bool is_independent(const emitter *e)
            !e->def->uses_indexer;
 }
 
+/* cpu: whether neighbours share what the snippet computes: random words of one block of Philox. */
+static bool is_sharing(const emitter *e)
+{
+    return !on_cuda(e) && e->def->shares && e->v->layout == KILN__LAYOUT_LINEAR;
+}
+
 /* cpu: whether outputs may be stored past the caches: they are written as a whole and never read, and
  * the kernel is bound by memory and not by arithmetic. */
 static bool is_streaming(const emitter *e)
@@ -198,7 +204,7 @@ static bool is_streaming(const emitter *e)
             return false;
         any |= is_stored(e, p);
     }
-    return any && !on_cuda(e) && is_independent(e) && !e->def->heavy;
+    return any && !on_cuda(e) && is_independent(e) && !e->def->heavy && !is_sharing(e);
 }
 
 /* The number of elements from which on a launch touches more bytes than a cache is likely to hold. */
@@ -335,6 +341,7 @@ static void find_conditions(emitter *e)
         {"few", is_scan && e->v->scan.flat == KILN__FLAT_FEW},
         {"one_axis", e->v->layout == KILN__LAYOUT_ROWS && e->v->rank == e->v->keep_rank + 1},
         {"whole_block", kiln__variant_number(e->v, "group", 5) == e->v->block},
+        {"shares", is_sharing(e)},
         {"streams", is_streaming(e)},
     };
     _Static_assert(KILN_COUNT_OF(rows) < CONDITIONS_MAX, "more conditions than emit.h has room for");

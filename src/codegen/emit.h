@@ -19,7 +19,7 @@ typedef struct kiln__slot_list {
 } slot_list;
 
 /* A condition of templates that holds, or does not, for the whole kernel. */
-enum { CONDITIONS_MAX = 53 };
+enum { CONDITIONS_MAX = 54 };
 typedef struct condition {
     const char *name;
     bool holds;

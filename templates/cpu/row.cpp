@@ -5,7 +5,12 @@
 //# of single elements again. The loop over single elements occurs here once, because every instance
 //# of the snippet costs compile time. An input that is the same for the whole row is read once, so that a
 //# compiler sees what follows from it once as well: which row an index names, and whether there is one.
-//% own N T a at count head j k line once_ op out_ reg_ row_ row_i step_ stop stream
+//#
+//# Elements of a linear kernel that share calls of Philox, four each, are computed four at a time: of
+//# `first | j` compilers see that the four are of one block, and the loop over blocks becomes vectors. A row
+//# begins with a multiple of four.
+//% own N T a at count four four_i head j k line once_ op out_ reg_ row_ row_i step_ stop stream
+//% plain GCC
 //% for p in loaded
 //% if p.splat
         const ${p.type} once_${p.name} = *(const ${p.type} *)row_${p.name};
@@ -53,10 +58,34 @@
             }
         }
 //% else
+//% if shares
+//% if independent
+        KILN_INDEPENDENT
+//% end
+        for (long long four = 0; four < count / 4; four++) {
+//% if index_natural
+            const long long four_i = (row_i / 4 + four) * 4;
+//% end
+#pragma GCC unroll 4
+            for (int j = 0; j < 4; j++) {
+                const long long k = 4 * four + j;
+//% insert :element
+//% for p in stored
+                *(${p.type} *)(row_${p.name} + k * step_${p.name}) = reg_${p.name};
+//% end
+            }
+        }
+        for (long long k = count / 4 * 4; k < count; k++) {
+//% if index_natural
+            const long long four_i = row_i + k;
+            constexpr int j = 0;
+//% end
+//% else
 //% if independent
         KILN_INDEPENDENT
 //% end
         for (long long k = 0; k < count; k++) {
+//% end
 //% insert :element
 //% for p in stored
             *(${p.type} *)(row_${p.name} + k * step_${p.name}) = reg_${p.name};
@@ -82,7 +111,11 @@
                 row_i + k * a.stride_i_${last}
 //% else
 //% if index_natural
+//% if shares
+                four_i | j
+//% else
                 row_i + k
+//% end
 //% else
                 0
 //% end

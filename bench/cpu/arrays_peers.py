@@ -1,0 +1,222 @@
+"""Functions of arrays on the cpu device beside NumPy's, in turns: a table of milliseconds.
+
+    PYTHONPATH=build/python taskset -c 0 python3 bench/cpu/arrays_peers.py [--only REGEX]
+
+Each case runs kiln and NumPy by turns for --seconds; the least time of each counts, because other
+programs may share the processor. kiln takes and gives arrays of its own; both allocate results.
+kiln has as many threads as taskset leaves it processors, NumPy has one. `--below 1` prints those
+cases alone in which kiln is slower than NumPy.
+"""
+import argparse
+import os
+import re
+import time
+
+import numpy as np
+
+import kiln
+
+N = 1 << 22
+CASES = {}
+draw = np.random.default_rng(7)
+
+
+def case(label, kiln_call, numpy_call):
+    CASES[label] = (kiln_call, numpy_call)
+
+
+def numbers(dtype, count):
+    """Normal floating-point numbers, or all integers of a dtype."""
+    dtype = np.dtype(dtype)
+    if dtype.kind == "f":
+        return draw.standard_normal(count).astype(dtype)
+    info = np.iinfo(dtype)
+    return draw.integers(info.min, info.max, count, dtype, endpoint=True)
+
+
+class Arrays:
+    """NumPy's arrays by name and kiln's beside them, made when they are first wanted."""
+
+    def __init__(self, **makers):
+        self.makers, self.made = makers, None
+
+    def get(self):
+        if self.made is None:
+            theirs = {name: make() for name, make in self.makers.items()}
+            ours = {name: kiln.asarray(x, device="cpu") for name, x in theirs.items()}
+            self.made = ours, theirs
+        return self.made
+
+
+def both(label, arrays, call, numpy_call=None):
+    """`call(module, x, y)` of kiln and of NumPy, whose names are the same."""
+    case(label, lambda: call(kiln, **arrays.get()[0]),
+         lambda: (numpy_call or call)(np, **arrays.get()[1]))
+
+
+def power(count):
+    return f"2^{count.bit_length() - 1}"
+
+
+def sorts():
+    for dtype in ("float32", "int32", "uint8", "int16", "int64", "float64"):
+        for count in (1 << 16, 1 << 20, 1 << 22, 1 << 24):
+            x = Arrays(x=lambda dtype=dtype, count=count: numbers(dtype, count))
+            both(f"sort {power(count)} {dtype}", x, lambda m, x: m.sort(x))
+            if count < 1 << 22:
+                both(f"argsort {power(count)} {dtype}", x, lambda m, x: m.argsort(x))
+    for dtype in ("float32", "float64", "int64"):
+        for width in (16, 64, 256, 1024):
+            x = Arrays(x=lambda dtype=dtype, width=width:
+                       numbers(dtype, 1 << 20).reshape(-1, width))
+            both(f"sort rows of {width} {dtype}", x, lambda m, x: m.sort(x, axis=-1))
+    for dtype in ("float32", "float64", "int64"):
+        x = Arrays(x=lambda dtype=dtype: numbers(dtype, N))
+        both(f"median {dtype}", x, lambda m, x: m.median(x))
+        both(f"partition {dtype}", x, lambda m, x: m.partition(x, 1000))
+        both(f"topk 100 {dtype}", x, lambda m, x: m.topk(x, 100),
+             lambda m, x: np.partition(x, N - 100)[N - 100:])
+    for dtype in ("int32", "int64", "float32"):
+        x = Arrays(x=lambda dtype=dtype: draw.integers(0, 1 << 12, N).astype(dtype))
+        both(f"unique {dtype}, 2^12 values", x, lambda m, x: m.unique(x))
+    x = Arrays(x=lambda: numbers("int32", 1 << 20))
+    both("unique 2^20 int32, all values", x, lambda m, x: m.unique(x))
+    for dtype in ("float32", "int64"):
+        for count in (1 << 10, 1 << 20):
+            x = Arrays(x=lambda dtype=dtype, count=count: np.sort(numbers(dtype, count)),
+                       y=lambda dtype=dtype: numbers(dtype, 1 << 20))
+            both(f"searchsorted of {power(count)} {dtype}", x, lambda m, x, y: m.searchsorted(x, y))
+    for dtype in ("float32", "float64", "int32", "uint8"):
+        x = Arrays(x=lambda dtype=dtype: numbers(dtype, N))
+        both(f"histogram {dtype}, 10 bins", x, lambda m, x: m.histogram(x, 10)[0])
+    for dtype in ("int64", "int32", "uint8"):
+        x = Arrays(x=lambda dtype=dtype: draw.integers(0, 200, N).astype(dtype))
+        both(f"bincount {dtype}, 200 values", x, lambda m, x: m.bincount(x))
+    x = Arrays(x=lambda: draw.integers(0, 1 << 20, N))
+    both("bincount int64, 2^20 values", x, lambda m, x: m.bincount(x))
+
+
+def indices():
+    for below in (1 << 12, 1 << 22):
+        for kind in ("int32", "int64"):
+            x = Arrays(x=lambda below=below: numbers("float32", below),
+                       i=lambda below=below, kind=kind: draw.integers(0, below, N).astype(kind))
+            both(f"x[i] float32, {kind} i below {power(below)}", x, lambda m, x, i: x[i])
+    x = Arrays(x=lambda: numbers("float64", 1 << 12), i=lambda: draw.integers(0, 1 << 12, N))
+    both("x[i] float64, int64 i below 2^12", x, lambda m, x, i: x[i])
+    for dtype, width in (("float32", 4), ("float32", 16), ("float32", 64), ("float32", 256),
+                         ("uint8", 64)):
+        for kind in ("int32", "int64"):
+            x = Arrays(x=lambda dtype=dtype, width=width:
+                       numbers(dtype, 1 << 20).reshape(-1, width),
+                       i=lambda width=width, kind=kind:
+                       draw.integers(0, (1 << 20) // width, (1 << 22) // width).astype(kind))
+            both(f"x[i], rows of {width} {dtype}, {kind}", x, lambda m, x, i: x[i])
+    for share in (1, 50, 99):
+        for dtype in ("float32", "float64", "uint8"):
+            x = Arrays(x=lambda dtype=dtype: numbers(dtype, N),
+                       mask=lambda share=share: draw.random(N) < share / 100)
+            both(f"x[mask] {dtype}, {share} %", x, lambda m, x, mask: x[mask])
+        x = Arrays(mask=lambda share=share: draw.random(N) < share / 100)
+        both(f"flatnonzero(mask), {share} %", x, lambda m, mask: m.flatnonzero(mask))
+    x = Arrays(x=lambda: (draw.random((1 << 11, 1 << 11)) < 0.1).astype("float32"))
+    both("nonzero float32 of rank 2, 10 %", x, lambda m, x: m.nonzero(x))
+    x = Arrays(x=lambda: numbers("float32", N).reshape(1 << 11, -1))
+    both("argwhere(x > 2), rank 2", x, lambda m, x: m.argwhere(m.greater(x, 2)))
+    x = Arrays(x=lambda: numbers("float32", N), y=lambda: numbers("float32", N),
+               mask=lambda: draw.random(N) < 0.5)
+    both("where(mask, x, y)", x, lambda m, x, y, mask: m.where(mask, x, y))
+    x = Arrays(i=lambda: draw.integers(0, 4, N), x=lambda: numbers("float32", 4 * N).reshape(4, N))
+    both("choose(i, 4 arrays)", x, lambda m, i, x: m.choose(i, (x[0], x[1], x[2], x[3])))
+    x = Arrays(x=lambda: numbers("float32", N).reshape(-1, 64),
+               i=lambda: draw.integers(0, 64, N).reshape(-1, 64))
+    both("take_along_axis rows of 64", x, lambda m, x, i: m.take_along_axis(x, i, axis=1))
+
+
+def rearrangements():
+    for dtype in ("float32", "uint8"):
+        x = Arrays(x=lambda dtype=dtype: numbers(dtype, N), y=lambda dtype=dtype: numbers(dtype, N))
+        both(f"concat {dtype}", x, lambda m, x, y: m.concat((x, y)))
+        both(f"roll {dtype}", x, lambda m, x, y: m.roll(x, 12345))
+        both(f"tile {dtype} 4 times", x, lambda m, x, y: m.tile(x, 4))
+        both(f"repeat {dtype} 4 times", x, lambda m, x, y: m.repeat(x, 4))
+        x = Arrays(x=lambda dtype=dtype: numbers(dtype, N).reshape(1 << 11, -1),
+                   y=lambda dtype=dtype: numbers(dtype, N).reshape(1 << 11, -1))
+        both(f"concat {dtype}, axis 1", x, lambda m, x, y: m.concat((x, y), axis=1))
+        both(f"stack {dtype}, axis -1", x, lambda m, x, y: m.stack((x, y), axis=-1))
+        both(f"pad {dtype}, 3 each side", x, lambda m, x, y: m.pad(x, 3))
+        both(f"roll {dtype}, both axes", x, lambda m, x, y: m.roll(x, (5, 7), axis=(0, 1)))
+        both(f"flip {dtype}, copied", x, lambda m, x, y: m.flip(x, axis=1).copy())
+        both(f"transpose {dtype}, copied", x, lambda m, x, y: x.T.copy(),
+             lambda m, x, y: np.ascontiguousarray(x.T))
+
+
+def scans():
+    for dtype in ("float32", "float64", "int64"):
+        x = Arrays(x=lambda dtype=dtype: numbers(dtype, N))
+        both(f"cumsum {dtype}", x, lambda m, x: m.cumulative_sum(x))
+    x = Arrays(x=lambda: numbers("float32", N).reshape(1 << 11, -1))
+    for axis in (0, 1):
+        both(f"cumsum float32, axis {axis}", x, lambda m, x, axis=axis: m.cumsum(x, axis=axis))
+    both("diff float32", x, lambda m, x: m.diff(x))
+
+
+def draws():
+    theirs = np.random.default_rng(7)
+    for dtype in ("float32", "float64"):
+        for name in ("random", "standard_normal", "standard_exponential"):
+            case(f"{name} {dtype}",
+                 lambda name=name, dtype=dtype: kiln.eval(f"{name}(7, {N}, {dtype})"),
+                 lambda name=name, dtype=dtype: getattr(theirs, name)(N, dtype))
+    for dtype in ("int32", "int64", "uint8"):
+        case(f"integers {dtype}, below 100",
+             lambda dtype=dtype: kiln.eval(f"integers(7, {N}, 0, 100, {dtype})"),
+             lambda dtype=dtype: theirs.integers(0, 100, N, dtype))
+    case("integers int64, below 10^12", lambda: kiln.eval(f"integers(7, {N}, 0, 1000000000000)"),
+         lambda: theirs.integers(0, 10**12, N))
+    case("random bits uint64", lambda: kiln.eval(f"random_bits(7, {N})"),
+         lambda: theirs.integers(0, 2**64 - 1, N, np.uint64, endpoint=True))
+    case("permutation(2^20)", lambda: kiln.eval("permutation(7, 1048576)"),
+         lambda: theirs.permutation(1 << 20))
+    case("poisson(4)", lambda: kiln.eval("poisson(7, 1048576, 4)"),
+         lambda: theirs.poisson(4, 1 << 20))
+
+
+def measure(label, seconds):
+    """The least time of kiln and of NumPy, in turns."""
+    calls, least = CASES[label], [float("inf")] * 2
+    for call in calls:
+        call()
+    end = time.perf_counter() + seconds
+    rounds = 0
+    while rounds < 5 or time.perf_counter() < end:
+        for k, call in enumerate(calls):
+            start = time.perf_counter()
+            result = call()
+            least[k] = min(least[k], time.perf_counter() - start)
+            del result
+        rounds += 1
+    return [1e3 * t for t in least]
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--only", default="")
+    parser.add_argument("--seconds", type=float, default=0.4)
+    parser.add_argument("--below", type=float, default=float("inf"))
+    options = parser.parse_args()
+    kiln.set_default_device("cpu")
+    for group in (sorts, indices, rearrangements, scans, draws):
+        group()
+    threads = len(os.sched_getaffinity(0))
+    print(f"{threads} thread(s), NumPy {np.__version__}, load {os.getloadavg()[0]:.1f}")
+    print(f"{'':38}{'kiln':>10}{'NumPy':>10}{'ratio':>8}")
+    for label in CASES:
+        if re.search(options.only, label):
+            ours, theirs = measure(label, options.seconds)
+            if theirs / ours < options.below:
+                print(f"{label:38}{ours:10.4f}{theirs:10.4f}{theirs / ours:8.2f}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
