@@ -220,6 +220,76 @@ static void check_case(test_env *t, kiln_dtype dtype, int kind, int64_t outer, i
     free(order);
 }
 
+/* A quantile that is an element: that of the sorted order, or NaN where the row has one. */
+static void check_quantile(test_env *t, kiln_dtype dtype, const kiln_array *x, const char *row,
+                           const int64_t *order, int64_t length)
+{
+    const size_t size = kiln_dtype_size(dtype);
+    const int64_t place = (int64_t)test_random_below(t, (uint64_t)length);
+    const double q = length > 1 ? ((double)place + 0.25) / (double)(length - 1) : 0;
+    const char *const last = row + order[length - 1] * (int64_t)size;
+    const char *expected = row + order[place] * (int64_t)size;
+    char got[16];
+    kiln_array *y = NULL;
+
+    OK(t, kiln_array_quantile(x, q < 1 ? &q : &(double){1}, 1, KILN_QUANTILE_LOWER, NULL, &y,
+                              &t->err));
+    OK(t, kiln_array_to_host(y, got, size, NULL, &t->err));
+    if (kiln_dtype_kind(dtype) == 'f' && isnan(float_of(dtype, last)))
+        expected = last;
+    if (memcmp(got, expected, size) != 0)
+        fail_msg("%s: quantile %g of %lld elements is not number %lld; KILN_TEST_SEED=%llu",
+                 kiln_dtype_name(dtype), q, (long long)length, (long long)place,
+                 (unsigned long long)t->seed);
+    kiln_array_release(y);
+}
+
+/* The first `k` elements of the sorted order of rows. */
+static void check_first(test_env *t, kiln_dtype dtype, int kind, int64_t rows, int64_t length,
+                        int64_t k, bool down)
+{
+    const size_t size = kiln_dtype_size(dtype);
+    const int64_t shape[] = {rows, length};
+    char *const given = malloc((size_t)(rows * length) * size + 1);
+    char *const values = malloc((size_t)(rows * k) * size + 1);
+    int64_t *const places = malloc((size_t)(rows * k + 1) * sizeof *places);
+    int64_t *const order = malloc((size_t)(2 * length + 1) * sizeof *order);
+    kiln_array *x = NULL, *y = NULL, *z = NULL;
+    kiln_sort_options o = KILN_SORT_OPTIONS_INIT;
+
+    fill(t, dtype, kind, given, rows * length);
+    OK(t, kiln_array_from_host(t->ctx, dtype, 2, shape, given, NULL, &x, &t->err));
+    o.axes = KILN_AXES(1);
+    o.descending = !down; /* of topk: the smallest ones */
+    OK(t, kiln_array_topk(x, k, &o, &y, &z, &t->err));
+    OK(t, kiln_array_to_host(y, values, (size_t)(rows * k) * size, NULL, &t->err));
+    OK(t, kiln_array_to_host(z, places, (size_t)(rows * k) * 8, NULL, &t->err));
+    for (int64_t r = 0; r < rows; r++) {
+        const char *const row = given + (size_t)(r * length) * size;
+        for (int64_t n = 0; n < length; n++)
+            order[n] = n;
+        sort_order(dtype, row, (int64_t)size, order, order + length, length, down);
+        for (int64_t n = 0; n < k; n++)
+            if (places[r * k + n] != order[n] || memcmp(values + (size_t)(r * k + n) * size,
+                                                        row + (size_t)order[n] * size, size) != 0)
+                fail_msg("%s, kind %d, %lld rows of %lld%s: number %lld of %lld is %lld, not %lld; "
+                         "KILN_TEST_SEED=%llu",
+                         kiln_dtype_name(dtype), kind, (long long)rows, (long long)length,
+                         down ? " descending" : "", (long long)n, (long long)k,
+                         (long long)places[r * k + n], (long long)order[n],
+                         (unsigned long long)t->seed);
+        if (rows == 1 && !down && (size == 8 || dtype == KILN_FLOAT32))
+            check_quantile(t, dtype, x, row, order, length);
+    }
+    kiln_array_release(x);
+    kiln_array_release(y);
+    kiln_array_release(z);
+    free(given);
+    free(values);
+    free(places);
+    free(order);
+}
+
 /* ---- tests --------------------------------------------------------------------------------------- */
 
 static void test_sort__orders_rows_of_every_dtype(void **state)
@@ -304,6 +374,12 @@ static void test_sort__orders_alike_on_every_level_of_processors(void **state)
                     check_case(t, dtypes[d], kind, 1 + (int64_t)test_random_below(t, 9),
                                1 + (int64_t)test_random_below(t, (uint64_t)most), 1,
                                test_random_below(t, 2) != 0);
+                    const int64_t length = 1 + (int64_t)test_random_below(t, 6000);
+                    const uint64_t most_chosen = (uint64_t)length / (1 + test_random_below(t, 99));
+                    check_first(t, dtypes[d], kind, 1 + (int64_t)test_random_below(t, 2), length,
+                                1 + (int64_t)test_random_below(t, most_chosen + 1) * (length > 1) /
+                                        2,
+                                test_random_below(t, 2) != 0);
                 }
         setenv("KILN_TUNE_SORT_LONG", "1000", 1);
         check_case(t, KILN_FLOAT16, MIXED, 1, 9000, 1, level % 2 == 0);

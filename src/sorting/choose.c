@@ -1,6 +1,6 @@
 /*
- * choose.c - a few neighbours of the sorted order of each row, without sorting the rows, on CUDA devices: for rows that
- * a block holds in its registers.
+ * choose.c - a few neighbours of the sorted order of each row, without sorting the rows: on CUDA devices for rows that a
+ * block holds in its registers, on the cpu device by choose_cpu.c.
  *
  * The kernel is templates/sorting/choose.cu, whose struct this is.
  */
@@ -42,8 +42,9 @@ bool kiln__choose_suits(const kiln__sort *s, int64_t count)
 {
     int threads, items;
 
-    return !kiln__device_is_host(kiln__context_device(s->ctx)) &&
-           kiln__place_kind_of(s->dtype) != KILN__PLACE_COMPLEX && s->length > LENGTH_MIN &&
+    if (kiln__device_is_host(kiln__context_device(s->ctx)))
+        return kiln__choose_suits_cpu(s, count);
+    return kiln__place_kind_of(s->dtype) != KILN__PLACE_COMPLEX && s->length > LENGTH_MIN &&
            fits(s, &threads, &items) && s->rows > 0 && s->rows <= INT32_MAX && count > 0 &&
            count <= ROOM - FEW && (count + FEW) * (count + FEW) <= PAIRS_A_ELEMENT * s->length;
 }
@@ -52,6 +53,9 @@ kiln_status kiln__choose_rows(const kiln__sort *s, int64_t from, int64_t count, 
                               kiln_error *err)
 {
     int threads = 0, items = 0;
+
+    if (kiln__device_is_host(kiln__context_device(s->ctx)))
+        return kiln__choose_rows_cpu(s, from, count, last, err);
     (void)fits(s, &threads, &items); /* kiln__choose_suits() has said so */
     const choose_call call = {.keys = s->keys,
                               .keys_out = s->sorted,

@@ -69,6 +69,15 @@ CONVERSIONS(64, 64)
         uint##BITS##_t *const to = elements;                                                       \
         EACH(int64_t k = 0; k < count; k++)                                                        \
         to[k] = element_of_##BITS(KIND, from[k], down);                                            \
+    }                                                                                              \
+    target static int64_t set##_##name##_within(const void *numbers, int64_t count, int64_t low,   \
+                                                int64_t high)                                      \
+    {                                                                                              \
+        const int##TO##_t *const from = numbers, a = (int##TO##_t)low, b = (int##TO##_t)high;      \
+        int##TO##_t many = 0;                                                                      \
+        for (int64_t k = 0; k < count; k++)                                                        \
+            many += (from[k] >= a) & (from[k] <= b);                                               \
+        return many;                                                                               \
     }
 /* Number and position in one: 32 bits each. */
 #define PAIRS(set, target)                                                                         \
@@ -135,8 +144,8 @@ CONVERSIONS(64, 64)
 #define ENTRY(set, target, name, KIND, BITS, TO)                                                   \
     {KIND,                                                                                         \
      BITS / 8,                                                                                     \
-     {set##_##name##_read, set##_##name##_write, set##_join, set##_split, set##_order,             \
-      set##_bounds, set##_join_upper}},
+     {set##_##name##_read, set##_##name##_write, set##_##name##_within, set##_join, set##_split,   \
+      set##_order, set##_bounds, set##_join_upper}},
 #define SET(set, target)                                                                           \
     KINDS(LOOPS, set, target)                                                                      \
     PAIRS(set, target)                                                                             \

@@ -246,13 +246,14 @@ QUICK_FN int64_t QUICK(partition)(number *a, int64_t count, number pivot)
                               : QUICK(part_many)(a, count, pivot);
 }
 
-QUICK_OUT void QUICK(sort)(void *numbers, int64_t count)
+/* Parts that hold none of the places `from` to `to` - 1 stay as they are. */
+QUICK_OUT void QUICK(settle)(void *numbers, int64_t count, int64_t from, int64_t to)
 {
     enum { BAD_MOST = 8 };
     number *a = numbers;
     int bad = 0;
 
-    while (count > NETWORK_ROWS * LANES) {
+    while (count > NETWORK_ROWS * LANES && from < count && to > 0) {
         const number pivot =
             bad < BAD_MOST ? QUICK(pivot_of)(a, count) : QUICK(middle_of)(a, count);
         int64_t left = QUICK(partition)(a, count, pivot);
@@ -265,12 +266,20 @@ QUICK_OUT void QUICK(sort)(void *numbers, int64_t count)
         }
         bad += left < count / 8 || count - left < count / 8;
         const bool lower = left < count - left; /* the shorter part first: few calls within calls */
-        QUICK(sort)(lower ? a : a + left, lower ? left : count - left);
+        const int64_t before = lower ? 0 : left;
+        QUICK(settle)(a + before, lower ? left : count - left, from - before, to - before);
         a += lower ? left : 0;
+        from -= lower ? left : 0;
+        to -= lower ? left : 0;
         count = lower ? count - left : left;
     }
-    if (count > 1)
+    if (count > 1 && from < count && to > 0)
         QUICK(network)(a, count);
+}
+
+QUICK_OUT void QUICK(sort)(void *numbers, int64_t count)
+{
+    QUICK(settle)(numbers, count, 0, count);
 }
 
 /*

@@ -88,6 +88,8 @@ kiln__network kiln__network_of(int bits);
 enum { KILN__QUICK_PARTS = 64 };
 typedef struct kiln__quick {
     void (*sort)(void *numbers, int64_t count); /* in place */
+    /* So far that numbers `from` to `to` - 1 stand where sort() puts them, those before and behind on their side. */
+    void (*settle)(void *numbers, int64_t count, int64_t from, int64_t to);
     /* In which part each number belongs: how many of KILN__QUICK_PARTS - 1 borders it is greater than. These are a tree
      * from number 1 on: number k lies between what is beneath 2 * k and what is beneath 2 * k + 1. */
     void (*classify)(const void *numbers, int64_t count, const void *borders, uint8_t *parts);
@@ -98,7 +100,7 @@ bool kiln__quick_of(const char *target, int bits, kiln__quick *out);
 /*
  * Loops between real elements and integers in the same order: of 32 bits, of elements of 8 bytes of 64. `flip` is 0, or -1
  * where elements descend. read() tells whether an element is -0 or NaN, which have the numbers of +0 and the greatest
- * one. join() puts numbers of 32 bits and their positions, from `first` on, into integers of 64 bits, of which split() and
+ * one. within() tells how many numbers are from `low` to `high`; of 32 bits at most 2^31 - 1. join() puts numbers of 32 bits and their positions, from `first` on, into integers of 64 bits, of which split() and
  * order() give either. join_upper() does so with 32 bits of numbers of 64, those from `shift` on of what is above `low`.
  * (numbers.c)
  */
@@ -106,6 +108,7 @@ typedef struct kiln__numbers {
     bool (*read)(const void *elements, int64_t count, int64_t flip, uint64_t infinity,
                  void *numbers);
     void (*write)(const void *numbers, int64_t count, int64_t flip, void *elements);
+    int64_t (*within)(const void *numbers, int64_t count, int64_t low, int64_t high);
     void (*join)(const void *numbers, int64_t count, int64_t first, void *pairs);
     void (*split)(const void *pairs, int64_t count, void *numbers);
     void (*order)(const void *pairs, int64_t count, bool wide, void *order);
@@ -133,6 +136,9 @@ kiln_status kiln__first_of_long_rows(const kiln__sort *s, const kiln_array *x, i
 bool kiln__choose_suits(const kiln__sort *s, int64_t count);
 kiln_status kiln__choose_rows(const kiln__sort *s, int64_t from, int64_t count, bool last,
                               kiln_error *err);
+bool kiln__choose_suits_cpu(const kiln__sort *s, int64_t count); /* (choose_cpu.c) */
+kiln_status kiln__choose_rows_cpu(const kiln__sort *s, int64_t from, int64_t count, bool last,
+                                  kiln_error *err);
 
 /* A new array from pool memory of that many elements, for a kernel's temporaries: C-order, one axis. */
 static inline kiln_status kiln__sort_room(kiln_context *ctx, kiln_stream *stream, kiln_dtype dtype,
