@@ -230,6 +230,8 @@ void **kiln__map_enter(kiln__map *map, const void *key, size_t bytes, bool *new_
 /* All values, in no order that means anything; there is room for map->count of them. */
 void kiln__map_list(const kiln__map *map, void **values, size_t *count_out);
 /* Also destroys the values that are not NULL; `destroy` may be NULL. */
+/* Remove the entries whose values drop() takes, and frees; false without memory: nothing was asked. */
+bool kiln__map_drop(kiln__map *map, bool (*drop)(void *value, void *user), void *user);
 void kiln__map_clear(kiln__map *map, void (*destroy)(void *value));
 
 /* ---- checked arithmetic ---- true on overflow */

@@ -90,6 +90,28 @@ void kiln__map_list(const kiln__map *map, void **values, size_t *count_out)
             values[(*count_out)++] = map->slots[s]->value;
 }
 
+bool kiln__map_drop(kiln__map *map, bool (*drop)(void *value, void *user), void *user)
+{
+    kiln__map rest = {kiln__calloc(map->slot_count, sizeof(kiln__map_entry *)), map->slot_count, 0};
+
+    if (rest.slots == NULL)
+        return false;
+    for (size_t s = 0; s < map->slot_count; s++) {
+        kiln__map_entry *e = map->slots[s];
+        if (e == NULL)
+            continue;
+        if (drop(e->value, user)) {
+            kiln__free(e);
+            continue;
+        }
+        rest.slots[slot_of(&rest, e->hash, e->key, e->bytes)] = e;
+        rest.count++;
+    }
+    kiln__free(map->slots);
+    *map = rest;
+    return true;
+}
+
 void kiln__map_clear(kiln__map *map, void (*destroy)(void *value))
 {
     for (size_t s = 0; s < map->slot_count; s++) {

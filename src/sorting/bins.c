@@ -278,7 +278,10 @@ static kiln_status count_cpu(kiln_context *ctx, bins_call *c, kiln_stream *strea
     kiln_array *parts = NULL;
     kiln_status status = KILN_OK;
 
+    /* Pieces whose counters are more than their elements cost more than they save. */
+    const int64_t most = c->size / counters_of(c) + 1;
     c->copies = threads < PIECES_MAX ? threads : PIECES_MAX;
+    c->copies = c->copies < most ? c->copies : (int32_t)most;
     c->tables = c->bins <= TABLE_BINS ? TABLES : 1;
     c->read = read_bins_of(c->dtype);
     if (c->edges != NULL)

@@ -310,9 +310,10 @@ static void choose_borders(const job *j, const void *sample)
         put_border(j, borders, k, border_at(j, sample, (k + 1) * SAMPLE));
     for (int64_t k = 0; k + 1 < PARTS - 1; k++) {
         const int64_t here = border_at(j, borders, k);
-        const bool first = k == 0 || border_at(j, borders, k - 1) < here - 1;
-        if (first && here > (j->width == 8 ? INT64_MIN : INT32_MIN) &&
-            here == border_at(j, borders, k + 1))
+        if (here == (j->width == 8 ? INT64_MIN : INT32_MIN) ||
+            here != border_at(j, borders, k + 1))
+            continue;
+        if (k == 0 || border_at(j, borders, k - 1) < here - 1)
             put_border(j, borders, k, here - 1);
     }
     plant(j, 1, 0, PARTS - 1);
@@ -411,7 +412,9 @@ static void sort_part(const job *j, int part)
         count += p->counts[piece][part];
     }
     const bool same = part > 0 && part < PARTS - 1 &&
-                      border_at(j, p->borders, part - 1) >= border_at(j, p->borders, part) - 1;
+                      (uint64_t)border_at(j, p->borders, part) -
+                              (uint64_t)border_at(j, p->borders, part - 1) <=
+                          1;
     if (!same)
         j->quick.sort(numbers, count);
     write_some(j, numbers, count, j->sorted != NULL ? j->sorted + first * j->size : NULL,
