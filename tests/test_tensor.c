@@ -94,6 +94,43 @@ static void test_tensor__products_have_the_shapes_and_values_of_numpy(void **sta
 
 /* np.tensordot(a, b, ([2, 0], [0, -1])) of ramps of shapes (2, 3, 4) and (4, 5, 2): the weighted sum by a
  * plain loop. */
+/* Products that nothing is added to have C's signs, those of zeros too; the sums of others begin with 0. */
+static void test_tensor__products_alone_keep_the_sign_of_zero(void **state)
+{
+    static const double values[] = {0, -0.0, 1, -1, 0x1p-1074, -0x1p-1000, 3};
+    enum { MOST = 40 };
+    test_env *t = *state;
+
+    for (int round = 0; round < 24; round++) {
+        const bool single = round % 2 == 0, scalar = round % 3 == 2;
+        const int64_t m = 1 + (int64_t)test_random_below(t, MOST);
+        const int64_t n = scalar ? 1 : 1 + (int64_t)test_random_below(t, MOST);
+        double a[MOST], b[MOST], got[MOST * MOST];
+        kiln_array *x[2] = {NULL}, *y[2] = {NULL}, *z = NULL, *wide = NULL;
+        for (int k = 0; k < MOST; k++) {
+            a[k] = values[test_random_below(t, COUNT(values) - (single ? 3 : 0))];
+            b[k] = values[test_random_below(t, COUNT(values) - (single ? 3 : 0))];
+        }
+        for (int k = 0; k < 2; k++) {
+            OK(t, kiln_array_from_host(t->ctx, KILN_FLOAT64, k == 1 && scalar ? 0 : 1,
+                                       k == 0 ? &m : &n, k == 0 ? a : b, NULL, &x[k], &t->err));
+            OK(t, kiln_array_cast(x[k], single ? KILN_FLOAT32 : KILN_FLOAT64, &y[k], &t->err));
+        }
+        OK(t, scalar            ? kiln_array_dot(y[0], y[1], NULL, &z, &t->err)
+              : round % 4 < 2 ? kiln_array_outer(y[0], y[1], NULL, &z, &t->err)
+                              : kiln_array_kron(y[0], y[1], NULL, &z, &t->err));
+        OK(t, kiln_array_cast(z, KILN_FLOAT64, &wide, &t->err));
+        OK(t, kiln_array_to_host(wide, got, (size_t)(m * n) * sizeof *got, NULL, &t->err));
+        for (int64_t k = 0; k < m * n; k++) {
+            const double product = a[k / n] * b[k % n];
+            CHECK(memcmp(&got[k], &product, sizeof product) == 0, "round %d: %g times %g is %g",
+                  round, a[k / n], b[k % n], got[k]);
+        }
+        kiln_array_release(x[0]), kiln_array_release(x[1]), kiln_array_release(y[0]);
+        kiln_array_release(y[1]), kiln_array_release(z), kiln_array_release(wide);
+    }
+}
+
 static void test_tensor__tensordot_takes_axes_in_any_order(void **state)
 {
     test_env *t = *state;
@@ -430,6 +467,7 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_tensor__products_have_the_shapes_and_values_of_numpy),
+        TEST(test_tensor__products_alone_keep_the_sign_of_zero),
         TEST(test_tensor__tensordot_takes_axes_in_any_order),
         TEST(test_tensor__products_refuse_what_does_not_fit),
         TEST(test_tensor__multi_dot_multiplies_a_chain),

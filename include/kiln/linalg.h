@@ -162,7 +162,8 @@ KILN_API KILN_NODISCARD kiln_status kiln_array_inner(const kiln_array *a, const 
                                                      const kiln_matmul_options *opts,
                                                      kiln_array **out, kiln_error *err);
 
-/** NumPy's `outer`: each element of `a` times each of `b`, of shape (size of a, size of b). */
+/** NumPy's `outer`: each element of `a` times each of `b`, of shape (size of a, size of b). Nothing is added
+ *  to the products, here, in kron() and in dot() with a scalar: 0 times -0 is -0. */
 KILN_API KILN_NODISCARD kiln_status kiln_array_outer(const kiln_array *a, const kiln_array *b,
                                                      const kiln_matmul_options *opts,
                                                      kiln_array **out, kiln_error *err);

@@ -9,6 +9,7 @@ NumPy's functions (by __array_ufunc__ and __array_function__) and in kiln's, eac
 statement of an expression (docs/expressions.md). The text is parsed into a graph; later calls run it.
 """
 import functools
+import math
 
 from . import _kiln
 from ._errors import DtypeError
@@ -38,7 +39,13 @@ def _literal(value):
             return "nan"
         text = "inf" if value in (float("inf"), float("-inf")) else repr(abs(value))
         return text if repr(value)[0] != "-" else f"(-{text})"
-    return f"({_literal(value.real)} + {_literal(value.imag)} * 1j)"
+    # A real number leaves the imaginary part beside it as it is; 0 added to -0 would be 0.
+    imaginary = f"{_literal(abs(value.imag))}j"
+    if math.copysign(1, value.imag) < 0:
+        return f"({_literal(value.real)} + (-{imaginary}))"
+    if math.copysign(1, value.real) < 0 and value.real == 0:
+        return f"(-(0.0 + (-{imaginary})))"
+    return f"({_literal(value.real)} + {imaginary})"
 
 
 def _can_cast(source, target):

@@ -44,6 +44,16 @@ class Fuse(unittest.TestCase):
         self.check(lambda x: x * (1 - 2j) + np.float64(3), floats(3))
         self.check(lambda x, a: x * a, floats(3), 2.5)
 
+    def test_complex_numbers_keep_both_parts(self):
+        parts = (0.0, -0.0, 1.5, -2.0, np.inf, -np.inf, np.nan, -np.nan, 5e-324, -1e308)
+        numbers = [complex(re, im) for re in parts for im in parts]
+        for k in range(0, len(numbers), 10):
+            results = kiln.fuse(lambda x: tuple(kiln.where(x > 0, n, x) for n in numbers[k:k + 10]))(np.ones(1))
+            for number, result in zip(numbers[k:k + 10], results):
+                np.testing.assert_array_equal(np.asarray(result).view(float), [number.real, number.imag])
+                np.testing.assert_array_equal(np.signbit(np.asarray(result).view(float)) & ~np.isnan([number.real, number.imag]),
+                                              [np.signbit(v) & ~np.isnan(v) for v in (number.real, number.imag)])
+
     def test_reductions_and_views(self):
         self.check(lambda x: np.sum(x - x.mean(axis=1, keepdims=True), axis=0), floats(4, 5))
         self.check(lambda x: (x.max(), np.amin(x, axis=(0, 1)), x.std(axis=-1)), floats(4, 5))

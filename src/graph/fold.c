@@ -5,8 +5,9 @@
  *
  * An integer is a sign and 64 bits, which is all that a constant of a graph can hold. One that
  * needs more is an error; it never becomes a float silently. Within those bounds this arithmetic is
- * Python's, and the operations' own (ops.def). All other arithmetic of plain numbers is recorded
- * and computed by the operations themselves (src/fusion/numbers.c).
+ * Python's, and the operations' own (ops.def). The signs of floating-point literals and the sums that
+ * complex literals are belong to the literals. All other arithmetic of plain numbers is recorded and
+ * computed by the operations themselves (src/fusion/numbers.c).
  */
 #include "graph/parse.h"
 
@@ -193,12 +194,40 @@ static bool fold_sign(kiln_op op, const kiln_node *a, kiln_node *out)
            (a->kind == KILN_NODE_FLOAT || a->kind == KILN_NODE_COMPLEX);
 }
 
+static bool read_real(const kiln_node *n, double *out)
+{
+    *out = n->kind == KILN_NODE_FLOAT  ? n->value.f
+           : n->kind == KILN_NODE_INT  ? (double)n->value.i
+           : n->kind == KILN_NODE_UINT ? (double)n->value.u
+                                       : n->value.b;
+    return n->kind >= KILN_NODE_BOOL && n->kind < KILN_NODE_COMPLEX;
+}
+
+/* 1 + 2j is a literal too: the real number has no imaginary part, so that the one there is stays as it is. */
+static bool fold_parts(kiln_op op, const kiln_node *a, const kiln_node *b, kiln_node *out)
+{
+    const bool second = b->kind == KILN_NODE_COMPLEX;
+    const kiln_node *const complex = second ? b : a;
+    const double sign = op == KILN_OP_SUBTRACT ? -1 : 1;
+    double real = 0;
+
+    if ((op != KILN_OP_ADD && op != KILN_OP_SUBTRACT) || complex->kind != KILN_NODE_COMPLEX ||
+        !read_real(second ? a : b, &real))
+        return false;
+    *out = second ? kiln_node_of_complex(real + sign * complex->value.c[0],
+                                         sign * complex->value.c[1])
+                  : kiln_node_of_complex(complex->value.c[0] + sign * real, complex->value.c[1]);
+    return true;
+}
+
 kiln__folded kiln__fold(kiln_op op, int arity, const kiln_node *operands, kiln_node *out)
 {
     whole a = {false, 0}, b = {false, 0}, result = {false, 0};
     bool bools = true;
 
     if (arity == 1 && fold_sign(op, &operands[0], out))
+        return KILN__FOLDED;
+    if (arity == 2 && fold_parts(op, &operands[0], &operands[1], out))
         return KILN__FOLDED;
     for (int k = 0; k < arity; k++)
         bools = bools && operands[k].kind == KILN_NODE_BOOL;

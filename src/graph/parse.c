@@ -370,6 +370,11 @@ static bool constant(const char *name, size_t bytes, kiln__parsed *out)
             return true;
         }
     }
+    /* As Python writes imaginary numbers that have no digits. */
+    if (kiln__same_word(name, bytes, "infj") || kiln__same_word(name, bytes, "nanj")) {
+        kiln__set_node(out, kiln_node_of_complex(0, name[0] == 'i' ? INFINITY : NAN));
+        return true;
+    }
     if (kiln__same_word(name, bytes, "True") || kiln__same_word(name, bytes, "False")) {
         kiln__set_node(out, kiln_node_of_bool(name[0] == 'T'));
         return true;

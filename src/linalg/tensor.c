@@ -165,14 +165,42 @@ static kiln_status begin(pair *p, const kiln_matmul_options *opts, kiln_array **
     return status;
 }
 
-/* The product of two matrices, in another shape, delivered. */
-static kiln_status finish(const pair *p, const kiln_array *a, const kiln_array *b, int rank,
-                          const int64_t *shape, kiln_array **out, kiln_error *err)
+/* A column times a row whose products nothing is added to, so that -0 stays -0. */
+static kiln_status multiply(const pair *p, const kiln_array *column, const kiln_array *row,
+                            kiln_dtype dtype, kiln_array **out, kiln_error *err)
 {
-    kiln_array *product = NULL, *shaped = NULL;
+    kiln_elementwise_call_options options = KILN_ELEMENTWISE_CALL_OPTIONS_INIT;
+    kiln_array *wide = NULL;
     kiln_status status = KILN_OK;
 
-    KILN_TRY(kiln_matmul(a, b, &p->o, &product, err));
+    options.stream = p->stream;
+    if (column->dtype == dtype || row->dtype == dtype)
+        wide = kiln_array_retain((kiln_array *)column);
+    else
+        KILN_TRY(kiln__array_copy_as(column, dtype, NULL, p->stream, &wide, err));
+    KILN_TRY(kiln_array_op(KILN_OP_MULTIPLY, KILN_ARGS(wide, row), &options, out, err));
+
+done:
+    kiln_array_release(wide);
+    return status;
+}
+
+/* The product of two matrices, in another shape, delivered. `sum`: as NumPy has a sum, of one product too. */
+static kiln_status finish(const pair *p, const kiln_array *a, const kiln_array *b, bool sum,
+                          int rank, const int64_t *shape, kiln_array **out, kiln_error *err)
+{
+    kiln_array *product = NULL, *shaped = NULL;
+    kiln_dtype dtype = KILN_DTYPE_NONE;
+    int64_t matrix[KILN_RANK_MAX];
+    int matrix_rank = 0;
+    kiln_status status = KILN_OK;
+
+    KILN_TRY(kiln__matmul_infer(a, b, &dtype, &matrix_rank, matrix, err));
+    if (sum || (p->o.alpha != 0 && p->o.alpha != 1) ||
+        (p->o.dtype != KILN_DTYPE_NONE && p->o.dtype != dtype))
+        KILN_TRY(kiln_matmul(a, b, &p->o, &product, err));
+    else
+        KILN_TRY(multiply(p, a, b, dtype, &product, err));
     KILN_TRY(kiln__tensor_reshape(product, rank, shape, p->stream, &shaped, err));
     KILN_TRY(kiln__tensor_deliver(p->function, shaped, p->stream, out, err));
 
@@ -269,7 +297,8 @@ static kiln_status contract(const pair *p, const kiln_axes *a_axes, const kiln_a
     memcpy(shape + a.free_count, b.free_shape, (size_t)b.free_count * sizeof shape[0]);
     KILN_TRY(as_matrix(p, p->a, &a, true, &left, err));
     KILN_TRY(as_matrix(p, p->b, &b, false, &right, err));
-    KILN_TRY(finish(p, left, right, a.free_count + b.free_count, shape, out, err));
+    KILN_TRY(finish(p, left, right, p->a->rank > 0 && p->b->rank > 0,
+                    a.free_count + b.free_count, shape, out, err));
 
 done:
     kiln_array_release(left);
@@ -331,7 +360,7 @@ static kiln_status multiply_all(const pair *p, int rank, const int64_t *shape, k
 
     KILN_TRY(kiln__tensor_reshape(p->a, 2, column, p->stream, &left, err));
     KILN_TRY(kiln__tensor_reshape(p->b, 2, row, p->stream, &right, err));
-    KILN_TRY(finish(p, left, right, rank, shape, out, err));
+    KILN_TRY(finish(p, left, right, false, rank, shape, out, err));
 
 done:
     kiln_array_release(left);
