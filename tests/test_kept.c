@@ -72,7 +72,8 @@ static void test_kept__what_was_used_last_is_kept(void **state)
 static void test_kept__programs_outlive_graphs(void **state)
 {
     test_env *t = *state;
-    kiln_array *x = test_ramp(t, 1, (const int64_t[]){ELEMENTS}), *y = NULL, *z = NULL, *taken = NULL;
+    kiln_array *x = test_ramp(t, 1, (const int64_t[]){ELEMENTS}), *y = NULL, *z = NULL,
+               *taken = NULL;
     kiln_program *program = NULL;
     int32_t got[ELEMENTS];
 

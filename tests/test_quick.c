@@ -38,7 +38,8 @@ static int by_value(const void *a, const void *b)
  * that differ from the rest. */
 static int64_t number(int kind, int bits, int64_t k, int64_t count)
 {
-    const int64_t low = bits == 32 ? INT32_MIN : INT64_MIN, high = bits == 32 ? INT32_MAX : INT64_MAX;
+    const int64_t low = bits == 32 ? INT32_MIN : INT64_MIN,
+                  high = bits == 32 ? INT32_MAX : INT64_MAX;
     const int64_t any = (int64_t)(draw() << 11 ^ draw());
     const int64_t ends[] = {low, low + 1, high, high - 1, 0};
 
@@ -97,7 +98,8 @@ static void check_sort(const kiln__quick *quick, int bits, int kind, int64_t cou
 }
 
 /* Borders that rise, some of them equal, into a tree. */
-static void plant(void *tree, int bits, const int64_t *borders, int64_t k, int64_t low, int64_t high)
+static void plant(void *tree, int bits, const int64_t *borders, int64_t k, int64_t low,
+                  int64_t high)
 {
     const int64_t middle = (low + high) / 2;
 

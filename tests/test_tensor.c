@@ -116,7 +116,7 @@ static void test_tensor__products_alone_keep_the_sign_of_zero(void **state)
                                        k == 0 ? &m : &n, k == 0 ? a : b, NULL, &x[k], &t->err));
             OK(t, kiln_array_cast(x[k], single ? KILN_FLOAT32 : KILN_FLOAT64, &y[k], &t->err));
         }
-        OK(t, scalar            ? kiln_array_dot(y[0], y[1], NULL, &z, &t->err)
+        OK(t, scalar          ? kiln_array_dot(y[0], y[1], NULL, &z, &t->err)
               : round % 4 < 2 ? kiln_array_outer(y[0], y[1], NULL, &z, &t->err)
                               : kiln_array_kron(y[0], y[1], NULL, &z, &t->err));
         OK(t, kiln_array_cast(z, KILN_FLOAT64, &wide, &t->err));

@@ -214,9 +214,9 @@ static bool fold_parts(kiln_op op, const kiln_node *a, const kiln_node *b, kiln_
     if ((op != KILN_OP_ADD && op != KILN_OP_SUBTRACT) || complex->kind != KILN_NODE_COMPLEX ||
         !read_real(second ? a : b, &real))
         return false;
-    *out = second ? kiln_node_of_complex(real + sign * complex->value.c[0],
-                                         sign * complex->value.c[1])
-                  : kiln_node_of_complex(complex->value.c[0] + sign * real, complex->value.c[1]);
+    *out = second
+               ? kiln_node_of_complex(real + sign * complex->value.c[0], sign * complex->value.c[1])
+               : kiln_node_of_complex(complex->value.c[0] + sign * real, complex->value.c[1]);
     return true;
 }
 

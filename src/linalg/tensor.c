@@ -297,8 +297,8 @@ static kiln_status contract(const pair *p, const kiln_axes *a_axes, const kiln_a
     memcpy(shape + a.free_count, b.free_shape, (size_t)b.free_count * sizeof shape[0]);
     KILN_TRY(as_matrix(p, p->a, &a, true, &left, err));
     KILN_TRY(as_matrix(p, p->b, &b, false, &right, err));
-    KILN_TRY(finish(p, left, right, p->a->rank > 0 && p->b->rank > 0,
-                    a.free_count + b.free_count, shape, out, err));
+    KILN_TRY(finish(p, left, right, p->a->rank > 0 && p->b->rank > 0, a.free_count + b.free_count,
+                    shape, out, err));
 
 done:
     kiln_array_release(left);

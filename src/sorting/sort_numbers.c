@@ -310,8 +310,7 @@ static void choose_borders(const job *j, const void *sample)
         put_border(j, borders, k, border_at(j, sample, (k + 1) * SAMPLE));
     for (int64_t k = 0; k + 1 < PARTS - 1; k++) {
         const int64_t here = border_at(j, borders, k);
-        if (here == (j->width == 8 ? INT64_MIN : INT32_MIN) ||
-            here != border_at(j, borders, k + 1))
+        if (here == (j->width == 8 ? INT64_MIN : INT32_MIN) || here != border_at(j, borders, k + 1))
             continue;
         if (k == 0 || border_at(j, borders, k - 1) < here - 1)
             put_border(j, borders, k, here - 1);
@@ -411,10 +410,10 @@ static void sort_part(const job *j, int part)
                (size_t)(p->counts[piece][part] * j->width));
         count += p->counts[piece][part];
     }
-    const bool same = part > 0 && part < PARTS - 1 &&
-                      (uint64_t)border_at(j, p->borders, part) -
-                              (uint64_t)border_at(j, p->borders, part - 1) <=
-                          1;
+    const bool same =
+        part > 0 && part < PARTS - 1 &&
+        (uint64_t)border_at(j, p->borders, part) - (uint64_t)border_at(j, p->borders, part - 1) <=
+            1;
     if (!same)
         j->quick.sort(numbers, count);
     write_some(j, numbers, count, j->sorted != NULL ? j->sorted + first * j->size : NULL,
@@ -521,8 +520,8 @@ kiln_status kiln__sort_rows_numbers(const kiln__sort *s, bool *done, kiln_error 
     }
     if (!split) {
         if (!in_results && s->length > NEAR && !(counted && size == 1))
-            KILN_TRY(kiln__sort_room(s->ctx, s->stream, number, s->rows * s->length, &scratch,
-                                     err));
+            KILN_TRY(
+                kiln__sort_room(s->ctx, s->stream, number, s->rows * s->length, &scratch, err));
         j.scratch = scratch != NULL ? scratch->data : NULL;
         KILN_TRY(launch(s, sort_rows, &j, s->rows, err));
         goto done;
