@@ -2,6 +2,7 @@
 operations."""
 import itertools
 from collections import namedtuple
+from operator import index
 
 from . import _functions, _kiln
 from ._array import asarray, broadcast_to, empty, normal_axis as _axis, reshape
@@ -272,11 +273,13 @@ def roll(x, /, shift, *, axis=None):
     axes = (axis,) if hasattr(axis, "__index__") else tuple(axis)
     if len(shifts) != len(axes) and 1 not in (len(shifts), len(axes)):
         raise ValueError("there is one shift for each axis")
+    totals = {}
     for s, a in zip(shifts * len(axes) if len(shifts) == 1 else shifts, axes * len(shifts) if len(axes) == 1 else axes):
         a = _axis(a, x.ndim)
-        s %= max(x.shape[a], 1)
-        x = concat([x[_at(a, slice(x.shape[a] - s, None))], x[_at(a, slice(0, x.shape[a] - s))]], axis=a)
-    return x.copy()
+        totals[a] = (totals.get(a, 0) + index(s)) % max(x.shape[a], 1)
+    if not totals:
+        return x.copy()
+    return eval(f"roll(x, {tuple(totals.values())}, axis={tuple(totals)})", x=x)
 
 
 def _triangle(text):

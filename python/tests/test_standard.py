@@ -65,7 +65,7 @@ class Cases(unittest.TestCase):
         for axis in (None, 0, 1):
             self.check("repeat", i, 3, axis=axis)
         self.check("repeat", i, np.array([2, 0, 1]), axis=0)
-        for shift, axis in ((2, None), (-1, 0), ((1, 2), (0, 1)), (7, (0, 1)), (3, 1)):
+        for shift, axis in ((2, None), (-1, 0), ((1, 2), (0, 1)), (7, (0, 1)), (3, 1), ((1, 2, -9), (0, 1, 0))):
             self.check("roll", i, shift, axis=axis)
         for indexing in ("xy", "ij"):
             self.check("meshgrid", i[0], x[0, 0], i[:, 0], indexing=indexing)
