@@ -144,6 +144,44 @@ QUICK_OUT void QUICK(network)(number *a, int64_t count)
         QUICK(sort_few)(a, count, NETWORK_ROWS);
 }
 
+/* Sort two networks' numbers at most, and more than one network's: the second half is turned round, so that the lesser
+ * ones of each pair are bitonic, and the greater ones. */
+QUICK_FN void QUICK(clean)(vec *v)
+{
+    for (int apart = NETWORK_ROWS / 2; apart > 0; apart /= 2)
+        for (int k = 0; k < NETWORK_ROWS / 2; k++) {
+            const int at = k / apart * 2 * apart + k % apart;
+            QUICK(order)(v + at, v + at + apart);
+        }
+    if (LANES >= 16)
+        QUICK(step)(v, NETWORK_ROWS, 8, 8);
+    if (LANES >= 8)
+        QUICK(step)(v, NETWORK_ROWS, 4, 4);
+    QUICK(step)(v, NETWORK_ROWS, 2, 2);
+    QUICK(step)(v, NETWORK_ROWS, 1, 1);
+}
+
+QUICK_OUT void QUICK(two_networks)(number *a, int64_t count)
+{
+    const int64_t half = NETWORK_ROWS * LANES;
+    vec low[NETWORK_ROWS], high[NETWORK_ROWS];
+
+    QUICK(network)(a, half);
+    QUICK(network)(a + half, count - half);
+    for (int r = 0; r < NETWORK_ROWS; r++) {
+        const int64_t at = (2 * NETWORK_ROWS - 1 - r) * LANES;
+        low[r] = QUICK(load)(a + r * LANES);
+        high[r] = QUICK(swap)(QUICK(load_some)(a + at, count - at), LANES - 1);
+        QUICK(order)(low + r, high + r);
+    }
+    QUICK(clean)(low);
+    for (int r = 0; r < NETWORK_ROWS; r++)
+        QUICK(store)(a + r * LANES, low[r]);
+    QUICK(clean)(high);
+    for (int r = 0; r < NETWORK_ROWS; r++)
+        QUICK(store_some)(a + half + r * LANES, high[r], count - half - r * LANES);
+}
+
 /* ---- partitions ---------------------------------------------------------------------------------------- */
 
 /* The median of a sample. */
@@ -253,7 +291,7 @@ QUICK_OUT void QUICK(settle)(void *numbers, int64_t count, int64_t from, int64_t
     number *a = numbers;
     int bad = 0;
 
-    while (count > NETWORK_ROWS * LANES && from < count && to > 0) {
+    while (count > 2 * NETWORK_ROWS * LANES && from < count && to > 0) {
         const number pivot =
             bad < BAD_MOST ? QUICK(pivot_of)(a, count) : QUICK(middle_of)(a, count);
         int64_t left = QUICK(partition)(a, count, pivot);
@@ -273,7 +311,11 @@ QUICK_OUT void QUICK(settle)(void *numbers, int64_t count, int64_t from, int64_t
         to -= lower ? left : 0;
         count = lower ? count - left : left;
     }
-    if (count > 1 && from < count && to > 0)
+    if (count < 2 || from >= count || to <= 0)
+        return;
+    if (count > NETWORK_ROWS * LANES)
+        QUICK(two_networks)(a, count);
+    else
         QUICK(network)(a, count);
 }
 
