@@ -143,7 +143,7 @@ def arrays_of(shapes, dtype):
     return {k: torch.rand(s, dtype=dtype, device="cuda") for k, s in shapes.items()}
 
 
-def error_of(out, peer, arrays):
+def error_of(result, peer, arrays):
     """The largest error over the largest value, against PyTorch in float64; None where memory lacks."""
     try:
         want = peer(*(a.double() if a.is_floating_point() else a for a in arrays.values()))
