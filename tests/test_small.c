@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "linalg_env.h"
 
@@ -403,6 +404,94 @@ static void test_small__takes_stacks_that_broadcast(void **state)
         kiln_array_release(all[k]);
 }
 
+/* ---- elements near the ends of a dtype's range -------------------------------------------------- */
+
+enum { TINY_STACK = 40, TINY_SIDE = 6 };
+
+/* (rows, columns) of them, times 2^power: of `parts`, (re, im) for each. */
+static kiln_array *powers_of(test_env *t, kiln_dtype dtype, int64_t rows, int64_t columns,
+                             double *parts, int power)
+{
+    const int64_t shape[] = {TINY_STACK, rows, columns};
+    kiln_array *exact = NULL, *x = NULL;
+
+    for (int64_t k = 0; k < 2 * TINY_STACK * rows * columns; k++)
+        parts[k] = ldexp(parts[k], power);
+    OK(t, kiln_array_from_host(t->ctx, KILN_COMPLEX128, 3, shape, parts, NULL, &exact, &t->err));
+    OK(t, kiln_array_cast(exact, dtype, &x, &t->err));
+    kiln_array_release(exact);
+    return x;
+}
+
+/* a x = b of small whole numbers, x real, of which a and b are times 2^power and x and b times 2^more. */
+static void check_tiny(test_env *t, int function, kiln_dtype dtype, int64_t m, int64_t n,
+                       int64_t columns, int power, int more)
+{
+    static double a[2 * TINY_STACK * TINY_SIDE * TINY_SIDE], b[2 * TINY_STACK * TINY_SIDE * 3];
+    double x[TINY_STACK * TINY_SIDE * 3], got[2 * TINY_STACK * TINY_SIDE * 3];
+    const bool narrow = dtype == KILN_FLOAT32 || dtype == KILN_COMPLEX64;
+    /* Eliminations round subnormal numbers to whole multiples of the least one; least squares are scaled. */
+    const double digits = ldexp(1, narrow ? -23 : -52);
+    const double bound =
+        1000 * (digits + (function > 0 ? ldexp(1, (narrow ? -149 : -1074) - power) : 0));
+    kiln_array *y = NULL, *wide = NULL;
+
+    memset(b, 0, sizeof b);
+    for (int64_t k = 0; k < TINY_STACK * n * columns; k++)
+        x[k] = (double)test_random_below(t, 7) - 3;
+    for (int64_t k = 0; k < TINY_STACK * m * n; k++) {
+        const int64_t row = k / n % m, column = k % n;
+        a[2 * k] = (double)test_random_below(t, 7) - 3 + (row == column ? 20 : 0);
+        a[2 * k + 1] = kiln_dtype_kind(dtype) == 'c' ? (double)test_random_below(t, 5) - 2 : 0;
+        if (function == 2 && row < column)
+            a[2 * k] = a[2 * k + 1] = 0;
+        for (int64_t c = 0; c < columns; c++)
+            for (int part = 0; part < 2; part++)
+                b[2 * (k / n * columns + c) + part] +=
+                    a[2 * k + part] * x[(k / (m * n) * n + column) * columns + c];
+    }
+    kiln_array *left = powers_of(t, dtype, m, n, a, power);
+    kiln_array *right = powers_of(t, dtype, m, columns, b, power + more);
+    OK(t, function == 0   ? kiln_linalg_lstsq(left, right, -1, NULL, &y, &t->err)
+          : function == 1 ? kiln_linalg_solve(left, right, NULL, &y, &t->err)
+                          : kiln_linalg_solve_triangular(left, right, NULL, &y, &t->err));
+    OK(t, kiln_array_cast(y, KILN_COMPLEX128, &wide, &t->err));
+    OK(t, kiln_array_to_host(wide, got, (size_t)kiln_array_size(y) * 16, NULL, &t->err));
+    for (int64_t k = 0; k < TINY_STACK * n * columns; k++)
+        CHECK(fabs(ldexp(got[2 * k], -more) - x[k]) < bound &&
+                  fabs(ldexp(got[2 * k + 1], -more)) < bound,
+              "function %d of %s, %d x %d times 2^%d and 2^%d: %g + %gi, not %g", function,
+              kiln_dtype_name(dtype), (int)m, (int)n, power, more, ldexp(got[2 * k], -more),
+              ldexp(got[2 * k + 1], -more), x[k]);
+    kiln_array_release(left), kiln_array_release(right), kiln_array_release(y);
+    kiln_array_release(wide);
+}
+
+/* Subnormal elements, whose reciprocals are infinite, among them. */
+static void test_small__solves_for_tiny_and_huge_elements(void **state)
+{
+    static const kiln_dtype all[] = {KILN_FLOAT64, KILN_COMPLEX64, KILN_FLOAT32, KILN_COMPLEX128};
+    test_env *t = *state;
+
+    for (int turn = 0; turn < 48; turn++) {
+        const int function = turn % 3;
+        const int which = turn / 3 % (function == 0 ? 2 : 4); /* each is compiled */
+        const kiln_dtype dtype = all[which];
+        const bool narrow = dtype == KILN_FLOAT32 || dtype == KILN_COMPLEX64;
+        const int low = (narrow ? -149 : -1074) + (function > 0 ? narrow ? 14 : 30 : 0);
+        const int high = narrow ? 100 : 1000;
+        const int64_t n = 2 + which;
+        const int64_t m = function == 0 ? n + 2 : n;
+        const int near = (int)test_random_below(t, 30);
+        const int power = test_random_below(t, 3) == 0   ? high - near
+                          : test_random_below(t, 2) == 0 ? (low + high) / 2 + near
+                                                         : low + near;
+        const int least = low - power > -15 ? low - power : -15;
+        check_tiny(t, function, dtype, m, n, which < 2 ? 1 : 3, power,
+                   least + (int)test_random_below(t, (uint64_t)(15 - least)));
+    }
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -413,6 +502,7 @@ int main(int argc, char **argv)
         TEST(test_small__makes_orthogonal_factors),
         TEST(test_small__makes_orthogonal_factors_in_blocks),
         TEST(test_small__finds_singular_values),
+        TEST(test_small__solves_for_tiny_and_huge_elements),
         TEST(test_small__takes_stacks_that_broadcast),
     };
 

@@ -4,7 +4,9 @@
  */
 #include <float.h>
 #include <math.h>
+#include <stdlib.h>
 
+#include "linalg/dense.h"
 #include "linalg/steps.h"
 #include "ops/ops.h"
 
@@ -25,13 +27,16 @@ static kiln_status run_piece(kiln__steps *w, kiln__piece piece, const kiln__piec
 
 /* ---- pseudo-inverses ------------------------------------------------------------------------- */
 
-/* The factors of the pseudo-inverse, V S^-1 and U^H; values below `fraction` of the largest count as 0. */
+/* The factors of the pseudo-inverse, V S^-1 and U^H; values below `fraction` of the largest count as 0. Also the
+ * values. */
 static kiln_status invert_values(kiln__steps *w, const kiln_array *a, double fraction,
-                                 const kiln_array **left, const kiln_array **right, kiln_error *err)
+                                 const kiln_array **left, const kiln_array **right,
+                                 const kiln_array **values, kiln_error *err)
 {
     kiln_array **const u = kiln__steps_new(w), **const s = kiln__steps_new(w);
     kiln_array **const vh = kiln__steps_new(w);
     KILN_CHECK(kiln_linalg_svd(a, &w->o, u, s, vh, err));
+    *values = *s;
     KILN_CHECK(kiln__steps_adjoint(w, *u, err));
     *right = kiln__steps_last(w);
     KILN_CHECK(kiln__steps_adjoint(w, *vh, err));
@@ -49,8 +54,8 @@ static kiln_status invert_values(kiln__steps *w, const kiln_array *a, double fra
 
 static kiln_status pinv(kiln__steps *w, const kiln_array *a, double rcond, kiln_error *err)
 {
-    const kiln_array *left = NULL, *right = NULL;
-    KILN_CHECK(invert_values(w, a, rcond >= 0 ? rcond : 1e-15, &left, &right, err));
+    const kiln_array *left = NULL, *right = NULL, *values = NULL;
+    KILN_CHECK(invert_values(w, a, rcond >= 0 ? rcond : 1e-15, &left, &right, &values, err));
     return kiln__steps_multiply(w, left, right, err);
 }
 
@@ -63,11 +68,107 @@ kiln_status kiln_linalg_pinv(const kiln_array *a, double rcond, const kiln_linal
     return kiln__steps_end(&w, status, status == KILN_OK ? kiln__steps_last(&w) : NULL, out, err);
 }
 
+/* ---- least squares ----------------------------------------------------------------------------- */
+
+/* A problem and what becomes of it. Matrices whose reciprocal singular values may be infinite or subnormal are
+ * brought near 1 by powers of two, and the right sides too, as LAPACK does (xGELSD). */
+typedef struct least_squares {
+    const kiln_array *a, *b;
+    double fraction;
+    int near; /* the greatest exponent that stays */
+    const kiln_array *left, *right, *values;
+    const kiln_array *a_size, *b_size; /* NULL: nothing was scaled */
+} least_squares;
+
+/* Whether the host sees that no matrix is to be scaled: of other devices it would have to wait for that. */
+static bool is_near(const kiln__steps *w, const least_squares *l)
+{
+    const kiln_array *const s = l->values;
+    const int64_t count = s->rank > 0 ? s->shape[s->rank - 1] : 0;
+    bool near = true;
+
+    for (int64_t k = 0; k < s->size && near; k += count) {
+        const double most = s->dtype == KILN_FLOAT32 ? (double)((const float *)s->data)[k]
+                                                     : ((const double *)s->data)[k];
+        near = most == 0 || !isfinite(most) || abs(ilogb(most)) < l->near;
+    }
+    return near && !kiln__device_is_dry(kiln__context_device(w->ctx));
+}
+
+/* The largest size of the elements of each matrix: `axes` of them, which become 1. */
+static kiln_status measure(kiln__steps *w, const kiln_array *x, int axes, const kiln_array **out,
+                           kiln_error *err)
+{
+    KILN_CHECK(kiln__steps_reduce(w, KILN_REDUCE_NORMINF, x,
+                                  axes == 2 ? KILN_AXES(-2, -1) : KILN_AXES(-1), true, err));
+    *out = kiln__steps_last(w);
+    return KILN_OK;
+}
+
+static kiln_status bring_near(kiln__steps *w, const least_squares *l, const kiln_array **x,
+                              const kiln_array *size, int axes, kiln_error *err)
+{
+    const int64_t m =
+        (*x)->shape[(*x)->rank - 1] * (axes == 2 ? (*x)->shape[(*x)->rank - 2] : 1);
+    const kiln__piece_arguments given = {.x = *x, .z = size, .m = m, .n = l->near, .p = 1};
+
+    KILN_CHECK(run_piece(w,
+                         kiln_dtype_kind((*x)->dtype) == 'c' ? KILN__PIECE_SCALE_COMPLEX
+                                                             : KILN__PIECE_SCALE,
+                         &given, *x, err));
+    *x = kiln__steps_last(w);
+    return KILN_OK;
+}
+
+static kiln_status factor(kiln__steps *w, least_squares *l, int b_axes, kiln_error *err)
+{
+    const bool host = kiln__device_is_host(kiln__context_device(w->ctx));
+    const bool plain =
+        l->a->size == 0 || l->b->size == 0 || !kiln__dense_takes(l->a->dtype); /* a mistake */
+
+    if (host || plain)
+        KILN_CHECK(
+            invert_values(w, l->a, l->fraction, &l->left, &l->right, &l->values, err));
+    if (plain || (host && is_near(w, l)))
+        return KILN_OK;
+    KILN_CHECK(measure(w, l->a, 2, &l->a_size, err));
+    KILN_CHECK(measure(w, l->b, b_axes, &l->b_size, err));
+    KILN_CHECK(bring_near(w, l, &l->a, l->a_size, 2, err));
+    KILN_CHECK(bring_near(w, l, &l->b, l->b_size, b_axes, err));
+    if (b_axes == 1) {
+        KILN_CHECK(kiln_array_select(l->a_size, -1, 0, kiln__steps_new(w), err));
+        l->a_size = kiln__steps_last(w);
+    }
+    return invert_values(w, l->a, l->fraction, &l->left, &l->right, &l->values, err);
+}
+
+/* V S^-1 U^H b, of the scale of `b` and the matrices as they were given. */
+static kiln_status solve_factored(kiln__steps *w, const least_squares *l, kiln_error *err)
+{
+    KILN_CHECK(kiln__steps_multiply(w, l->right, l->b, err));
+    if (l->b->rank == 1 &&
+        l->a->rank > 2) { /* a vector for each matrix, which would be taken for a matrix */
+        KILN_CHECK(
+            kiln_array_newaxis(kiln__steps_last(w), l->a->rank - 1, kiln__steps_new(w), err));
+        KILN_CHECK(kiln__steps_multiply(w, l->left, kiln__steps_last(w), err));
+        KILN_CHECK(kiln_array_select(kiln__steps_last(w), -1, 0, kiln__steps_new(w), err));
+    } else {
+        KILN_CHECK(kiln__steps_multiply(w, l->left, kiln__steps_last(w), err));
+    }
+    if (l->a_size == NULL)
+        return KILN_OK;
+    const kiln_array *const x = kiln__steps_last(w);
+    const kiln__piece_arguments given = {.x = x, .y = l->b_size, .z = l->a_size, .n = l->near};
+    return run_piece(w,
+                     kiln_dtype_kind(x->dtype) == 'c' ? KILN__PIECE_RESCALE_COMPLEX
+                                                      : KILN__PIECE_RESCALE,
+                     &given, x, err);
+}
+
 static kiln_status lstsq(kiln__steps *w, const kiln_array *a, const kiln_array *b, double rcond,
                          kiln_error *err)
 {
     char a_text[160], b_text[160];
-    const kiln_array *left = NULL, *right = NULL;
     kiln_dtype dtype = a->dtype;
     int64_t stack[KILN_RANK_MAX];
     int rank = 0;
@@ -81,22 +182,18 @@ static kiln_status lstsq(kiln__steps *w, const kiln_array *a, const kiln_array *
                           kiln__shape_text(a->rank, a->shape, a_text, sizeof a_text),
                           kiln__shape_text(b->rank, b->shape, b_text, sizeof b_text));
     (void)kiln__promote(a->dtype, b->dtype, &dtype);
-    KILN_CHECK(kiln__steps_cast(w, a, dtype, err));
+    dtype = strchr("biu", kiln_dtype_kind(dtype)) != NULL ? KILN_FLOAT64 : dtype;
+    const bool narrow = dtype == KILN_FLOAT32 || dtype == KILN_COMPLEX64;
     const int64_t m = a->shape[a->rank - 2], n = a->shape[a->rank - 1];
-    const double epsilon =
-        dtype == KILN_FLOAT32 || dtype == KILN_COMPLEX64 ? (double)FLT_EPSILON : DBL_EPSILON;
-    KILN_CHECK(invert_values(w, kiln__steps_last(w),
-                             rcond >= 0 ? rcond : epsilon * (double)(m > n ? m : n), &left, &right,
-                             err));
-    KILN_CHECK(kiln__steps_cast(w, b, right->dtype, err));
-    KILN_CHECK(kiln__steps_multiply(w, right, kiln__steps_last(w), err));
-    if (b->rank == 1 &&
-        a->rank > 2) { /* a vector for each matrix, which would be taken for a matrix */
-        KILN_CHECK(kiln_array_newaxis(kiln__steps_last(w), a->rank - 1, kiln__steps_new(w), err));
-        KILN_CHECK(kiln__steps_multiply(w, left, kiln__steps_last(w), err));
-        return kiln_array_select(kiln__steps_last(w), -1, 0, kiln__steps_new(w), err);
-    }
-    return kiln__steps_multiply(w, left, kiln__steps_last(w), err);
+    const double epsilon = narrow ? (double)FLT_EPSILON : DBL_EPSILON;
+    least_squares l = {.fraction = rcond >= 0 ? rcond : epsilon * (double)(m > n ? m : n),
+                       .near = narrow ? 40 : 400};
+    KILN_CHECK(kiln__steps_cast(w, a, dtype, err));
+    l.a = kiln__steps_last(w);
+    KILN_CHECK(kiln__steps_cast(w, b, dtype, err));
+    l.b = kiln__steps_last(w);
+    KILN_CHECK(factor(w, &l, b_axes, err));
+    return solve_factored(w, &l, err);
 }
 
 kiln_status kiln_linalg_lstsq(const kiln_array *a, const kiln_array *b, double rcond,

@@ -148,10 +148,14 @@ typedef struct piece {
 #define NEAR_COMPLEX(v)                                                                            \
     "e = kiln_frexp_exponent(" LARGER(v) "); p += e; " v " = T(kiln_ldexp(" v                      \
                                          ".real(), -e), kiln_ldexp(" v ".imag(), -e)); "
-#define SCALE                                                                                      \
-    "const R size = z[i / m]; "                                                                    \
-    "int e = size - size == R(0) ? kiln_frexp_exponent(size) : 0; "                                \
-    "e = e > n || e < -n ? (p < 0 ? e : -e) : 0; "
+#define FAR(e, size)                                                                               \
+    "int " e " = " size " - " size " == R(0) ? kiln_frexp_exponent(" size ") : 0; "                \
+    e " = " e " > n || " e " < -n ? " e " : 0; "
+#define SCALE "const R size = z[i / m]; " FAR("e", "size") "e = p < 0 ? e : -e; "
+#define RESCALE FAR("e", "u") FAR("f", "z") "e -= f; "
+#define TIMES_POWER "y = e == 0 ? x : kiln_ldexp(x, e)"
+#define TIMES_POWER_COMPLEX                                                                        \
+    "y = e == 0 ? x : T(kiln_ldexp(x.real(), e), kiln_ldexp(x.imag(), e))"
 static const piece pieces[KILN__PIECES] = {
     [KILN__PIECE_LOWER] = PIECE("xmn", "T x, " SHAPE, "y = i % n <= i / n % m ? x : T(0)"),
     [KILN__PIECE_UPPER] = PIECE("xmn", "T x, " SHAPE, "y = i % n >= i / n % m ? x : T(0)"),
@@ -180,10 +184,13 @@ static const piece pieces[KILN__PIECES] = {
         PIECE("xn", "raw T x, int64 n",
               PRODUCT(NEAR_COMPLEX, "y = T(kiln_ldexp(d.real(), p), kiln_ldexp(d.imag(), p))")),
     [KILN__PIECE_SCALE] = PIECE("xzmnp", "T x, raw R z, " SHAPE ", float64 p",
-                                SCALE "y = e == 0 ? x : kiln_ldexp(x, e)"),
+                                SCALE TIMES_POWER),
     [KILN__PIECE_SCALE_COMPLEX] =
         PIECE("xzmnp", "T x, raw R z, " SHAPE ", float64 p",
-              SCALE "y = e == 0 ? x : T(kiln_ldexp(x.real(), e), kiln_ldexp(x.imag(), e))"),
+              SCALE TIMES_POWER_COMPLEX),
+    [KILN__PIECE_RESCALE] = PIECE("xyzn", "T x, R u, R z, int64 n", RESCALE TIMES_POWER),
+    [KILN__PIECE_RESCALE_COMPLEX] =
+        PIECE("xyzn", "T x, R u, R z, int64 n", RESCALE TIMES_POWER_COMPLEX),
 };
 
 kiln_status kiln__piece_run(kiln__piece which, const kiln__piece_arguments *a, kiln_array *out,

@@ -1,10 +1,10 @@
 //% insert linalg/small.cu
-//% plain COLUMNS EACH INVERTS KILN__SMALL_BEGIN KILN__UNROLL LANES LEFT LENGTH M N RIGHT RIGHT_SIDES SHORT T TASK
+//% plain COLUMNS EACH INVERTS KILN__SMALL_BEGIN KILN__UNROLL LANES LEAST LEFT LENGTH M N RIGHT RIGHT_SIDES SHORT T TASK
 //% plain WORD
 //% plain __device__ __forceinline__ a a_step after at b b_step both c call done e factor first flip
 //% plain from group_in_block info inverse j k key key_of kiln_small lane lane_of lives load_row matrix
-//% plain not_a_number nth on_diagonal other own own_pivot p part piece pivot pivots place q row rows scale
-//% plain share small_call step store_row subtract tell to top turn v whole x y
+//% plain not_a_number nth on_diagonal other own own_pivot p part piece pivot pivots place q row rows
+//% plain share small_call step store_row subtract tell to top turn up v whole x y
 // LU with exchanges of rows, and what follows of it: lane i has row i, and keeps it: what is exchanged is only
 // known (`place`). The row of the pivot goes to the other lanes through shared memory, 16 bytes at a time: a
 // shuffle for each of its elements would take four times as long.
@@ -24,15 +24,16 @@ static __device__ __forceinline__ unsigned key_of(T v, bool done, int lane)
 
 constexpr bool INVERTS = TASK == 1;
 constexpr int EACH = 16 / sizeof(T), LEFT = (N + EACH - 1) / EACH;
+constexpr T LEAST = sizeof(T) == 4 ? T(0x1p-126) : T(0x1p-1022); // that is normal: reciprocals of others may be infinite
 constexpr int RIGHT_SIDES = INVERTS ? 1 : COLUMNS, RIGHT = (RIGHT_SIDES + EACH - 1) / EACH;
 
-// Write elements from the piece of number `first` on, each times `scale`.
-template <int LENGTH> static __device__ __forceinline__ void share(const T (&row)[LENGTH], int first, T scale, piece *to)
+// Write elements from the piece of number `first` on.
+template <int LENGTH> static __device__ __forceinline__ void share(const T (&row)[LENGTH], int first, piece *to)
 {
     KILN__UNROLL for (int q = 0; q < (LENGTH + EACH - 1) / EACH; q++) {
         piece p;
         KILN__UNROLL for (int e = 0; e < EACH; e++)
-            p.part[e] = q * EACH + e < LENGTH ? row[q * EACH + e] * scale : T(0);
+            p.part[e] = q * EACH + e < LENGTH ? row[q * EACH + e] : T(0);
         if (q >= first)
             to[q] = p;
     }
@@ -70,7 +71,7 @@ extern "C" __global__ void __launch_bounds__(128) kiln_small(const small_call ca
     KILN__UNROLL for (int k = 0; k < SHORT; k++) {
 //% insert :elimination
     }
-    const T inverse = T(1) / own_pivot;
+    const T up = own_pivot < LEAST && own_pivot > -LEAST ? T(0x1p64) : T(1), inverse = T(1) / (own_pivot * up);
     if constexpr (INVERTS) {
 //% insert :exchange
     } else {
@@ -108,9 +109,9 @@ extern "C" __global__ void __launch_bounds__(128) kiln_small(const small_call ca
         piece *row = rows[k % 2][group_in_block];
         turn[k] = p;
         if (lane == p) {
-            share(a, INVERTS ? 0 : k / EACH, T(1), row);
+            share(a, INVERTS ? 0 : k / EACH, row);
             if (TASK == 0)
-                share(b, 0, T(1), row + LEFT);
+                share(b, 0, row + LEFT);
         }
         const int at = __shfl_sync(0xffffffffu, place, p, LANES);
         __syncwarp();
@@ -145,7 +146,7 @@ extern "C" __global__ void __launch_bounds__(128) kiln_small(const small_call ca
         T(*const matrix)[N + 1] = whole[group_in_block];
         if (lane < N)
             KILN__UNROLL for (int j = 0; j < N; j++)
-                matrix[place][turn[j]] = info != 0 ? not_a_number() : a[j] * inverse;
+                matrix[place][turn[j]] = info != 0 ? not_a_number() : a[j] * up * inverse;
         __syncwarp();
         if (lives && lane < N)
             KILN__UNROLL for (int k = 0; k < N; k++) call.y[(nth * N + k) * N + lane] = matrix[k][lane];
@@ -158,14 +159,14 @@ extern "C" __global__ void __launch_bounds__(128) kiln_small(const small_call ca
             const bool after = TASK == 3 ? place > k : place < k;
             const T factor = after ? a[k] : T(0);
             if (COLUMNS == 1) {
-                const T x = lane_of(b[0] * inverse, turn[k]);
+                const T x = lane_of(b[0] * up * inverse, turn[k]);
                 b[0] = place == k ? x : b[0] - factor * x;
                 continue;
             }
             piece *row = rows[(N + step) % 2][group_in_block] + LEFT;
             if (place == k) {
-                share(b, 0, inverse, row);
-                KILN__UNROLL for (int c = 0; c < COLUMNS; c++) b[c] *= inverse;
+                KILN__UNROLL for (int c = 0; c < COLUMNS; c++) b[c] = b[c] * up * inverse;
+                share(b, 0, row);
             }
             __syncwarp();
             subtract(b, 0, factor, row);
