@@ -219,15 +219,23 @@ static void count_between(const bins_call *c, int64_t begin, int64_t end, int64_
 /* Integers that are numbers of bins. */
 #define COUNT_NUMBERS(dtype, name, ctype)                                                          \
     case dtype:                                                                                    \
-        for (int64_t k = begin; k < end; k++) {                                                    \
-            const uint64_t bin = (uint64_t)(int64_t)((const ctype *)c->x)[k];                      \
-            if (bin < (uint64_t)c->bins)                                                           \
-                tables[k % TABLES][bin]++;                                                         \
-        }                                                                                          \
+        for (; k + TABLES <= end; k += TABLES)                                                     \
+            for (int t = 0; t < TABLES; t++) {                                                     \
+                const uint64_t bin = (uint64_t)(int64_t)((const ctype *)c->x)[k + t];              \
+                if (bin < bins)                                                                    \
+                    tables[t][bin]++;                                                              \
+            }                                                                                      \
+        for (; k < end; k++)                                                                       \
+            if ((uint64_t)(int64_t)((const ctype *)c->x)[k] < bins)                                \
+                tables[0][(int64_t)((const ctype *)c->x)[k]]++;                                    \
         break;
 
-static void count_numbers(const bins_call *c, int64_t begin, int64_t end, int64_t *const *tables)
+static void count_numbers(const bins_call *c, int64_t begin, int64_t end, int64_t *const *others)
 {
+    int64_t *const tables[TABLES] = {others[0], others[1], others[2], others[3]};
+    const uint64_t bins = (uint64_t)c->bins;
+    int64_t k = begin;
+
     switch (c->dtype) {
         READ_TYPES(COUNT_NUMBERS)
     default:
@@ -235,10 +243,10 @@ static void count_numbers(const bins_call *c, int64_t begin, int64_t end, int64_
     }
 }
 
-/* Each piece has counters for the bins and one for what is in none. */
+/* Each piece has counters for the bins and, between edges, one for what is in none. */
 static int64_t counters_of(const bins_call *c)
 {
-    return c->bins + 1;
+    return c->bins + (c->edges != NULL);
 }
 
 static void count_pieces(const void *args, int64_t begin, int64_t end)
@@ -286,14 +294,18 @@ static kiln_status count_cpu(kiln_context *ctx, bins_call *c, kiln_stream *strea
     c->read = read_bins_of(c->dtype);
     if (c->edges != NULL)
         round_for(c, FIND_DOUBLE);
-    KILN_TRY(kiln__sort_room(ctx, stream, KILN_INT64, c->copies * c->tables * counters_of(c),
-                             &parts, err));
-    c->parts = parts->data;
+    const bool alone = c->edges == NULL && c->copies * c->tables == 1;
+    if (!alone)
+        KILN_TRY(kiln__sort_room(ctx, stream, KILN_INT64, c->copies * c->tables * counters_of(c),
+                                 &parts, err));
+    c->parts = alone ? c->counts : parts->data;
     const kiln__launch_config pieces = {.grid_x = c->copies, .block = 1};
     const kiln__launch_config bins = {.grid_x = c->bins, .block = 64};
     KILN_TRY(
         kiln__launch(device, (void *)(uintptr_t)count_pieces, &pieces, c, sizeof *c, stream, err));
-    KILN_TRY(kiln__launch(device, (void *)(uintptr_t)add_pieces, &bins, c, sizeof *c, stream, err));
+    if (!alone)
+        KILN_TRY(
+            kiln__launch(device, (void *)(uintptr_t)add_pieces, &bins, c, sizeof *c, stream, err));
 
 done:
     kiln_array_release(parts);
@@ -460,10 +472,30 @@ done:
     return status;
 }
 
+/* The largest element, of negative ones and those that int64 has no room for one of these: read without a sign, they are
+ * larger than all others. */
+static kiln_status largest_bin(const kiln_array *array, int64_t *out, kiln_error *err)
+{
+    const int bits = 8 * (int)kiln_dtype_size(array->dtype);
+    kiln_array *x = NULL;
+    kiln_status status = KILN_OK;
+
+    KILN_TRY(
+        kiln__array_view(array, array->rank, array->shape, array->strides, array->data, &x, err));
+    x->dtype = kiln__dtype_without_sign(array->dtype);
+    KILN_TRY(extreme(KILN_REDUCE_MAX, x, KILN_INT64, out, err));
+    if (kiln_dtype_kind(array->dtype) == 'i' && *out >> (bits - 1) != 0)
+        status = extreme(KILN_REDUCE_MIN, array, KILN_INT64, out, err);
+
+done:
+    kiln_array_release(x);
+    return status;
+}
+
 kiln_status kiln_array_bincount(const kiln_array *array, int64_t least_count, kiln_array **out,
                                 kiln_error *err)
 {
-    int64_t low = 0, high = -1;
+    int64_t high = -1;
     bins_call c = {.bins = 0};
 
     KILN_CHECK_NULL(out, err);
@@ -474,17 +506,14 @@ kiln_status kiln_array_bincount(const kiln_array *array, int64_t least_count, ki
     if (least_count < 0)
         return kiln__fail(err, KILN_ERR_ARGUMENT, "bincount: %lld bins at least",
                           (long long)least_count);
-    if (array->size > 0) {
-        KILN_CHECK(extreme(KILN_REDUCE_MIN, array, KILN_INT64, &low, err));
-        KILN_CHECK(extreme(KILN_REDUCE_MAX, array, KILN_INT64, &high, err));
-    }
-    /* Of uint64, what int64 has no room for is negative here. */
-    if (array->size > 0 && (low < 0 || high < low || high == INT64_MAX))
+    if (array->size > 0)
+        KILN_CHECK(largest_bin(array, &high, err));
+    if (array->size > 0 && (high < 0 || high == INT64_MAX))
         return kiln__fail(err, KILN_ERR_RANGE,
                           array->dtype == KILN_UINT64
                               ? "bincount: the array holds %llu, which is no bin"
                               : "bincount: the array holds %lld, which is no bin",
-                          (long long)(low < 0 ? low : high));
+                          (long long)high);
     c.bins = high + 1 > least_count ? high + 1 : least_count;
     return count(array, &c, kiln__device_stream(kiln__context_device(array->ctx)), out, err);
 }

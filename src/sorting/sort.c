@@ -28,8 +28,7 @@ static int digits_below(int64_t bound)
     return digits;
 }
 
-/* Numbers that are known not to be negative are unsigned ones, of which the lowest digits count. */
-static kiln_dtype dtype_without_sign(kiln_dtype dtype)
+kiln_dtype kiln__dtype_without_sign(kiln_dtype dtype)
 {
     switch (dtype) {
     case KILN_INT8:
@@ -67,7 +66,8 @@ kiln_status kiln__sort_keys(const kiln_array *keys, int64_t bound, kiln_dtype or
                     .wide = order_dtype == KILN_INT64};
     if (bound > 0) {
         const int all = kiln__place_digits(keys->dtype), digits = digits_below(bound);
-        s.dtype = dtype_without_sign(keys->dtype);
+        /* Numbers that are known not to be negative are unsigned ones, of which the lowest digits count. */
+        s.dtype = kiln__dtype_without_sign(keys->dtype);
         s.digits = digits < all ? digits : all;
     }
     KILN_TRY(kiln__sort_rows(&s, err));

@@ -156,6 +156,9 @@ kiln_status kiln__sort_keys(const kiln_array *keys, int64_t bound, kiln_dtype or
                             kiln_stream *stream, kiln_array **sorted_out, kiln_array **order_out,
                             kiln_error *err);
 
+/* Of integers with a sign, those without one of as many bits; else `dtype` itself. (sort.c) */
+kiln_dtype kiln__dtype_without_sign(kiln_dtype dtype);
+
 /* The elements of a vector in an order: a new array, made on `stream`. (sort.c) */
 kiln_status kiln__sort_take(const kiln_array *x, const kiln_array *order, kiln_stream *stream,
                             kiln_array **out, kiln_error *err);
