@@ -125,7 +125,7 @@ static void test_bins__hold_numbers_of_every_dtype(void **state)
         kiln_array *x = NULL, *y = NULL;
         setenv("KILN_TUNE_CPU_LEVEL", (const char *const[]){"4", "3", "1"}[d / COUNT(dtypes)], 1);
         for (int k = 0; k <= BINS; k++)
-            edges[k] = dtype == KILN_BOOL ? k * 0.5 : k * 10 + (d % 2 == 0 ? 0 : k * k);
+            edges[k] = dtype == KILN_BOOL ? k * 0.5 : d % 2 == 0 ? k * 8 : k * 10 + k * k;
         for (int k = 0; k < SIZE; k++) {
             given[k] = (double)test_random_below(t, dtype == KILN_BOOL ? 2 : 120) - (below ? 9 : 0);
             for (int b = 0; b < BINS; b++)
@@ -187,8 +187,8 @@ static void expect_counts(test_env *t, kiln_array *numbers, kiln_array *bounds,
     OK(t, kiln_array_to_host(h, got, (size_t)bins * sizeof *got, NULL, &t->err));
     for (int k = 0; k < bins; k++)
         if (got[k] != expected[k])
-            fail_msg("bin %d has %lld elements, not %lld", k, (long long)got[k],
-                     (long long)expected[k]);
+            fail_msg("bin %d has %lld elements, not %lld; KILN_TEST_SEED=%llu", k,
+                     (long long)got[k], (long long)expected[k], (unsigned long long)t->seed);
     kiln_array_release(h);
     free(got);
 }
@@ -225,6 +225,60 @@ static void test_bins__are_many(void **state)
     free(edges);
     free(x);
     free(expected);
+}
+
+/* A number of that kind for edges: anywhere, on an edge, as close to one as float32 has it, or outside. */
+static float number_near(test_env *t, const double *edges, int64_t bins)
+{
+    const double *const edge = &edges[test_random_below(t, (uint64_t)bins + 1)];
+    const uint64_t kind = test_random_below(t, 8);
+    float x = (float)*edge;
+
+    for (uint64_t k = test_random_below(t, 4); k > 0 && kind < 4; k--)
+        x = nextafterf(x, kind < 2 ? -INFINITY : INFINITY);
+    if (kind >= 4)
+        x = (float)(edges[0] + (edges[bins] - edges[0]) *
+                                   ((double)test_random_below(t, 1100000) / 1e6 - 0.05));
+    return x;
+}
+
+/* Edges at random places and distances, even ones and nearly even ones, and elements that begin at any place of memory. */
+static void test_bins__are_those_of_numbers_near_edges(void **state)
+{
+    enum { ROUNDS = 40, SIZE = 2500, BINS = 2000 };
+    static const double firsts[] = {0, -1, -0.3, 3, 1000, -123456.7, 1e6, 1e-3, 3e7};
+    static const double widths[] = {1, 0.25, 0.004, 64, 0.1, 1e-6, 3.7};
+    static const int most[] = {3, 40, 300, BINS};
+    test_env *t = *state;
+    double edges[BINS + 1];
+    float x[SIZE];
+    int64_t expected[BINS];
+
+    for (int round = 0; round < ROUNDS; round++) {
+        const int bins = 1 + (int)test_random_below(t, (uint64_t)most[round % COUNT(most)]);
+        const double first = firsts[test_random_below(t, COUNT(firsts))];
+        const double width = widths[test_random_below(t, COUNT(widths))];
+        const double bend = test_random_below(t, 3) == 0 ? width * 1e-7 : 0;
+        const int64_t begin = (int64_t)test_random_below(t, 5);
+        for (int k = 0; k <= bins; k++)
+            edges[k] = first + k * width + (k % 7 == 3 ? bend : 0);
+        memset(expected, 0, sizeof expected);
+        for (int k = 0; k < SIZE; k++) {
+            x[k] = number_near(t, edges, bins);
+            int b = 0;
+            while (b < bins - 1 && (double)x[k] >= edges[b + 1])
+                b++;
+            if (k >= begin && (double)x[k] >= edges[0] && (double)x[k] <= edges[bins])
+                expected[b]++;
+        }
+        kiln_array *all = made(t, KILN_FLOAT32, SIZE, x), *numbers = NULL;
+        kiln_array *bounds = made(t, KILN_FLOAT64, bins + 1, edges);
+        OK(t, kiln_array_slice(all, 0, begin, SIZE, 1, &numbers, &t->err));
+        expect_counts(t, numbers, bounds, expected, bins);
+        kiln_array_release(all);
+        kiln_array_release(numbers);
+        kiln_array_release(bounds);
+    }
 }
 
 /* How many numbers lie between edges that are 1 apart, from `first` on. */
@@ -394,6 +448,7 @@ int main(int argc, char **argv)
         TEST(test_bins__hold_numbers_of_every_dtype),
         TEST(test_bins__have_even_edges_from_the_data_or_a_range),
         TEST(test_bins__are_many),
+        TEST(test_bins__are_those_of_numbers_near_edges),
         TEST(test_bins__are_more_than_a_block_has_room_for),
         TEST(test_bins__are_refused_that_do_not_increase),
         TEST(test_bins__are_found_by_digitize),

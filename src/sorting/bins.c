@@ -2,7 +2,7 @@
  * bins.c - how many elements fall into each bin: bincount, histogram; digitize.
  *
  *     array > cpu:  [pieces: bins of a block guessed, the others searched,
- * counted] > [counts of pieces added] > CUDA: templates/sorting/bins.cu
+ * counted] > [counts of pieces added] > CUDA: bins_cuda.c
  *
  * How many bins there are, and whether edges increase, is known on the host
  * alone: these functions wait for the device.
@@ -13,23 +13,9 @@
 
 #include "sorting/sorting.h"
 
-enum { PIECES_MAX = 64, COPIES_MAX = 32, READ_BLOCK = 1024, TABLES = 4, TABLE_BINS = 4096 };
-
-/* CUDA: several blocks a multiprocessor with counters for some bins, or one
- * that has all shared memory. Small blocks are for few elements: of large ones
- * fewer fit, whose counters leave more of the L1 cache to loads. */
-enum { SMALL_THREADS = 256, SMALL_BLOCKS = 6, SMALL_SIZE = 1 << 21, THREADS = 1024, BLOCKS = 2 };
-enum {
-    SHARED_BINS = 8192,
-    NEAR_EDGES = 1024,
-    PAIR_BINS = 1 << 21,
-    WIDE_ROWS_MAX = 8,
-    ELEMENTS_A_BIN = 64
-};
+enum { PIECES_MAX = 64, READ_BLOCK = 1024, TABLES = 4, TABLE_BINS = 4096 };
 
 #define BINS_GUESSED (INT32_MAX - 1) /* cpu: so many bins are not guessed */
-
-#define SCALE_MIN 1e-30 /* that a float holds with all of its bits */
 
 typedef struct bins_call bins_call;
 
@@ -39,8 +25,7 @@ typedef struct bins_call bins_call;
 typedef bool (*read_bins)(const bins_call *c, int64_t begin, int64_t count, double *values,
                           int32_t *bins);
 
-/* As templates/sorting/bins.cu has it; on the cpu device a launch's arguments.
- */
+/* Of the cpu device: what a launch is given. */
 struct bins_call {
     const void *x;
     const double *edges;
@@ -48,50 +33,25 @@ struct bins_call {
     int64_t size, bins;
     double first, scale;
     double least, highest; /* of what is in a bin */
-    double slack;          /* CUDA: how far from a whole number a guess must be to be
-                       certain */
-    float pair[4];         /* CUDA: the scale, and -first times the scale, each in two
-                       parts */
-    int32_t copies;        /* cpu: pieces */
-    int32_t per;           /* CUDA: bins of a block */
-    int64_t *parts;        /* cpu: counts of pieces */
-    int64_t tables;        /* cpu: of counts, of each piece */
-    kiln_dtype dtype;      /* cpu: of x */
-    read_bins read;        /* cpu, between edges */
+    double slack;          /* how far from a whole number a guess must be to be certain */
+    int32_t copies;        /* pieces */
+    int64_t *parts;        /* counts of pieces */
+    int64_t tables;        /* of counts, of each piece */
+    kiln_dtype dtype;      /* of x */
+    read_bins read;        /* between edges */
 };
 
 /* ---- guesses
  * ------------------------------------------------------------------------------------------
  */
 
-/* How the bin of a number is guessed: on CUDA devices of float32 in float,
- * where rounding leaves most guesses certain, or in pairs of floats. */
-typedef enum find { FIND_DOUBLE, FIND_FLOAT, FIND_PAIR } find;
-
-/* A guess is as far off as the edges are from even ones, and by rounding.
- * `bins_call.slack` is the former. A pair of floats has the product of an
- * element and the scale to 47 bits, and adds the rest in one. */
-static void round_for(bins_call *c, find how)
+/* A guess is as far off as the edges are from even ones, which `bins_call.slack` is, and by rounding. */
+static void round_for(bins_call *c)
 {
-    const double start = -c->first * c->scale, most = fabs(start) + (double)c->bins;
-
-    if (how == FIND_FLOAT) {
-        const double first = (double)(float)c->first;
-        c->slack += fabs(first - c->first) * c->scale + 8 * (double)(c->bins + 1) * FLT_EPSILON;
-        c->first = first;
-    } else {
-        c->slack += how == FIND_PAIR ? FLT_EPSILON + 0x1p-42 * most
-                                     : 8 * (double)(c->bins + 1) * DBL_EPSILON;
-    }
-    c->pair[0] = (float)c->scale;
-    c->pair[1] = (float)(c->scale - (double)c->pair[0]);
-    c->pair[2] = (float)start;
-    c->pair[3] = (float)(start - (double)c->pair[2]);
-    if (!(c->slack < 0.5) || !(c->scale < FLT_MAX) || c->bins >= INT32_MAX ||
-        (how != FIND_DOUBLE && !(c->scale > SCALE_MIN))) {
+    c->slack += 8 * (double)(c->bins + 1) * DBL_EPSILON;
+    if (!(c->slack < 0.5) || c->bins >= INT32_MAX) {
         c->slack = 1; /* no guess is certain */
         c->scale = 0;
-        memset(c->pair, 0, sizeof c->pair);
     }
 }
 
@@ -293,7 +253,7 @@ static kiln_status count_cpu(kiln_context *ctx, bins_call *c, kiln_stream *strea
     c->tables = c->bins <= TABLE_BINS ? TABLES : 1;
     c->read = read_bins_of(c->dtype);
     if (c->edges != NULL)
-        round_for(c, FIND_DOUBLE);
+        round_for(c);
     const bool alone = c->edges == NULL && c->copies * c->tables == 1;
     if (!alone)
         KILN_TRY(kiln__sort_room(ctx, stream, KILN_INT64, c->copies * c->tables * counters_of(c),
@@ -312,89 +272,6 @@ done:
     return status;
 }
 
-/* ---- CUDA devices
- * -------------------------------------------------------------------------------------
- */
-
-static find find_of(const bins_call *c, kiln_dtype dtype)
-{
-    if (c->edges == NULL || dtype != KILN_FLOAT32 || c->bins > PAIR_BINS)
-        return FIND_DOUBLE;
-    return c->bins <= NEAR_EDGES ? FIND_FLOAT : FIND_PAIR;
-}
-
-/* How a call counts: the block's threads, rows of blocks and shared memory. */
-typedef struct layout {
-    uint32_t threads, rows;
-    size_t room, bytes; /* of all such kernels, and of this call */
-    int64_t blocks;     /* at most, of a row */
-    bool wide, halves;  /* one block a multiprocessor; counters have 16 bits */
-} layout;
-
-static layout lay_out(kiln__device *device, bins_call *c)
-{
-    const size_t edges = c->edges != NULL && c->bins <= NEAR_EDGES ? (size_t)(c->bins + 1) * 8 : 0;
-    const int64_t units = kiln__device_info(device)->unit_count;
-    const bool small = c->size < SMALL_SIZE;
-    layout l = {.threads = small ? SMALL_THREADS : THREADS,
-                .rows = 1,
-                .room = SHARED_BINS * 4 + (NEAR_EDGES + 1) * 8,
-                .blocks = units * (small ? SMALL_BLOCKS : BLOCKS)};
-    kiln__raw_limits limits;
-
-    c->copies = c->bins <= SHARED_BINS ? 1 : 0;
-    c->per = c->copies > 0 ? (int32_t)c->bins : 0;
-    while (c->copies > 0 && c->copies < COPIES_MAX && c->bins * c->copies * 2 <= SHARED_BINS)
-        c->copies *= 2;
-    if (c->copies == 0 && c->size / ELEMENTS_A_BIN >= c->bins &&
-        kiln__raw_limits_get(device, &limits, NULL) == KILN_OK) {
-        const bool halves = c->bins > (int64_t)limits.shared_bytes / 4;
-        const int64_t most = (int64_t)limits.shared_bytes / (halves ? 2 : 4);
-        const int64_t rows = most > 0 ? kiln__blocks(c->bins, most) : WIDE_ROWS_MAX + 1;
-        if (rows <= WIDE_ROWS_MAX) {
-            l = (layout){.threads = THREADS,
-                         .wide = true,
-                         .rows = (uint32_t)rows,
-                         .room = limits.shared_bytes / 16 * 16,
-                         .blocks = units,
-                         .halves = halves};
-            c->copies = 1;
-            c->per = (int32_t)kiln__blocks(c->bins, rows);
-        }
-    }
-    l.bytes = l.wide ? l.room : edges + (size_t)c->per * (size_t)c->copies * 4;
-    return l;
-}
-
-static kiln_status count_cuda(kiln_context *ctx, kiln_dtype dtype, bins_call *c,
-                              kiln_stream *stream, kiln_error *err)
-{
-    char texts[6][48];
-    const char *const macros[] = {texts[0], texts[1], texts[2], texts[3], texts[4], texts[5]};
-    const kiln__own_request request = {"sorting/bins.cu", "kiln_sort_bins", macros, 6};
-    kiln__device *device = kiln__context_device(ctx);
-    const layout l = lay_out(device, c);
-    const int64_t wanted = kiln__blocks(c->size, (int64_t)l.threads * 8);
-    const kiln__launch_config config = {.grid_x = wanted < l.blocks ? wanted : l.blocks,
-                                        .grid_y = l.rows,
-                                        .block = l.threads,
-                                        .shared_bytes = (uint32_t)l.bytes};
-    const find how = find_of(c, dtype);
-    void *entry = NULL;
-
-    round_for(c, how);
-    snprintf(texts[0], sizeof texts[0], "-DKILN__T=%s", kiln_dtype_ctype(dtype));
-    snprintf(texts[1], sizeof texts[1], "-DKILN__EDGES=%d", c->edges != NULL);
-    snprintf(texts[2], sizeof texts[2], "-DKILN__THREADS=%u", (unsigned)l.threads);
-    snprintf(texts[3], sizeof texts[3], "-DKILN__FIND=%d", (int)how);
-    snprintf(texts[4], sizeof texts[4], "-DKILN__ROOM=%zu", l.room);
-    snprintf(texts[5], sizeof texts[5], "-DKILN__HALVES=%d", l.halves);
-    KILN_CHECK(kiln__own_kernel(ctx, &request, &entry, err));
-    KILN_CHECK(
-        kiln__memset(device, c->counts, 0, (size_t)c->bins * sizeof *c->counts, stream, err));
-    return kiln__launch(device, entry, &config, c, offsetof(bins_call, parts), stream, err);
-}
-
 /* The dtype in which the kernel reads: its own, but for 16-bit floats. On the
  * cpu device what is neither an integer nor float32 or float64 is copied as
  * such. */
@@ -411,7 +288,7 @@ static kiln_dtype read_as(const kiln_array *x, const bins_call *c)
     return c->edges != NULL ? KILN_FLOAT64 : KILN_INT64;
 }
 
-static kiln_status count(const kiln_array *array, bins_call *c, kiln_stream *stream,
+static kiln_status count(const kiln_array *array, bins_call *c, kiln_stream *stream, bool *wrong,
                          kiln_array **out, kiln_error *err)
 {
     const kiln_dtype dtype = read_as(array, c);
@@ -428,13 +305,10 @@ static kiln_status count(const kiln_array *array, bins_call *c, kiln_stream *str
     c->dtype = dtype;
     c->size = x->size;
     c->counts = counts->data;
-    if (c->bins > 0 && c->size == 0)
-        KILN_TRY(kiln__memset(kiln__context_device(array->ctx), counts->data, 0,
-                              (size_t)c->bins * 8, stream, err));
+    if (c->bins > 0 && !kiln__device_is_host(kiln__context_device(array->ctx)))
+        KILN_TRY(kiln__bins_cuda(x, c->edges, counts, stream, wrong, err));
     else if (c->bins > 0)
-        KILN_TRY(kiln__device_is_host(kiln__context_device(array->ctx))
-                     ? count_cpu(array->ctx, c, stream, err)
-                     : count_cuda(array->ctx, dtype, c, stream, err));
+        KILN_TRY(count_cpu(array->ctx, c, stream, err));
     *out = counts;
     counts = NULL;
 
@@ -448,7 +322,7 @@ kiln_status kiln__count_bins(const kiln_array *places, int64_t bins, kiln_stream
                              kiln_array **out, kiln_error *err)
 {
     bins_call c = {.bins = bins};
-    return count(places, &c, stream, out, err);
+    return count(places, &c, stream, NULL, out, err);
 }
 
 /* ---- bincount
@@ -515,12 +389,23 @@ kiln_status kiln_array_bincount(const kiln_array *array, int64_t least_count, ki
                               : "bincount: the array holds %lld, which is no bin",
                           (long long)high);
     c.bins = high + 1 > least_count ? high + 1 : least_count;
-    return count(array, &c, kiln__device_stream(kiln__context_device(array->ctx)), out, err);
+    return count(array, &c, kiln__device_stream(kiln__context_device(array->ctx)), NULL, out, err);
 }
 
 /* ---- histogram
  * ------------------------------------------------------------------------------------------
  */
+
+static kiln_status check_shape(const char *what, const kiln_array *edges, bool falls_too,
+                               kiln_error *err)
+{
+    if (edges->rank != 1 || edges->size < (falls_too ? 1 : 2))
+        return kiln__fail(err, KILN_ERR_SHAPE, "%s: edges of bins are a vector of %d at least",
+                          what, falls_too ? 1 : 2);
+    if (kiln_dtype_kind(edges->dtype) == 'c')
+        return kiln__fail(err, KILN_ERR_DTYPE, "%s: complex numbers are no edges of bins", what);
+    return KILN_OK;
+}
 
 /* Edges as the host has them, checked. Heap. */
 static kiln_status read_edges(const char *what, const kiln_array *edges, bool falls_too,
@@ -532,11 +417,7 @@ static kiln_status read_edges(const char *what, const kiln_array *edges, bool fa
     kiln_status status = KILN_OK;
 
     *out = NULL;
-    if (edges->rank != 1 || edges->size < (falls_too ? 1 : 2))
-        return kiln__fail(err, KILN_ERR_SHAPE, "%s: edges of bins are a vector of %d at least",
-                          what, falls_too ? 1 : 2);
-    if (kiln_dtype_kind(edges->dtype) == 'c')
-        return kiln__fail(err, KILN_ERR_DTYPE, "%s: complex numbers are no edges of bins", what);
+    KILN_CHECK(check_shape(what, edges, falls_too, err));
     KILN_TRY(kiln__make_room(&e, (size_t)edges->size * sizeof *e, err));
     KILN_TRY(kiln_array_cast(edges, KILN_FLOAT64, &wide, err));
     KILN_TRY(kiln_array_to_host(wide, e, (size_t)edges->size * sizeof *e, NULL, err));
@@ -600,34 +481,52 @@ static double unevenness(const double *e, int64_t bins, double scale)
     return most[0];
 }
 
+/* What the host has to know of edges for the cpu device. */
+static kiln_status read_plan(const kiln_array *edges, bins_call *c, kiln_error *err)
+{
+    double *e = NULL;
+
+    KILN_CHECK(read_edges("histogram", edges, false, &e, NULL, err));
+    const double width = e[c->bins] - e[0];
+    c->first = c->least = e[0];
+    c->highest = e[c->bins];
+    c->scale = width > 0 && isfinite(width) ? (double)c->bins / width : 0;
+    c->slack = unevenness(e, c->bins, c->scale);
+    kiln__free(e);
+    return KILN_OK;
+}
+
 kiln_status kiln_array_histogram(const kiln_array *array, const kiln_array *edges, kiln_array **out,
                                  kiln_error *err)
 {
-    double *e = NULL;
-    kiln_array *wide = NULL;
+    kiln_array *wide = NULL, *counts = NULL;
+    bool wrong = false;
     kiln_status status = KILN_OK;
 
     KILN_CHECK_NULL(out, err);
     KILN_CHECK(kiln__array_check(array, NULL, "array", err));
     KILN_CHECK(kiln__array_check(edges, array->ctx, "edges", err));
     KILN_CHECK(check_real("histogram", array, err));
-    KILN_TRY(read_edges("histogram", edges, false, &e, NULL, err));
-    const int64_t bins = edges->size - 1;
+    KILN_CHECK(check_shape("histogram", edges, false, err));
     kiln_stream *const stream = kiln__device_stream(kiln__context_device(array->ctx));
-    KILN_TRY(kiln__array_copy_as(edges, KILN_FLOAT64, NULL, stream, &wide, err));
-    const double width = e[bins] - e[0];
-    bins_call c = {.edges = wide->data,
-                   .bins = bins,
-                   .first = e[0],
-                   .least = e[0],
-                   .highest = e[bins],
-                   .scale = width > 0 && isfinite(width) ? (double)bins / width : 0};
-    c.slack = unevenness(e, bins, c.scale);
-    KILN_TRY(count(array, &c, stream, out, err));
+    bins_call c = {.bins = edges->size - 1};
+    if (kiln__device_is_host(kiln__context_device(array->ctx)))
+        KILN_CHECK(read_plan(edges, &c, err));
+    if (edges->contiguous && edges->dtype == KILN_FLOAT64)
+        wide = kiln_array_retain((kiln_array *)edges);
+    else
+        KILN_TRY(kiln__array_copy_as(edges, KILN_FLOAT64, NULL, stream, &wide, err));
+    kiln__sort_used(wide, stream);
+    c.edges = wide->data;
+    KILN_TRY(count(array, &c, stream, &wrong, &counts, err));
+    if (wrong)
+        KILN_TRY(kiln__check_edges("histogram", edges, err));
+    *out = counts;
+    counts = NULL;
 
 done:
     kiln_array_release(wide);
-    kiln__free(e);
+    kiln_array_release(counts);
     return status;
 }
 

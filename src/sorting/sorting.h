@@ -19,6 +19,7 @@
  * select.c    topk, partition, median, quantile
  * search.c    searchsorted, isin
  * bins.c      bincount, histogram, digitize
+ * bins_cuda.c  counting into bins on CUDA devices
  * histogramdd.c  histograms over several axes
  * functions.c the same for graphs
  *
@@ -182,6 +183,11 @@ kiln_status kiln__searchsorted_check(kiln_dtype sorted, int rank, kiln_dtype val
 /* How often each of 0 to `bins` - 1 occurs in a vector of int64, others not counted: a new vector. (bins.c) */
 kiln_status kiln__count_bins(const kiln_array *places, int64_t bins, kiln_stream *stream,
                              kiln_array **out, kiln_error *err);
+/* How many elements of a vector without gaps each bin has: between `edges`, of float64, where they are not NULL; else its
+ * elements are numbers of bins. *wrong is set where there are edges: whether they do not increase, which is
+ * waited for, and elements are counted as it happens. (bins_cuda.c) */
+kiln_status kiln__bins_cuda(const kiln_array *x, const double *edges, const kiln_array *counts,
+                            kiln_stream *stream, bool *wrong, kiln_error *err);
 /* ERR_SHAPE, ERR_DTYPE, or ERR_ARGUMENT for edges that do not increase; waits for them. (bins.c) */
 kiln_status kiln__check_edges(const char *what, const kiln_array *edges, kiln_error *err);
 

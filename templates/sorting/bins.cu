@@ -1,63 +1,138 @@
-//% plain AHEAD EACH EDGES EDGE_ROOM HALF HALVES KILN__DYNAMIC_SHARED KILN__EDGES KILN__FIND KILN__HALVES KILN__ROOM above beside lead place y
-//% plain KILN__T KILN__THREADS KILN__UNROLL T THREADS FIND FIND_FLOAT FIND_PAIR _Pragma __device__ __forceinline__
-//% plain __fadd_rn __float_as_int __fmaf_rn __fmul_rn __fsub_rn
-//% plain access base begin bin bin_between bin_of bins bins_call body bytes c close copies copy count count_all count_at counters counts counts_of
-//% plain edges error first frac guess_of head here high highest ifndef j k kiln_sort_bins least left low middle
-//% plain n name near number old open pair part per product rest room scale shift size slack span sum uint4 v w whole
-//% plain words x
-// How many elements fall into each bin: integers that are numbers of bins themselves, or numbers between edges.
+//% insert sorting/plan.cu
+//% plain AHEAD BLOCKS EACH EDGES EDGE_ROOM EPSILON FIND FULL HALF HALVES HOW_DOUBLE HOW_PAIRS
+//% plain IN_ROWS KILN__BLOCKS KILN__DYNAMIC_SHARED KILN__EDGES KILN__FIND KILN__PLACE KILN__ROOM
+//% plain KILN__THREADS KILN__UNROLL KILN__WHOLE MAGIC N NOWHERE NUMBERS PLACE PLACE_GLOBAL
+//% plain PLACE_HALVES PLACE_ROWS PLACE_SHARED T THREADS WIDE _Pragma __device__
+//% plain __double_as_longlong __fadd_rn __float_as_int __fmaf_rn __forceinline__ __fsub_rn above
+//% plain accesses add all at atomicAnd base begin beside bin bin_between bins bins_call bins_plan
+//% plain body by by_rest bytes c certain close copies copy count count_all count_at count_one
+//% plain count_open counters counts counts_of d edges edges_part even exact fabs fabsf find first
+//% plain floor found fraction from give give_all half head here high highest how ifndef in
+//% plain isfinite j k kiln_sort_bins lead least low make_plan middle n name near number number_of
+//% plain off old open p pairs part_count per piece place plan plan_edges rest room scale shift
+//% plain slack span start steps stride sum sure trash two type uint4 v w way whole wide width
+//% plain words x y
+// How many elements fall into each bin: integers that are numbers of bins themselves, or numbers
+// between edges.
 //
-// Grid: some blocks a multiprocessor, which take elements in turn, accesses of 16 bytes each. A block counts in shared
-// memory, where bins have as many counters as there is room for, one for every so many lanes; many bins have one of 16
-// bits each (KILN__HALVES). Where there is no room for all bins, blocks of row y count `per` bins from number
-// y * per on, so that all elements are read once for each row; where these would be too many rows, blocks
-// count in global memory.
+// Grid: some blocks a multiprocessor, which take elements in turn, accesses of 16 bytes each. A block
+// counts in shared memory, where bins have as many counters as there is room for, one for every so
+// many lanes; many bins have one of 16 bits each. Where there is no room for all bins, blocks of row y
+// count `per` bins from number y * per on, so that all elements are read once for each row; where
+// these would be too many rows, blocks count in global memory.
 //
-// KILN__T: the elements; KILN__EDGES: whether there are edges. A bin holds its lower edge; the last one the upper
-// one as well. What is in no bin is not counted. KILN__FIND: how the bin is guessed, in double, in float, or in pairs of
-// floats, which know the bins of float elements as exactly as double and take less time. KILN__ROOM: the
+// Behind the counters is one word a lane for what is not counted: it is added to as well, since
+// additions without branches around them follow each other faster.
+//
+// KILN__T: the elements; KILN__EDGES: whether there are edges, of which sorting/edges.cu knows the
+// most. A bin holds its lower edge; the last one the upper one as well. What is in no bin is not
+// counted. KILN__FIND: whether elements are floats, whose bins pairs of floats find. KILN__WHOLE:
+// whether they are whole numbers of 32 bits at most. KILN__PLACE: where is counted. KILN__ROOM: the
 // most bytes of shared memory that a launch gives: edges, if they are few, and counters.
-typedef KILN__T T;
-constexpr bool EDGES = KILN__EDGES, HALVES = KILN__HALVES;
-constexpr int THREADS = KILN__THREADS, EDGE_ROOM = 1024, FIND = KILN__FIND, FIND_FLOAT = 1, FIND_PAIR = 2;
-constexpr int EACH = 16 / sizeof(T); // elements of an access
-// Accesses of a thread that are loaded before the first is used: more where one block has a multiprocessor.
-constexpr int AHEAD = (KILN__ROOM > 65536 || EACH > 8 ? 16 : 8) / EACH;
-constexpr unsigned HALF = 0x8000;
-static_assert(THREADS * AHEAD * EACH < HALF, "a counter of 16 bits is looked at before it is full");
+constexpr bool EDGES = KILN__EDGES;
+enum { PLACE_GLOBAL, PLACE_SHARED, PLACE_HALVES, PLACE_ROWS };
+constexpr int PLACE = KILN__PLACE, THREADS = KILN__THREADS, BLOCKS = KILN__BLOCKS, EDGE_ROOM = 1024;
+constexpr bool HALVES = PLACE >= PLACE_HALVES, IN_ROWS = PLACE == PLACE_ROWS;
+constexpr bool FIND = KILN__FIND, NUMBERS = KILN__WHOLE;
+constexpr bool WIDE = KILN__ROOM > 65536; // one block has a multiprocessor
+constexpr int EACH = 16 / sizeof(T);      // elements of an access
+constexpr int AHEAD = (WIDE || EACH > 8 ? 16 : 8) / EACH; // accesses of a thread that are loaded before the first is used
+constexpr unsigned int HALF = 0x8000, FULL = 0x80008000u, NOWHERE = 0xffffffffu;
+static_assert(!HALVES || THREADS * (AHEAD * EACH + 1) < HALF, "a counter of 16 bits is emptied before it is full");
 #define KILN__UNROLL _Pragma("unroll")
 #ifndef KILN__DYNAMIC_SHARED
 #define KILN__DYNAMIC_SHARED(name, bytes) extern __shared__ uint4 name[]
 #endif
 
-struct bins_call {
-    const T *x;
-    const double *edges;
-    unsigned long long *counts;
-    long long size, bins;
-    double first, scale;
+// How the bin of an element is found.
+enum { HOW_DOUBLE, HOW_PAIRS };
+// Numbers from 2^23 to 2^24 have no bits behind the point, so that what is added to this one is rounded to a whole number,
+// which are the last bits of the sum.
+constexpr float MAGIC = 12582912.0f;
+constexpr double EPSILON = 2.220446049250313e-16;
+
+struct bins_plan {
+    int how;
+    double first, scale;   // the distance from the first edge times the scale is the bin, if edges are even
     double least, highest; // of what is in a bin
-    double slack;          // how far from a whole number a guess must be to be certain
-    float pair[4];         // the scale and the product of -first with it, each in two parts
-    int copies;            // of a block's counters, a power of two; 0: it has none
-    int per;               // bins of a block
+    // HOW_DOUBLE: how far from a whole number that must be for the bin to be certain.
+    double slack;
+    // HOW_PAIRS: x * (by + by_rest) + start + fraction, where `near` is MAGIC + start: a bin is certain if what is behind the
+    // point differs from a half by less than `half`.
+    float by, near, by_rest, fraction, half;
 };
 
-struct alignas(16) access {
+// A product by two floats is exact to 2^-47 of itself, and what is behind the point of it to 2^-24. Where edges are
+// at k / 2^n and whole numbers lie before the first one, nothing is rounded.
+static __device__ bool pairs(bins_plan &p, const long long bins, const double off, const bool exact)
+{
+    const double start = -p.first * p.scale, whole = floor(start - 0.5);
+    if (!(fabs(whole) + (double)bins < 4194304.0 - 2) || !(p.scale > 1e-30 && p.scale < 1e30))
+        return false;
+    p.by = (float)p.scale;
+    p.by_rest = (float)(p.scale - (double)p.by);
+    p.near = (float)((double)MAGIC + whole);
+    p.fraction = exact ? -0.0f : (float)(start - whole - 1);
+    p.half = exact ? 2.0f : (float)(0.5 - off - 4.76837158203125e-07);
+    return p.half > 0.25f;
+}
+
+// Exact: the scale is a power of two, and edges are multiples of its inverse. Nothing is rounded then but what is less than
+// any number, whose sign stays as long as it is added to zeroes of its own sign.
+static __device__ void make_plan(bins_plan &p, const bins_call &c, const edges_part &all)
+{
+    p.first = p.least = c.edges[0];
+    p.highest = c.edges[c.bins];
+    const double width = p.highest - p.first;
+    p.scale = width > 0 && isfinite(width) ? (double)c.bins / width : 0;
+    p.how = HOW_DOUBLE;
+    p.slack = all.off + 8 * (double)(c.bins + 1) * EPSILON;
+    if (!(p.slack < 0.5) || c.bins >= 0x7fffffff) {
+        p.slack = 1; // no bin is certain
+        p.scale = 0;
+        return;
+    }
+    const double start = p.first * p.scale;
+    const bool two = (__double_as_longlong(p.scale) & 0xfffffffffffffll) == 0;
+    const bool exact = all.even != 0 && two && p.scale > 1e-6 && p.scale < 1e6 && fabs(start) < 4194304.0 &&
+                       floor(start) == start;
+    if (FIND && pairs(p, c.bins, all.off, exact))
+        p.how = HOW_PAIRS;
+    else if (NUMBERS && exact)
+        p.slack = 0;
+}
+
+// The same by a warp, of the parts of all edges.
+static __device__ void plan_edges(bins_plan &p, const bins_call &c)
+{
+    edges_part all = {0, 0, 1};
+    for (int k = threadIdx.x; k < c.part_count; k += 32) {
+        all.off = c.parts[k].off <= all.off ? all.off : c.parts[k].off;
+        all.even &= c.parts[k].even;
+    }
+    KILN__UNROLL for (int d = 16; d > 0; d /= 2) {
+        const double off = __shfl_xor_sync(0xffffffffu, all.off, d);
+        all.off = off <= all.off ? all.off : off;
+        all.even &= __shfl_xor_sync(0xffffffffu, all.even, d);
+    }
+    if (threadIdx.x == 0)
+        make_plan(p, c, all);
+}
+
+template <int N> struct steps {};
+struct alignas(16) piece {
     T v[EACH];
 };
 
-// Between edges, for what the guess leaves open: the bin of a number, or -1. Most are near an edge, as whole numbers
+// For what the plan's way leaves open: the bin of a number that is in one. Most are near an edge, as whole numbers
 // often are, and in the bin that their distance from the first edge names.
-static __device__ long long bin_between(double v, const bins_call &c, const double *edges)
+static __device__ long long bin_between(const double v, const bins_plan &p, const double *edges, const long long bins)
 {
-    if (!(v >= c.least && v <= c.highest))
-        return -1;
-    const double sum = (v - c.first) * c.scale;
-    const long long near = sum < 0 ? 0 : sum < (double)c.bins ? (long long)sum : c.bins - 1;
-    if (edges[near] <= v && (v < edges[near + 1] || near == c.bins - 1))
+    const double sum = (v - p.first) * p.scale;
+    const long long near = sum < 0 ? 0 : sum < (double)bins ? (long long)sum : bins - 1;
+    if (edges[near] <= v && (v < edges[near + 1] || near == bins - 1))
         return near;
-    long long low = 0, high = c.bins;
+    long long low = 0, high = bins;
     while (high - low > 1) {
         const long long middle = low + (high - low) / 2;
         if (edges[middle] <= v)
@@ -68,138 +143,212 @@ static __device__ long long bin_between(double v, const bins_call &c, const doub
     return low;
 }
 
-// The bin of a number if its distance from the first edge tells, as of evenly spaced edges unless it is near one of
-// them; else -1. Numbers are rounded to whole ones by an addition, after which the last bits are the number: of
-// what is too large for that they are no bin's.
-template <class number> static __device__ __forceinline__ int guess_of(number v, const bins_call &c)
-{
-    float near, frac;
-    if constexpr (FIND == FIND_PAIR) {
-        const float product = __fmul_rn(v, c.pair[0]);
-        const float rest = __fmaf_rn(v, c.pair[1], __fmaf_rn(v, c.pair[0], -product));
-        const float sum = __fadd_rn(product, c.pair[2]), part = __fsub_rn(sum, product);
-        const float error = __fadd_rn(__fsub_rn(product, __fsub_rn(sum, part)), __fsub_rn(c.pair[2], part));
-        near = __fadd_rn(sum, 12582912.0f);
-        frac = __fsub_rn(sum, __fsub_rn(near, 12582912.0f)) + (rest + error + c.pair[3]);
-    } else if constexpr (FIND == FIND_FLOAT) {
-        const float sum = __fmul_rn(__fsub_rn(v, (float)c.first), (float)c.scale);
-        near = __fadd_rn(sum, 12582912.0f);
-        frac = __fsub_rn(sum, __fsub_rn(near, 12582912.0f));
-    } else {
-        const double sum = (v - c.first) * c.scale;
-        const int low = (int)sum;
-        const double above = sum - (double)low;
-        return above > c.slack && above < 1 - c.slack && (unsigned)low < (unsigned)c.bins ? low : -1;
-    }
-    const int low = (int)((unsigned)__float_as_int(near) - 0x4b400000u - (frac < 0 ? 1u : 0u));
-    const float size = frac < 0 ? -frac : frac;
-    return size > (float)c.slack && size < 1 - (float)c.slack && (unsigned)low < (unsigned)c.bins ? low : -1;
-}
+template <bool wide> struct number_of {
+    typedef unsigned int type;
+};
+template <> struct number_of<true> {
+    typedef unsigned long long type;
+};
+typedef number_of<PLACE == PLACE_GLOBAL>::type number; // of a bin
 
-// Where a block counts: element number k of a thread's accesses is in bin `bin`, which is counter `place` of the block.
-struct counters {
-    const bins_call &c;
-    const double *const edges;
-    unsigned *const counts_of;
-    const unsigned copy;
-    const long long base; // the first bin of the block
-
-    // A counter of 16 bits gives half of what it can hold to global memory when it has it. All threads meet after
-    // each batch of elements, which are fewer than the other half.
-    __device__ __forceinline__ void count_at(const unsigned place, const long long bin) const
+// What the ways need in each step.
+template <int how> struct way {
+    double first, scale, slack;
+    __device__ __forceinline__ way(const bins_plan &p) : first(p.first), scale(p.scale), slack(p.slack) {}
+};
+template <> struct way<HOW_PAIRS> {
+    float by, near, by_rest, fraction, half;
+    __device__ __forceinline__ way(const bins_plan &p)
+        : by(p.by), near(p.near), by_rest(p.by_rest), fraction(p.fraction), half(p.half)
     {
-        if (HALVES) {
-            if (place < (unsigned)c.per) {
-                const unsigned shift = place % 2 * 16;
-                const unsigned old = atomicAdd(&counts_of[place / 2], 1u << shift) >> shift & 0xffffu;
-                if (old == HALF - 1) {
-                    atomicAdd(&counts_of[place / 2], 0u - (HALF << shift));
-                    atomicAdd(&c.counts[bin], (unsigned long long)HALF);
-                }
-            }
-        } else if (c.copies > 0) {
-            if (place < (unsigned)c.per)
-                atomicAdd(&counts_of[place * c.copies + copy], 1u);
-        } else if ((unsigned long long)bin < (unsigned long long)c.bins) {
-            atomicAdd(&c.counts[bin], 1ull);
+    }
+};
+
+// Where a block counts.
+template <int how> struct counters {
+    const bins_call &c;
+    const bins_plan &p;
+    const way<how> w;
+    const double *const edges;
+    unsigned int *const counts_of;
+    const unsigned int stride, copy; // between counters of neighbouring bins, and which the thread has, in bytes
+    const unsigned int trash;        // what is not counted, in bytes
+    const unsigned int base;         // the first bin of the block
+
+    // Whether an element is in a bin, and in which; `sure` is false from the first one on of which that is not certain.
+    __device__ __forceinline__ bool find(const T v, number &bin, bool &sure) const
+    {
+        if constexpr (!EDGES) {
+            bin = (number)v;
+            return (unsigned long long)v < (unsigned long long)c.bins;
+        } else if constexpr (how == HOW_PAIRS) {
+            const float sum = __fmaf_rn((float)v, w.by, w.near);
+            const float rest = __fmaf_rn((float)v, w.by, __fsub_rn(w.near, sum));
+            const float above = __fadd_rn(rest, __fmaf_rn((float)v, w.by_rest, w.fraction));
+            bin = (unsigned int)__float_as_int(sum) - (unsigned int)__float_as_int(MAGIC) + (__float_as_int(above) >= 0 ? 1u : 0u);
+            // What is in no bin is certain as well, but in the place of a bin behind the last one, where its upper edge is.
+            const unsigned int all = (unsigned int)c.bins;
+            const bool certain = fabsf(fabsf(above) - 0.5f) < w.half;
+            sure = sure & ((certain & (bin + 1 <= all)) | (bin + 1 > all + 1));
+            return certain & (bin < all);
+        } else {
+            const double sum = ((double)v - w.first) * w.scale;
+            const int low = (int)sum;
+            const double above = sum - (double)low;
+            bin = (unsigned int)low;
+            const bool in = (above >= w.slack) & (above <= 1 - w.slack) & ((unsigned int)low < (unsigned int)c.bins);
+            sure = sure & in;
+            return in;
         }
     }
-    __device__ __forceinline__ void count(const long long bin) const
+
+    // Half of what a counter of 16 bits can hold is given to global memory by whoever takes it out.
+    __device__ __forceinline__ void give(const unsigned int place) const
     {
-        count_at(bin >= base && bin - base < c.per ? (unsigned)(bin - base) : ~0u, bin);
+        const unsigned int shift = place % 2 * 16;
+        if ((atomicAnd(&counts_of[place / 2], ~(HALF << shift)) >> shift & HALF) != 0)
+            atomicAdd((unsigned long long *)&c.counts[base + place], (unsigned long long)HALF);
     }
-    __device__ __forceinline__ long long bin_of(const T v) const
+    // Count an element of that bin, if it is `in` one; what two counters of 16 bits held before.
+    __device__ __forceinline__ unsigned int count_at(const number bin, bool in) const
     {
-        if constexpr (EDGES)
-            return bin_between((double)v, c, edges);
-        else
-            return (long long)v < 0 ? -1 : (long long)v;
+        number place = bin;
+        if constexpr (IN_ROWS) {
+            place = bin - base;
+            in = in && place < (unsigned int)c.per;
+        }
+        if constexpr (HALVES) {
+            const unsigned int at = in ? (unsigned int)place * 2 & ~3u : trash, add = ((unsigned int)place & 1) * 0xffffu + 1;
+            return atomicAdd((unsigned int *)((char *)counts_of + at), in ? add : 0);
+        } else if constexpr (PLACE == PLACE_SHARED) {
+            const unsigned int at = in ? (unsigned int)place * stride + copy : trash;
+            atomicAdd((unsigned int *)((char *)counts_of + at), 1u);
+        } else if (in) {
+            atomicAdd((unsigned long long *)&c.counts[place], 1ull);
+        }
+        return 0;
     }
-    // A thread's accesses, of which those are there whose place in the batch is less than `left`.
-    __device__ __forceinline__ void count_all(const access (&w)[AHEAD], const int left) const
+    // Count an element whose bin is not certain.
+    __device__ __forceinline__ void count_one(const T v) const
     {
+        number bin = NOWHERE;
+        bool in;
         if constexpr (EDGES) {
-            unsigned open = 0; // elements whose bins are not certain
-            KILN__UNROLL for (int k = 0; k < AHEAD; k++) KILN__UNROLL for (int j = 0; j < EACH; j++) {
-                if (k * THREADS >= left)
-                    continue;
-                const int bin = guess_of(w[k].v[j], c);
-                open |= (bin < 0 ? 1u : 0u) << (k * EACH + j);
-                if (bin >= 0)
-                    count_at((unsigned)bin - (unsigned)base, bin);
-            }
-            if (open != 0)
-                KILN__UNROLL for (int k = 0; k < AHEAD; k++) KILN__UNROLL for (int j = 0; j < EACH; j++)
-                    if ((open >> (k * EACH + j) & 1) != 0)
-                        count(bin_of(w[k].v[j]));
+            in = (double)v >= p.least && (double)v <= p.highest;
+            bin = in ? (number)bin_between((double)v, p, edges, c.bins) : NOWHERE;
         } else {
-            KILN__UNROLL for (int k = 0; k < AHEAD; k++) KILN__UNROLL for (int j = 0; j < EACH; j++)
-                if (k * THREADS < left)
-                    count(bin_of(w[k].v[j]));
+            bool sure = true;
+            in = find(v, bin, sure);
+        }
+        const unsigned int old = count_at(bin, in);
+        if (HALVES && in && (unsigned int)bin - base < (unsigned int)c.per && (old & FULL) != 0)
+            give((unsigned int)bin - base);
+    }
+    // A thread's accesses, N of them from `from` on, THREADS apart. Whoever adds to a counter of 16 bits that is half full
+    // takes that half out before the next accesses: all threads together add less meanwhile than the other half has room for.
+    template <int N> __device__ __forceinline__ void count_all(const piece *const from, steps<N>) const
+    {
+        piece x[N];
+        bool sure = true;
+        unsigned int old = 0;
+        KILN__UNROLL for (int k = 0; k < N; k++)
+            x[k] = from[k * THREADS];
+        KILN__UNROLL for (int k = 0; k < N; k++) KILN__UNROLL for (int j = 0; j < EACH; j++) {
+            number bin;
+            const bool found = find(x[k].v[j], bin, sure);
+            old |= count_at(bin, found);
+        }
+        if (HALVES && (old & FULL) != 0)
+            give_all(from, N);
+        if (!sure)
+            count_open(from, N);
+    }
+    // What is rare loads the elements again, which need no registers so.
+    __device__ __forceinline__ void give_all(const piece *const from, const int accesses) const
+    {
+        _Pragma("unroll 1") for (int k = 0; k < accesses; k++) {
+            const piece x = from[k * THREADS];
+            KILN__UNROLL for (int j = 0; j < EACH; j++) {
+                number bin;
+                bool sure = true;
+                const bool found = find(x.v[j], bin, sure);
+                const unsigned int place = (unsigned int)bin - base;
+                if (found && place < (unsigned int)c.per && (counts_of[place / 2] >> place % 2 * 16 & HALF) != 0)
+                    give(place);
+            }
+        }
+    }
+    __device__ __forceinline__ void count_open(const piece *const from, const int accesses) const
+    {
+        _Pragma("unroll 1") for (int k = 0; k < accesses; k++) {
+            const piece x = from[k * THREADS];
+            unsigned int open = 0;
+            KILN__UNROLL for (int j = 0; j < EACH; j++) {
+                number bin;
+                bool sure = true;
+                find(x.v[j], bin, sure);
+                open |= sure ? 0 : 1u << j;
+            }
+            for (; open != 0; open &= open - 1)
+                count_one(((const T *)&from[k * THREADS])[__ffs((int)open) - 1]);
         }
     }
 };
 
-extern "C" __global__ void __launch_bounds__(THREADS) kiln_sort_bins(const bins_call c)
+// What the blocks of a row do: elements before the first whole access and behind the last one, then batches of accesses.
+template <int how> static __device__ __forceinline__ void count(const counters<how> here)
+{
+    const bins_call &c = here.c;
+    const long long lead = (long long)((16 - (size_t)c.x % 16) % 16 / sizeof(T));
+    const long long head = lead < c.size ? lead : c.size, whole = (c.size - head) / EACH;
+    const piece *const body = (const piece *)(c.x + head);
+    const int beside = (int)(c.size - whole * EACH);
+    if (blockIdx.x == 0 && (int)threadIdx.x < beside)
+        here.count_one(c.x[(int)threadIdx.x < head ? threadIdx.x : whole * EACH + threadIdx.x]);
+    constexpr int span = THREADS * AHEAD;
+    long long begin = (long long)blockIdx.x * span;
+    for (; begin + span <= whole; begin += (long long)gridDim.x * span)
+        here.count_all(body + begin + threadIdx.x, steps<AHEAD>());
+    for (long long at = begin + threadIdx.x; at < whole; at += THREADS)
+        here.count_all(body + at, steps<1>());
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) kiln_sort_bins(const __grid_constant__ bins_call c)
 {
     KILN__DYNAMIC_SHARED(bytes, KILN__ROOM);
+    __shared__ bins_plan plan;
     double *const room = (double *)bytes;
     const bool close = EDGES && c.bins <= EDGE_ROOM;
-    unsigned *const counts_of = (unsigned *)(room + (close ? c.bins + 1 : 0));
-    const unsigned copy = threadIdx.x & (c.copies > 0 ? c.copies - 1 : 0);
-    const long long base = (long long)blockIdx.y * c.per;
+    unsigned int *const counts_of = (unsigned int *)(room + (close ? c.bins + 1 : 0));
+    const unsigned int base = IN_ROWS ? blockIdx.y * (unsigned int)c.per : 0;
     const int words = HALVES ? (c.per + 1) / 2 : c.per * c.copies;
 
-    for (int k = threadIdx.x; k < words; k += THREADS)
-        counts_of[k] = 0;
+    if (PLACE != PLACE_GLOBAL)
+        for (int k = threadIdx.x; k < words + 32; k += THREADS)
+            counts_of[k] = 0;
     if (close)
         for (int k = threadIdx.x; k <= c.bins; k += THREADS)
             room[k] = c.edges[k];
+    if (EDGES && threadIdx.x < 32)
+        plan_edges(plan, c);
+    else if (threadIdx.x == 0)
+        plan.how = HOW_DOUBLE;
     __syncthreads();
-    const counters here = {c, close ? room : c.edges, counts_of, copy, base};
-
-    // Elements before the first whole access and behind the last one.
-    const long long lead = (long long)((16 - (size_t)c.x % 16) % 16 / sizeof(T));
-    const long long head = lead < c.size ? lead : c.size, whole = (c.size - head) / EACH;
-    const access *const body = (const access *)(c.x + head);
-    const int beside = (int)(c.size - whole * EACH);
-    if (blockIdx.x == 0 && (int)threadIdx.x < beside)
-        here.count(here.bin_of(c.x[(int)threadIdx.x < head ? threadIdx.x : whole * EACH + threadIdx.x]));
-    constexpr int span = THREADS * AHEAD;
-    for (long long begin = (long long)blockIdx.x * span; begin < whole; begin += (long long)gridDim.x * span) {
-        const int left = (whole - begin < span ? (int)(whole - begin) : span) - (int)threadIdx.x;
-        access w[AHEAD];
-        KILN__UNROLL for (int k = 0; k < AHEAD; k++) if (k * THREADS < left) w[k] = body[begin + threadIdx.x + k * THREADS];
-        here.count_all(w, left);
-        if (HALVES)
-            __syncthreads();
+    const double *const edges = close ? room : c.edges;
+    const unsigned int copy = (threadIdx.x & (unsigned int)(c.copies - 1)) * 4, stride = (unsigned int)c.copies * 4;
+    const unsigned int trash = ((unsigned int)words + threadIdx.x % 32) * 4;
+    if constexpr (EDGES && FIND) {
+        if (plan.how == HOW_PAIRS)
+            count<HOW_PAIRS>({c, plan, plan, edges, counts_of, stride, copy, trash, base});
     }
+    if (plan.how == HOW_DOUBLE)
+        count<HOW_DOUBLE>({c, plan, plan, edges, counts_of, stride, copy, trash, base});
     __syncthreads();
-    for (int k = threadIdx.x; words > 0 && k < c.per && base + k < c.bins; k += THREADS) {
+    for (int k = threadIdx.x; PLACE != PLACE_GLOBAL && k < c.per && base + k < c.bins; k += THREADS) {
         unsigned long long sum = HALVES ? counts_of[k / 2] >> k % 2 * 16 & 0xffffu : 0;
         for (int n = 0; n < c.copies && !HALVES; n++)
-            sum += counts_of[k * c.copies + n];
+            sum += counts_of[k * c.copies + ((n + k) & (c.copies - 1))];
         if (sum != 0)
-            atomicAdd(&c.counts[base + k], sum);
+            atomicAdd((unsigned long long *)&c.counts[base + k], sum);
     }
 }

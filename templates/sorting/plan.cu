@@ -1,0 +1,22 @@
+//% plain KILN__T T bins bins_call copies counts edges edges_part even off part_count parts per
+//% plain size wrong x
+// A call of sorting/bins.cu, and what sorting/edges.cu finds of its edges.
+typedef KILN__T T;
+
+// Of some edges.
+struct edges_part {
+    long long wrong; // 1 more than the first that the next one is not at least as large as; 0: there is none
+    double off;      // how far they are from evenly spaced ones, in bins
+    long long even;  // 1: not at all
+};
+
+struct bins_call {
+    const T *x;
+    const double *edges;
+    edges_part *parts;
+    long long *counts;
+    long long size, bins;
+    int part_count;
+    int copies; // of a block's counters, a power of two
+    int per;    // bins of a block
+};
