@@ -96,19 +96,19 @@ INLINE_512 __m512i avx512_32_choose(__m512i a, __m512i b, const int bit)
     return _mm512_mask_max_epi32(_mm512_min_epi32(a, b), (__mmask16)lanes, a, b);
 }
 
-/* Minima and maxima of 64 bits are slower than a comparison and what it chooses. */
+/* Minima and maxima of 64 bits are two instructions each. Two numbers and the lesser one have the bits of the greater one
+ * an odd number of times (0x96). */
 INLINE_512 void avx512_64_order(__m512i *a, __m512i *b)
 {
-    const __mmask8 over = _mm512_cmpgt_epi64_mask(*a, *b);
-    const __m512i low = _mm512_mask_mov_epi64(*a, over, *b);
-    *b = _mm512_mask_mov_epi64(*b, over, *a);
+    const __m512i low = _mm512_min_epi64(*a, *b);
+    *b = _mm512_ternarylogic_epi64(*a, *b, low, 0x96);
     *a = low;
 }
 
 INLINE_512 __m512i avx512_64_choose(__m512i a, __m512i b, const int bit)
 {
     const unsigned lanes = bit == 1 ? 0xaa : bit == 2 ? 0xcc : 0xf0;
-    return _mm512_mask_mov_epi64(a, (__mmask8)(_mm512_cmpgt_epi64_mask(a, b) ^ lanes), b);
+    return _mm512_mask_ternarylogic_epi64(_mm512_min_epi64(a, b), (__mmask8)lanes, a, b, 0x96);
 }
 
 /* One level of the tree: of lanes that stand at borders `at`, each goes to one of the two beneath. */
@@ -235,10 +235,11 @@ INLINE_256 void avx2_32_order(__m256i *a, __m256i *b)
     *a = low;
 }
 
+/* The greater number as for AVX-512, for a blend is two instructions as well, which wait for the comparison. */
 INLINE_256 void avx2_64_order(__m256i *a, __m256i *b)
 {
     const __m256i over = _mm256_cmpgt_epi64(*a, *b), low = _mm256_blendv_epi8(*a, *b, over);
-    *b = _mm256_blendv_epi8(*b, *a, over);
+    *b = _mm256_xor_si256(_mm256_xor_si256(*a, *b), low);
     *a = low;
 }
 
