@@ -240,6 +240,63 @@ static void check_type(test_env *t, size_t type)
     }
 }
 
+/* ---- rows that begin far from their means --------------------------------------------------------- */
+
+enum { BEGINNINGS = 5, BEGUN_ROWS = 1500, BEGUN_MOST = 127 };
+
+/* Element `k` of row `r`, of values that a 16-bit float of any kind has. */
+static double begun(test_env *t, kiln_dtype dtype, size_t r, size_t k)
+{
+    const double value = floor(16 * around_zero(t, k)) / 16;
+
+    switch (r % BEGINNINGS) {
+    case 0: return k == 0 ? 304 : value;                              /* far from all others */
+    case 1: return k == r % 7 ? (double)INFINITY : value;
+    case 2: return k == 0 ? (double)NAN : value;
+    case 3: return 1.5;
+    default: return k > 0 ? value : dtype == KILN_BFLOAT16 ? 0x1p62 : 0x1p15; /* squares overflow */
+    }
+}
+
+/* Short rows of 16-bit floats may be looked at once, from their first elements. */
+static void check_beginnings(test_env *t, size_t type, size_t columns)
+{
+    const kiln_dtype dtype = TYPES[type].dtype;
+    static double values[BEGUN_ROWS * BEGUN_MOST], got[2 * BEGUN_ROWS];
+    const int64_t extent[] = {BEGUN_ROWS, (int64_t)columns};
+    subject s = {.values = values, .rows = BEGUN_ROWS, .columns = columns, .parts = 1};
+    kiln_array *drawn = NULL;
+
+    for (size_t k = 0; k < BEGUN_ROWS * columns; k++)
+        values[k] = begun(t, dtype, k / columns, k % columns);
+    OK(t, kiln_array_from_host(t->ctx, KILN_FLOAT64, 2, extent, values, NULL, &drawn, &t->err));
+    OK(t, kiln_array_cast(drawn, dtype, &s.x, &t->err));
+    evaluate(t, &s, "var(x, axis=1)", 1, got, BEGUN_ROWS);
+    for (size_t r = 0; r < BEGUN_ROWS; r++) {
+        long double mean[2] = {0, 0};
+        bool finite = true;
+        for (size_t k = 0; k < columns; k++)
+            finite = finite && isfinite(values[r * columns + k]);
+        const long double want = exact_variance(&s, 1, r, 1, mean);
+        CHECK(finite ? in_ulps(got[2 * r], want, dtype, TYPES[type].digits) <= 1 : isnan(got[2 * r]),
+              "%s row %zu of %zu: %g, not %g", kiln_dtype_name(dtype), r, columns, got[2 * r],
+              finite ? (double)want : (double)NAN);
+    }
+    kiln_array_release(drawn), kiln_array_release(s.x);
+}
+
+static void test_reduction_moments__short_rows_may_begin_far_from_their_means(void **state)
+{
+    static const size_t columns[] = {7, 33, BEGUN_MOST}; /* kernels that the tests above have made */
+    test_env *t = *state;
+
+    t->random = SAME_VALUES;
+    for (size_t type = 4; type < COUNT(TYPES); type++)
+        for (size_t c = 0; c < COUNT(columns); c++)
+            if (test_drawn(t))
+                check_beginnings(t, type, columns[c]);
+}
+
 #define TYPE(name, nth)                                                                            \
     static void test_reduction_moments__##name(void **state)                                       \
     {                                                                                              \
@@ -258,6 +315,7 @@ int main(int argc, char **argv)
         TEST(test_reduction_moments__float32),   TEST(test_reduction_moments__float64),
         TEST(test_reduction_moments__complex64), TEST(test_reduction_moments__complex128),
         TEST(test_reduction_moments__float16),   TEST(test_reduction_moments__bfloat16),
+        TEST(test_reduction_moments__short_rows_may_begin_far_from_their_means),
     };
     return test_env_main(argc, argv, "test_reduction_moments", tests, COUNT(tests));
 }

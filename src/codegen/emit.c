@@ -509,6 +509,16 @@ static const char *skeleton_of(const emitter *e)
     }
 }
 
+/* Whether moments in float32 are those of 16-bit floats alone, each of which is looked at once then. */
+static bool has_short_moments(const emitter *e)
+{
+    bool narrow = e->batch == KILN__BATCH_MOMENTS &&
+                  strcmp(e->def->snippet[KILN__SNIPPET_REDUCE_TYPE], "kiln_moments<float>") == 0;
+    for (size_t p = 0; p < e->def->input_count && narrow; p++)
+        narrow = kiln__is_narrow((kiln_dtype)e->v->dtype[p]);
+    return narrow;
+}
+
 static bool put_text(const emitter *e, const char *name, size_t bytes, kiln__buf *out)
 {
     const kiln__param *p = &e->def->params[e->p];
@@ -544,6 +554,7 @@ static bool put_text(const emitter *e, const char *name, size_t bytes, kiln__buf
         {"p.raw_contiguous", e->v->raw_contiguous[e->p] ? "true" : "false"},
         {"x.name", kiln__number_name((size_t)e->number)},
         {"batch", BATCHES[e->batch][0]},
+        {"batch_of_row", has_short_moments(e) ? "kiln_batch_moments_short" : BATCHES[e->batch][0]},
         {"batch_member", BATCHES[e->batch][1]},
         {"batch_type", BATCHES[e->batch][2]},
         {"entry", e->entry},

@@ -106,6 +106,30 @@ KILN_FN void kiln_batch_moments_row(kiln_moments<T> &a, A at, H there, P, int n,
                                       a.mean, a.rest, together);
 }
 
+// The moments of `n` values that have been 16-bit floats, each looked at once: the sums of what they differ by
+// from the first, and of its squares. As the first is one of them, it is no farther from the mean than the
+// square root of their squared deviations, whose sum is at least 1 / (n + 1) of the sum of squares here: of rows
+// of 127 values the variance is off by 2^-17 of itself. Sums that are not finite are found as usual.
+template <int N, class T, class A, class P>
+KILN_FN void kiln_batch_moments_short(kiln_moments<T> &a, A at, P place, int n)
+{
+    const T begin = at(0), each = T(1) / T(n);
+    T sum[4] = {T(0), T(0), T(0), T(0)}, square[4] = {T(0), T(0), T(0), T(0)};
+    kiln_batch_each<N>(n, [&](int k, int l, bool) {
+        const T d = at(k) - begin;
+        sum[l] += d;
+        square[l] += d * d;
+    });
+    const T whole = kiln_batch_fold<N>(sum), squares = kiln_batch_fold<N>(square);
+    a.count = T(n);
+    a.mean = begin;
+    a.rest = whole * each;
+    a.squares = squares - whole * a.rest;
+    a.squares = a.squares < T(0) ? T(0) : a.squares;
+    if (!(squares - squares == T(0)))
+        kiln_batch_moments<N>(a, at, place, n);
+}
+
 //% section batch_counted needs moments batch_parts
 // batch_counted (CUDA): the same of accumulators that hold a value each, or none.
 template <int N, class T, class A, class S>

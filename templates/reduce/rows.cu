@@ -158,7 +158,7 @@ template <int G> struct together {
 //% part whole_rows
 //# All elements of a row at once, which shared memory holds however often they are looked at.
     (void)at, (void)end, (void)turn, (void)U;
-    ${batch}<0>(acc[0][0], [&](const int k) {
+    ${batch_of_row}<0>(acc[0][0], [&](const int k) {
         return item(k
 //% for p in inputs
 //% if p.tile
