@@ -445,6 +445,51 @@ static void test_graph_rows__quotients_by_rows_are_exact(void **state)
     kiln_graph_destroy(g);
 }
 
+/* Quotients by rows of several stages, of which later stages and the outputs use earlier ones: those of C, too.
+ * Maxima have no rounding. */
+static void test_graph_rows__quotients_of_earlier_stages_are_exact(void **state)
+{
+    static const char *const names[] = {"x"};
+    static const char *const text = "a = x / max(abs(x), axis=-1, keepdims=True); "
+                                    "b = a / min(abs(a - 3), axis=-1, keepdims=True); "
+                                    "b / max(b + a, axis=-1, keepdims=True) + a";
+    static float xs[DIVISORS * DIVIDED], got[DIVISORS * DIVIDED], a[DIVIDED], b[DIVIDED];
+    const int64_t extent[] = {DIVISORS, DIVIDED};
+    test_env *t = *state;
+    kiln_array *x = NULL, *y = NULL;
+    kiln_graph *g = NULL;
+
+    for (size_t k = 0; k < DIVISORS * DIVIDED; k++) {
+        const float value = hard_float(k / DIVIDED % 2 == 0 ? k % DIVIDED : k);
+        xs[k] = isfinite(value) ? value : 0x1p-140f * (float)k;
+    }
+    OK(t, kiln_array_from_host(t->ctx, KILN_FLOAT32, 2, extent, xs, NULL, &x, &t->err));
+    OK(t, kiln_graph_parse(t->ctx, text, names, 1, NULL, &g, NULL, &t->err));
+    CHECK(KERNELS(t, g, x, &y) == 1, "more than one kernel");
+    OK(t, kiln_call(g, &t->err, x, &y));
+    OK(t, kiln_array_to_host(y, got, sizeof got, NULL, &t->err));
+    for (size_t r = 0; r < DIVISORS; r++) {
+        float most = 0, least = INFINITY, last = -INFINITY;
+        for (size_t k = 0; k < DIVIDED; k++)
+            most = fmaxf(most, fabsf(xs[r * DIVIDED + k]));
+        for (size_t k = 0; k < DIVIDED; k++) {
+            a[k] = xs[r * DIVIDED + k] / most;
+            least = fminf(least, fabsf(a[k] - 3));
+        }
+        for (size_t k = 0; k < DIVIDED; k++) {
+            b[k] = a[k] / least;
+            last = fmaxf(last, b[k] + a[k]);
+        }
+        for (size_t k = 0; k < DIVIDED; k++) {
+            const float want = b[k] / last + a[k], is = got[r * DIVIDED + k];
+            CHECK(memcmp(&is, &want, sizeof want) == 0 || (isnan(is) && isnan(want)),
+                  "row %zu: %a becomes %a, not %a", r, (double)xs[r * DIVIDED + k], (double)is, (double)want);
+        }
+    }
+    kiln_array_release(x), kiln_array_release(y);
+    kiln_graph_destroy(g);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -461,6 +506,7 @@ int main(int argc, char **argv)
         TEST(test_graph_rows__what_elements_compute_is_no_name_for_rows),
         TEST(test_graph_rows__elements_keep_what_differs_among_them),
         TEST(test_graph_rows__quotients_by_rows_are_exact),
+        TEST(test_graph_rows__quotients_of_earlier_stages_are_exact),
     };
     return test_env_main(argc, argv, "test_graph_rows", tests, COUNT(tests));
 }

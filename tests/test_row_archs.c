@@ -239,6 +239,77 @@ static void test_row_archs__clusters_of_short_floats_are_many(void **state)
     }
 }
 
+enum { LONG_ROWS = 1 << 14, LONG_STAGES = 6 };
+
+/* A plan for so many stages over rows of float32, with an output for each element or for each row. */
+static kiln__plan plan_stages(size_t count, bool writes, int64_t length)
+{
+    static const char *const names[LONG_STAGES] = {"s0", "s1", "s2", "s3", "s4", "s5"};
+    const int64_t shape[] = {LONG_ROWS, length}, row_shape[] = {LONG_ROWS, 1};
+    const int64_t strides[] = {4 * length, 4}, row_strides[] = {4, 0};
+    const kiln_dtype dtypes[] = {KILN_FLOAT32, KILN_FLOAT32};
+    const bool along[] = {false, true};
+    kiln_row_stage stages[LONG_STAGES];
+    kiln__definition_request request = {
+        .name = "long_rows", .in = "float32 x", .out = "", .family = &kiln__family_row};
+    kiln__operand operands[] = {
+        {.is_array = true, .itemsize = 4, .rank = 2, .shape = shape, .strides = strides, .address = 4096},
+        {.is_array = true, .itemsize = 4, .rank = 2, .written = true, .address = 4096}};
+    kiln__definition *def = NULL;
+    kiln__plan plan;
+
+    for (size_t s = 0; s < count; s++)
+        stages[s] = (kiln_row_stage){.map = s == 0 ? "x" : "x - s0",
+                                     .type = "float",
+                                     .reduce = "a + b",
+                                     .identity = "0",
+                                     .result = names[s]};
+    request.stages = stages;
+    request.stage_count = count;
+    *(writes ? &request.out : &request.row_out) = "float32 y";
+    request.snippet[KILN__SNIPPET_OP] = writes ? "y = x - s1" : "";
+    request.snippet[KILN__SNIPPET_POST] = writes ? "" : "y = s1";
+    operands[1].shape = writes ? shape : row_shape;
+    operands[1].strides = writes ? strides : row_strides;
+    kiln_error err = KILN_ERROR_INIT;
+    if (kiln__definition_create(&request, &def, &err) != KILN_OK)
+        fail_msg("%s", err.message);
+    kiln__plan_make(&(kiln__plan_request){.def = def,
+                                          .device = {KILN_BACKEND_CUDA, UNITS, true, false},
+                                          .dtypes = dtypes,
+                                          .operands = operands,
+                                          .rank = 2,
+                                          .shape = shape,
+                                          .along = along},
+                    &plan);
+    kiln__definition_destroy(def);
+    return plan;
+}
+
+/* Programs of three stages and more hold half as much in a thread, so that their text, which is one for each
+ * element of a thread, stays short. */
+static void test_row_archs__threads_of_long_programs_hold_less(void **state)
+{
+    static const struct {
+        size_t stages;
+        bool writes;
+        int64_t length;
+        int group, cluster, unroll;
+    } cases[] = {{2, true, 1024, 32, 1, 8},    {3, true, 1024, 32, 1, 8},     {2, true, 2048, 32, 1, 16},
+                 {3, true, 2048, 64, 1, 8},    {2, true, 4096, 64, 1, 16},    {3, true, 4096, 128, 1, 8},
+                 {6, true, 4096, 128, 1, 8},   {3, true, 65536, 256, 8, 8},   {3, true, 262144, 1024, 8, 8},
+                 {2, false, 8192, 64, 1, 32},  {3, false, 8192, 128, 1, 16}};
+    (void)state;
+    for (size_t k = 0; k < KILN_COUNT_OF(cases); k++) {
+        const kiln__plan plan = plan_stages(cases[k].stages, cases[k].writes, cases[k].length);
+        const kiln__variant *v = &plan.variant;
+        CHECK(v->layout == KILN__LAYOUT_HELD && v->row.group == cases[k].group &&
+                  v->row.cluster == cases[k].cluster && v->unroll == cases[k].unroll,
+              "%zu stages, rows of %lld: %d threads of %d blocks hold %d accesses", cases[k].stages,
+              (long long)cases[k].length, v->row.group, v->row.cluster, v->unroll);
+    }
+}
+
 /* A larger block takes what would be a cluster's. */
 static void test_row_archs__old_gpus_make_do_without_clusters(void **state)
 {
@@ -384,6 +455,7 @@ int main(void)
         cmocka_unit_test(test_row_archs__rows_are_dealt_out_by_their_length),
         cmocka_unit_test(test_row_archs__rows_that_are_only_read_take_fewer_blocks),
         cmocka_unit_test(test_row_archs__clusters_of_short_floats_are_many),
+        cmocka_unit_test(test_row_archs__threads_of_long_programs_hold_less),
         cmocka_unit_test(test_row_archs__old_gpus_make_do_without_clusters),
         cmocka_unit_test(test_row_archs__sources_are_what_the_files_say),
         cmocka_unit_test(test_row_archs__every_class_compiles_for_every_gpu),

@@ -241,17 +241,36 @@ static int64_t stage_lanes(const kiln__row_emit *e)
     return keeps_top(e, e->stage) ? 1 : e->v->row.lanes;
 }
 
-/* Whether elements of the outputs are divided by what is one for the row. */
-static bool divides(const kiln__row_emit *e)
+/* Whether elements are divided by what is one for the row: in a stage, or for the outputs behind all stages.
+ * Stages that compute values again divide as those before them do. */
+static bool divides(const kiln__row_emit *e, size_t stage)
 {
-    return e->v->backend != KILN_BACKEND_CPU &&
-           strstr(e->def->snippet[KILN__SNIPPET_OP], "kiln_row_quotient(") != NULL;
+    static const char quotient[] = "kiln_row_quotient(";
+    const size_t count = e->def->rows->stage_count;
+    bool found = false;
+
+    for (size_t s = in_registers(e) ? stage : 0; s <= stage && !found; s++)
+        found = strstr(e->def->snippet[s < count ? kiln__stage_snippet(s, KILN__STAGE_PREP)
+                                                 : KILN__SNIPPET_OP],
+                       quotient) != NULL;
+    return found && e->v->backend != KILN_BACKEND_CPU;
 }
 
-static bool divides_quickly(const kiln__row_emit *e)
+static bool is_quick(const kiln__row_emit *e)
 {
-    return divides(e) &&
-           e->v->unroll * e->v->vec >= (e->v->vec > 1 ? QUICK_EACH : QUICK_SINGLE_EACH);
+    return e->v->unroll * e->v->vec >= (e->v->vec > 1 ? QUICK_EACH : QUICK_SINGLE_EACH);
+}
+
+/* Whether stages compute anew what earlier stages have computed from the elements: where that does not fit into
+ * registers beside results, or what stages load themselves. */
+static bool renews(const kiln__row_emit *e)
+{
+    const bool chain = e->def->rows->stage_count >= CHAIN_STAGES &&
+                       count_params(e, kiln__row_stores) >= CHAIN_RESULTS;
+    bool columns = false;
+    for (size_t p = 0; p < e->def->input_count; p++)
+        columns = columns || (is_element_input(e, p) && !kiln__row_holds(e, p));
+    return chain || (columns && in_registers(e));
 }
 
 int kiln__row_test(const kiln__row_emit *e, const char *name, size_t bytes, size_t p)
@@ -271,8 +290,7 @@ int kiln__row_test(const kiln__row_emit *e, const char *name, size_t bytes, size
         {"p.offset", has_offset(e, p)},
         {"p.dense", is_dense(e, p)},
         {"unheld", any_param(e, kiln__row_unheld)},
-        {"chain", e->def->rows->stage_count >= CHAIN_STAGES &&
-                      count_params(e, kiln__row_stores) >= CHAIN_RESULTS},
+        {"renews", renews(e)},
         {"one_row", e->v->row.group == e->v->block},
         {"turned", e->v->row.tile != 0},
         {"s.heavy", (e->def->rows->heavy >> e->stage & 1) != 0},
@@ -283,8 +301,9 @@ int kiln__row_test(const kiln__row_emit *e, const char *name, size_t bytes, size
         {"tops", any_top(e)},
         {"row_elements", any_param(e, kiln__row_stores)},
         {"row_outputs", any_param(e, kiln__row_results)},
-        {"quotients", divides(e)},
-        {"quick", divides_quickly(e)},
+        {"quotients", divides(e, e->def->rows->stage_count)},
+        {"s.quotients", divides(e, e->stage)},
+        {"quick", is_quick(e)},
     };
     for (size_t r = 0; r < KILN_COUNT_OF(rows); r++)
         if (kiln__same_word(name, bytes, rows[r].name))
@@ -388,13 +407,28 @@ static int64_t full_accesses(const kiln__row_emit *e)
     return e->v->row.whole > 1 ? each : each <= KILN__ROW_EACH ? each - 1 : each - 4;
 }
 
+/* Whether stages load inputs themselves and compute with them. */
+static bool loads_in_stages(const kiln__row_emit *e)
+{
+    uint64_t uses = 0;
+    bool loads = false;
+
+    for (size_t s = 0; s < e->def->rows->stage_count; s++)
+        uses |= e->def->rows->param_uses[s];
+    for (size_t p = 0; p < e->def->input_count; p++)
+        loads = loads || ((uses >> p & 1) != 0 && is_element_input(e, p) && !kiln__row_holds(e, p));
+    return loads;
+}
+
 /* The number of blocks that should be resident on a multiprocessor: while one reduces, others load. Clusters
  * of 16-bit floats get no more registers than they need, so that more of them are resident
- * (bench/results/rows-shapes-h200.txt). */
+ * (bench/results/rows-shapes-h200.txt); where stages load, what they make of elements is not packed. */
 static int64_t resident_blocks(const kiln__row_emit *e)
 {
-    const bool clustered = e->v->row.cluster > 1, packed = is_packed(e);
-    const int64_t beside = packed ? PACKED_BESIDE : clustered ? CLUSTER_BESIDE : REGISTERS_BESIDE;
+    const bool clustered = e->v->row.cluster > 1, loads = has_narrow_inputs(e) && loads_in_stages(e);
+    const bool packed = is_packed(e) && !loads;
+    const int64_t beside = (packed ? PACKED_BESIDE : clustered ? CLUSTER_BESIDE : REGISTERS_BESIDE) +
+                           (loads ? BATCH_WORDS : 0);
     const int64_t held = in_registers(e) ? e->v->unroll * access_words(e->def, e->v, packed) : 0;
     const int64_t threads = REGISTERS / (held + beside);
     const int64_t blocks = (threads < RESIDENT_THREADS ? threads : RESIDENT_THREADS) /

@@ -30,6 +30,9 @@ enum {
     ACCESS_BYTES = 16,
     HELD_WORDS = 64,     /* registers of a thread that hold elements */
     READ_WORDS = 128,    /* the same in blocks of programs that write no elements: loads are all they do */
+    LONG_STAGES = 3,     /* programs of so many stages hold half as much: a thread's text, which is that of an
+                            element times its elements, is to fit into caches of instructions */
+    LONG_WORDS = 32,
     REGISTERS = 65536,   /* of a multiprocessor */
     REGISTERS_BESIDE = 32, /* of a thread, that hold no elements */
     UNROLL_MAX = 32,
@@ -123,9 +126,11 @@ static bool is_turned(const kiln__walk *keep, const kiln__walk *red, const kiln_
 
 /* ---- cuda ---------------------------------------------------------------------------------------- */
 
-static int64_t held_words(void)
+/* Registers of a thread for elements, where several threads share a row that lies in memory. */
+static int64_t held_words(const kiln__definition *def)
 {
-    return kiln__tuned("KILN_TUNE_ROW_WORDS", HELD_WORDS);
+    return kiln__tuned("KILN_TUNE_ROW_WORDS",
+                       def->rows->stage_count >= LONG_STAGES ? LONG_WORDS : HELD_WORDS);
 }
 
 /* Accesses of so many words that `room` registers hold. */
@@ -133,11 +138,6 @@ static int64_t most_in(int64_t room, int64_t words)
 {
     const int64_t most = room / (words > 0 ? words : 1);
     return most < 1 ? 1 : most > UNROLL_MAX ? UNROLL_MAX : most;
-}
-
-static int64_t most_accesses(int64_t words)
-{
-    return most_in(held_words(), words);
 }
 
 /* The largest block whose threads can have the registers: 512 where they hold 64 words. */
@@ -168,7 +168,9 @@ static bool writes_elements(const kiln__definition *def)
 /* Registers of a thread for elements, in blocks with one row. */
 static int64_t block_words(const kiln__definition *def)
 {
-    return writes_elements(def) ? held_words() : kiln__tuned("KILN_TUNE_ROW_WORDS", READ_WORDS);
+    const bool is_long = def->rows->stage_count >= LONG_STAGES;
+    return writes_elements(def) ? held_words(def)
+                                : kiln__tuned("KILN_TUNE_ROW_WORDS", is_long ? HELD_WORDS : READ_WORDS);
 }
 
 /* Accesses of a thread. */
@@ -187,10 +189,11 @@ static bool fill_block(kiln__variant *v, int64_t length, int64_t room, int64_t w
 
     threads = threads < 2 * WARP_THREADS ? 2 * WARP_THREADS : threads;
     /* Where a cluster is whole, more threads that hold less each keep more loads on their way. */
-    const bool whole = threads >= CLUSTER_MAX * CLUSTER_THREADS &&
-                       threads < 4 * CLUSTER_MAX * CLUSTER_THREADS && clusters &&
-                       room == HELD_WORDS && 4 * words == ACCESS_BYTES;
-    threads *= whole ? 2 : 1;
+    const int64_t more = room == HELD_WORDS ? 2 : 1;
+    const bool whole = more * threads >= 2 * CLUSTER_MAX * CLUSTER_THREADS &&
+                       more * threads < 8 * CLUSTER_MAX * CLUSTER_THREADS && clusters &&
+                       room <= HELD_WORDS && 4 * words == ACCESS_BYTES;
+    threads *= whole ? more : 1;
     if (threads > usual && clusters) {
         blocks = threads / CLUSTER_THREADS;
         threads = CLUSTER_THREADS;
@@ -208,6 +211,14 @@ static bool fill_block(kiln__variant *v, int64_t length, int64_t room, int64_t w
     v->row.cluster = (uint8_t)blocks;
     v->unroll = (uint8_t)each_of(length, threads * blocks);
     return true;
+}
+
+/* The same of a program. A long row of many stages may need more registers than caches of instructions suit. */
+static bool deal_block(const kiln__definition *def, kiln__variant *v, int64_t length, int64_t words,
+                       bool clusters)
+{
+    return fill_block(v, length, block_words(def), words, clusters) ||
+           fill_block(v, length, HELD_WORDS, words, clusters);
 }
 
 /* Threads of a part of a warp that a row must have at least: elements beside the accesses have one each. */
@@ -230,11 +241,11 @@ static void choose_peel(const kiln__plan_request *q, const kiln__walk *keep, con
             widest = red->itemsize[k];
     const int64_t length = kiln__walk_size(red) / wide.vec;
     const int64_t words = kiln__row_access_words(q->def, &wide);
-    const bool in_warp = length <= WARP_THREADS * most_accesses(words);
+    const bool in_warp = length <= WARP_THREADS * most_in(held_words(q->def), words);
     if (wide.vec > v->vec &&
         (in_warp ? length >= kiln__tuned("KILN_TUNE_ROW_PEEL", PEELED_MIN) &&
                        v->vec * widest <= kiln__tuned("KILN_TUNE_ROW_NARROW", PEELED_BYTES)
-                 : fill_block(&wide, length, block_words(q->def), words, q->device.clusters))) {
+                 : deal_block(q->def, &wide, length, words, q->device.clusters))) {
         v->vec = wide.vec;
         v->row.peel = 1;
     }
@@ -295,7 +306,7 @@ static int64_t staged_group(const kiln__definition *def, const kiln__walk *red,
         if (is_element(v, red->param[k]) && v->vec * red->itemsize[k] > widest)
             widest = v->vec * red->itemsize[k];
     const int64_t words = kiln__row_access_words(def, &single);
-    if (length * words <= held_words())
+    if (length * words <= HELD_WORDS)
         return 1;
     const int64_t group = kiln__power_up(
         kiln__divide_up(length * words, kiln__tuned("KILN_TUNE_ROW_SHARE", STAGE_EACH)));
@@ -380,12 +391,12 @@ static bool fill_turned(kiln__variant *v, int64_t length, int64_t words, int64_t
                         int64_t parts)
 {
     int64_t tile = kiln__power_up(across);
-    int64_t lanes = kiln__power_up(kiln__divide_up(length, most_accesses(words)));
+    int64_t lanes = kiln__power_up(kiln__divide_up(length, most_in(HELD_WORDS, words)));
 
     tile = tile > WARP_THREADS ? WARP_THREADS : tile;
     while (tile > 8 && tile * lanes > ROW_THREADS)
         tile /= 2;
-    if (tile * lanes > most_threads(held_words(), words) || tile * lanes > parts)
+    if (tile * lanes > most_threads(HELD_WORDS, words) || tile * lanes > parts)
         return false;
     while (tile * lanes < WARP_THREADS)
         lanes *= 2;
@@ -412,9 +423,9 @@ static void fill_cuda(kiln__plan *plan, const kiln__definition *def, int units, 
     }
     if (turned && fill_turned(v, length, words, across, parts)) {
         /* done */
-    } else if (!turned && length <= WARP_THREADS * most_accesses(words)) {
+    } else if (!turned && length <= WARP_THREADS * most_in(held_words(def), words)) {
         fill_warp(plan, length, rows, units);
-    } else if (turned || !fill_block(v, length, block_words(def), words, clusters)) {
+    } else if (turned || !deal_block(def, v, length, words, clusters)) {
         v->layout = KILN__LAYOUT_REREAD;
         v->row.tile = (uint8_t)(turned ? WARP_THREADS : 0);
         const int64_t most = parts < REREAD_THREADS / 2 ? parts : REREAD_THREADS / 2;
@@ -436,7 +447,7 @@ bool kiln__row_is_held(kiln_backend backend, bool clusters, int64_t length, int6
     if (backend == KILN_BACKEND_CPU)
         return bytes <= CPU_CACHED_BYTES;
     memset(&v, 0, sizeof v);
-    return fill_block(&v, kiln__divide_up(bytes, ACCESS_BYTES), held_words(), ACCESS_BYTES / 4,
+    return fill_block(&v, kiln__divide_up(bytes, ACCESS_BYTES), HELD_WORDS, ACCESS_BYTES / 4,
                       clusters);
 }
 

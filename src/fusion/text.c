@@ -149,23 +149,20 @@ static bool moves_along_row(const kiln__writer *w, uint32_t low, const kiln__axi
     return false;
 }
 
-/* Whether a lowered node follows, in a few steps, from what the last stage of a row program reduces. */
-static bool follows_last_stage(const kiln__writer *w, uint32_t low, int steps)
+/* Whether a lowered node follows, in a few steps, from a reduction. */
+static bool follows_reduction(const kiln__writer *w, uint32_t low, int steps)
 {
     const kiln__lowered *n = &w->b->lowered[low];
-    bool follows = false;
+    bool follows = n->kind == KILN__LOWERED_REDUCE;
 
-    if (n->kind == KILN__LOWERED_REDUCE)
-        return w->b->row_parts[low].rows == w->kernel->rows &&
-               w->b->row_parts[low].stage + 1 == w->stage;
     for (uint32_t k = 0; steps > 0 && k < n->operand_count; k++)
-        follows = follows || follows_last_stage(w, n->operand[k], steps - 1);
+        follows = follows || follows_reduction(w, n->operand[k], steps - 1);
     return follows;
 }
 
 /* Whether a node of a row program divides elements of float32 by what is one for the row. On a GPU that is
  * done by the reciprocal, which is computed once. The compiler finds no quotient of this kind again that an
- * earlier stage has computed, so only those count that no earlier stage can have. */
+ * earlier stage has computed, so that elements keep it, as they keep what functions return. */
 static bool divides_by_row(const kiln__writer *w, uint32_t low, const kiln__axis_map *map)
 {
     const kiln__lowered *n = &w->b->lowered[low];
@@ -174,8 +171,7 @@ static bool divides_by_row(const kiln__writer *w, uint32_t low, const kiln__axis
     if (w->kernel->kind != KILN__STEP_ROW || w->b->target->backend != KILN_BACKEND_CUDA ||
         n->kind != KILN__LOWERED_EXPR || n->loop.type != KILN_FLOAT32 ||
         strcmp(n->loop.expression, "$0 / $1") != 0 ||
-        w->stage != w->kernel->rows->stage_count ||
-        !follows_last_stage(w, n->operand[1], DIVISOR_STEPS))
+        !follows_reduction(w, n->operand[1], DIVISOR_STEPS))
         return false;
     for (int k = 0; k < 2; k++) {
         const kiln__lowered *o = &w->b->lowered[n->operand[k]];
@@ -293,7 +289,8 @@ static const char *row_text(kiln__writer *w, uint32_t low, const kiln__axis_map 
     const kiln__fact *fact = &w->b->facts[low];
     if (body == KILN__BUF_BODY && fact->reduces && is_of_row(w, low))
         w->body = KILN__BUF_ROW;
-    else if (body == KILN__BUF_BODY && w->dry && fact->calls && moves_along_row(w, low, map) &&
+    else if (body == KILN__BUF_BODY && w->dry &&
+             (fact->calls || divides_by_row(w, low, map)) && moves_along_row(w, low, map) &&
              was_computed(w, low, map))
         return "";
     const char *text = computed_text(w, low, map);

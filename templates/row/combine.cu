@@ -4,9 +4,9 @@
 //# shared: two halves, which the stages use in turn, so that one barrier a stage is enough: a
 //#         thread that writes a half again has passed the barrier of the stage that used the other
 //#         half, and all threads have read the first half before that barrier
-//% own C G M P R T W across cluster_arrive cluster_begin cluster_rank cluster_wait exchange in_block in_cluster
+//% own C G M P R T W across cluster_arrive cluster_begin cluster_rank cluster_told cluster_wait exchange in_block in_cluster
 //% own best head in_warp lane of_lanes other slot taken
-//% plain d done far index kiln__index kiln__top_before kiln__top_none kiln_top m value g here k kiln__part_ kiln__slots kiln__told merge near nth p part_ q rank row slots there told w words
+//% plain d done far index kiln__index kiln__top_before kiln__top_none kiln_top m value g here k kiln__part_ kiln__slots kiln__told merge near nth p parity part_ q rank row slots there told w words
 union alignas(16) slot {
 //% for s in stages
     unsigned char part_${s.n}[sizeof(kiln__part_${s.n})];
@@ -105,7 +105,7 @@ KILN_FN int cluster_rank()
     asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
     return rank;
 }
-KILN_FN void cluster_arrive() { asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory"); }
+KILN_FN void cluster_arrive() { asm volatile("barrier.cluster.arrive.relaxed.aligned;" ::: "memory"); }
 KILN_FN void cluster_wait() { asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory"); }
 // Two barriers, one for each half.
 KILN_FN void cluster_begin(unsigned long long *told)
@@ -118,6 +118,22 @@ KILN_FN void cluster_begin(unsigned long long *told)
     }
     __syncwarp();
     cluster_arrive();
+}
+// Wait for all parts. An acquire of the cluster's scope would wait for every load of the multiprocessor that is on its
+// way, and empty its first cache; what has come lies in shared memory, to which the fence is restricted.
+KILN_FN void cluster_told(unsigned int here, unsigned int parity)
+{
+    unsigned int done;
+#if __CUDACC_VER_MAJOR__ * 100 + __CUDACC_VER_MINOR__ >= 1208
+    do
+        asm volatile("{ .reg .pred p; mbarrier.try_wait.parity.relaxed.cluster.shared::cta.b64 p, [%1], %2; selp.u32 %0, 1, 0, p; }" : "=r"(done) : "r"(here), "r"(parity) : "memory");
+    while (done == 0);
+    asm volatile("fence.acquire.sync_restrict::shared::cluster.cluster;" ::: "memory");
+#else
+    do
+        asm volatile("{ .reg .pred p; mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 p, [%1], %2; selp.u32 %0, 1, 0, p; }" : "=r"(done) : "r"(here), "r"(parity) : "memory");
+    while (done == 0);
+#endif
 }
 // Stage number nth uses the barrier `told` for the (nth / 2)th time.
 template <class P, class M> KILN_FN P in_cluster(P p, const M &merge, slot *slots, unsigned long long *told, int nth)
@@ -138,10 +154,7 @@ template <class P, class M> KILN_FN P in_cluster(P p, const M &merge, slot *slot
         for (int k = 0; k < words; k++)
             asm volatile("st.async.shared::cluster.mbarrier::complete_tx::bytes.u32 [%0], %1, [%2];" :: "r"(far + 4 * k), "r"(w[k]), "r"(there) : "memory");
     }
-    unsigned int done;
-    do
-        asm volatile("{ .reg .pred p; mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 p, [%1], %2; selp.u32 %0, 1, 0, p; }" : "=r"(done) : "r"(here), "r"((unsigned int)(nth / 2 % 2)) : "memory");
-    while (done == 0);
+    cluster_told(here, (unsigned int)(nth / 2 % 2));
     memcpy(&p, slots, sizeof(P));
     #pragma unroll
     for (int k = 1; k < C; k++) {

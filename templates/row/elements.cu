@@ -1,6 +1,6 @@
 //# What the kernels of row programs are made of: a thread's accesses to its row, and what it does
 //# with them.
-//% own F M S U V a all acc_ along_ at_ at_0 b begin behind beside cluster_begin cluster_rank edge edge_ empty_ first
+//% own F M S U V a all acc_ along_ at_ at_0 b begin behind beside cluster_begin cluster_rank each edge edge_ empty_ first
 //% own fold_ from head j k l lane part_of late_ length live load m map_ merge_ number number_of only_ op out_ outside pad_ part_
 //% own divide quot_ quotients rank reg_ rest rest_j row_ size_ slot slots step store tail tile_ told type_ u v val_ value_
 
@@ -201,12 +201,14 @@
         #pragma unroll
         for (int m = b; m < b + ${unheld_batch} && m < U; m += M) {
             auto part_of = [&](const int u, const int v) -> part_${s.n} {
-//% if position
-                return map_${s.n}(number_of(from + u * step, v)
+//% if s.quotients
+                quotients divide;
+                divide.exact = true;
+                return map_${s.n}(divide,
 //% else
-                return map_${s.n}(0
+                return map_${s.n}(
 //% end
-//% insert :element
+//% insert :arguments
                 );
             };
             const bool all = m + M <= b + ${unheld_batch} &&
@@ -229,19 +231,43 @@
         for (int u = b; u < b + ${unheld_batch}; u++) {
             const ${index} j = from + u * step;
             if (u < F || (u < U && j < length)) {
+//% if s.quotients
+//% insert :fold_quotients
+//% else
                 #pragma unroll
                 for (int v = 0; v < V; v++)
-//% if position
-                    fold_${s.n}(acc_${s.n}[(u * V + v) % ${s.lanes}], map_${s.n}(number_of(from + u * step, v)
-//% else
-                    fold_${s.n}(acc_${s.n}[(u * V + v) % ${s.lanes}], map_${s.n}(0
-//% end
-//% insert :element
+                    fold_${s.n}(acc_${s.n}[(u * V + v) % ${s.lanes}], map_${s.n}(
+//% insert :arguments
                     ));
+//% end
             }
         }
 //% end
     }
+
+//% part fold_quotients
+//# Stage s, applied to access u, whose elements are divided by what is one for the row.
+                type_${s.n} each[V];
+                quotients divide;
+//% if !quick
+                divide.exact = true;
+//% end
+                #pragma unroll
+                for (int v = 0; v < V; v++)
+                    each[v] = map_${s.n}(divide,
+//% insert :arguments
+                    );
+                if (!divide.sure) {
+                    divide.exact = true;
+                    #pragma unroll
+                    for (int v = 0; v < V; v++)
+                        each[v] = map_${s.n}(divide,
+//% insert :arguments
+                    );
+                }
+                #pragma unroll
+                for (int v = 0; v < V; v++)
+                    fold_${s.n}(acc_${s.n}[(u * V + v) % ${s.lanes}], each[v]);
 
 //% part result
 //# From a thread's accumulators to the value of the row, under the name that the program gives it.
@@ -299,14 +325,18 @@ ${s.post}
         }
     }
 
-//% part outputs
-//# The other arguments of `op` for element v of access u.
+//% part arguments
+//# The arguments of a function of element v of access u.
 //% if position
                         number_of(from + u * step, v)
 //% else
                         0
 //% end
 //% insert :element
+
+//% part outputs
+//# The other arguments of `op` for element v of access u.
+//% insert :arguments
 //% for p in row_stores
                         , out_${p.name}[v]
 //% end

@@ -10,7 +10,7 @@
 //#          from there, and the results go back in the same way
 //% own F U V a acc_ along_ args begin behind copy_rows divide edge edge_ first fold_ from held in_place j length live load map_
 //% own number only_ op out_ outside pad_ pass quotients reg_ renew room row_ size_ step stored tile tile_ u val_ words
-//% if chain
+//% if renews
 //% insert :renew
 //% end
 extern "C" __global__ void
@@ -58,7 +58,7 @@ ${entry}(const __grid_constant__ args a)
 //% insert :fold_edge
 //% end
 //% insert row/elements.cu:result
-//% if chain
+//% if renews
 //% insert :renewed
 //% end
 
@@ -85,14 +85,23 @@ ${entry}(const __grid_constant__ args a)
 
 //% part fold_edge
 //# The element before or behind the accesses is added.
-    if (outside)
+    if (outside) {
+//% if s.quotients
+        quotients divide;
+        divide.exact = true;
+//% end
+        fold_${s.n}(acc_${s.n}[0], map_${s.n}(
+//% if s.quotients
+            divide,
+//% end
 //% if position
-        fold_${s.n}(acc_${s.n}[0], map_${s.n}(edge
+            edge
 //% else
-        fold_${s.n}(acc_${s.n}[0], map_${s.n}(0
+            0
 //% end
 //% insert row/elements.cu:outside
             ));
+    }
 
 //% part elements
 //# A thread loads its elements of the row.

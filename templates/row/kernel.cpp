@@ -60,10 +60,14 @@ static_assert(sizeof(part_${s.n}) <= ${part_bytes_max}, "an accumulator may have
 //# The functions of stage s: `map` of one element (with its place in the row, where a text asks for it), `reduce` and `merge` of two values and two
 //# parts, `empty`, `fold` of an element into a part, and `value` of a part.
 //% plain a b
+    auto map_${s.n} = [&](
+//% if s.quotients
+    quotients &kiln_row_quotient,
+//% end
 //% if position
-    auto map_${s.n} = [&]([[maybe_unused]] const ptrdiff_t _J
+    [[maybe_unused]] const ptrdiff_t _J
 //% else
-    auto map_${s.n} = [&](const int
+    const int
 //% end
 //% for p in row_sees
         , const ${p.type} &${p.name}

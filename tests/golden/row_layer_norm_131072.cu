@@ -93,7 +93,7 @@ KILN_FN int kiln__cluster_rank()
     asm("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
     return rank;
 }
-KILN_FN void kiln__cluster_arrive() { asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory"); }
+KILN_FN void kiln__cluster_arrive() { asm volatile("barrier.cluster.arrive.relaxed.aligned;" ::: "memory"); }
 KILN_FN void kiln__cluster_wait() { asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory"); }
 // Two barriers, one for each half.
 KILN_FN void kiln__cluster_begin(unsigned long long *told)
@@ -106,6 +106,22 @@ KILN_FN void kiln__cluster_begin(unsigned long long *told)
     }
     __syncwarp();
     kiln__cluster_arrive();
+}
+// Wait for all parts. An acquire of the cluster's scope would wait for every load of the multiprocessor that is on its
+// way, and empty its first cache; what has come lies in shared memory, to which the fence is restricted.
+KILN_FN void kiln__cluster_told(unsigned int here, unsigned int parity)
+{
+    unsigned int done;
+#if __CUDACC_VER_MAJOR__ * 100 + __CUDACC_VER_MINOR__ >= 1208
+    do
+        asm volatile("{ .reg .pred p; mbarrier.try_wait.parity.relaxed.cluster.shared::cta.b64 p, [%1], %2; selp.u32 %0, 1, 0, p; }" : "=r"(done) : "r"(here), "r"(parity) : "memory");
+    while (done == 0);
+    asm volatile("fence.acquire.sync_restrict::shared::cluster.cluster;" ::: "memory");
+#else
+    do
+        asm volatile("{ .reg .pred p; mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 p, [%1], %2; selp.u32 %0, 1, 0, p; }" : "=r"(done) : "r"(here), "r"(parity) : "memory");
+    while (done == 0);
+#endif
 }
 // Stage number nth uses the barrier `told` for the (nth / 2)th time.
 template <class kiln__P, class kiln__M> KILN_FN kiln__P kiln__in_cluster(kiln__P p, const kiln__M &merge, kiln__slot *slots, unsigned long long *told, int nth)
@@ -126,10 +142,7 @@ template <class kiln__P, class kiln__M> KILN_FN kiln__P kiln__in_cluster(kiln__P
         for (int k = 0; k < words; k++)
             asm volatile("st.async.shared::cluster.mbarrier::complete_tx::bytes.u32 [%0], %1, [%2];" :: "r"(far + 4 * k), "r"(w[k]), "r"(there) : "memory");
     }
-    unsigned int done;
-    do
-        asm volatile("{ .reg .pred p; mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 p, [%1], %2; selp.u32 %0, 1, 0, p; }" : "=r"(done) : "r"(here), "r"((unsigned int)(nth / 2 % 2)) : "memory");
-    while (done == 0);
+    kiln__cluster_told(here, (unsigned int)(nth / 2 % 2));
     memcpy(&p, slots, sizeof(kiln__P));
     #pragma unroll
     for (int k = 1; k < kiln__C; k++) {
@@ -142,6 +155,17 @@ template <class kiln__P, class kiln__M> KILN_FN kiln__P kiln__in_cluster(kiln__P
 #define KILN__COMBINE(nth, p, merge)                                                               \
     kiln__in_cluster(kiln__in_block(p, merge, kiln__slots + nth % 2 * (512 / 32)), merge,      \
                      kiln__slots + 2 * (512 / 32) + nth % 2 * 8, kiln__told + nth % 2, nth)
+template <class T, int N> KILN_FN void kiln__renew(T (&at)[N])
+{
+    if constexpr (N * sizeof(T) % 4 == 0) {
+        unsigned kiln__words[N * sizeof(T) / 4];
+        memcpy(kiln__words, at, sizeof kiln__words);
+        #pragma unroll
+        for (int k = 0; k < (int)(N * sizeof(T) / 4); k++)
+            asm("" : "+r"(kiln__words[k]));
+        memcpy(at, kiln__words, sizeof kiln__words);
+    }
+}
 extern "C" __global__ void
 __cluster_dims__(8, 1, 1)
 __launch_bounds__(512, 2)
@@ -187,7 +211,8 @@ layer_norm__held(const __grid_constant__ kiln__args kiln__a)
         }
     }
 
-    auto kiln__map_0 = [&](const int
+    auto kiln__map_0 = [&](
+    const int
         , const T &x
     ) -> kiln__type_0 {
         return (kiln__type_0)(
@@ -230,7 +255,8 @@ a + b
             if (kiln__u < kiln__F || (kiln__u < kiln__U && kiln__j < kiln__length)) {
                 #pragma unroll
                 for (int kiln__v = 0; kiln__v < kiln__V; kiln__v++)
-                    kiln__fold_0(kiln__acc_0[(kiln__u * kiln__V + kiln__v) % 4], kiln__map_0(0
+                    kiln__fold_0(kiln__acc_0[(kiln__u * kiln__V + kiln__v) % 4], kiln__map_0(
+                        0
                         , kiln__reg_x[kiln__u][kiln__v]
                     ));
             }
@@ -244,8 +270,13 @@ a + b
 const A mean = total / n;
 #line * "kiln.generated"
 ;
+    #pragma unroll
+    for (int kiln__u = 0; kiln__u < kiln__U; kiln__u++) {
+        kiln__renew(kiln__reg_x[kiln__u]);
+    }
 
-    auto kiln__map_1 = [&](const int
+    auto kiln__map_1 = [&](
+    const int
         , const T &x
     ) -> kiln__type_1 {
 #line 1 "stage2.prep"
@@ -292,7 +323,8 @@ a + b
             if (kiln__u < kiln__F || (kiln__u < kiln__U && kiln__j < kiln__length)) {
                 #pragma unroll
                 for (int kiln__v = 0; kiln__v < kiln__V; kiln__v++)
-                    kiln__fold_1(kiln__acc_1[(kiln__u * kiln__V + kiln__v) % 4], kiln__map_1(0
+                    kiln__fold_1(kiln__acc_1[(kiln__u * kiln__V + kiln__v) % 4], kiln__map_1(
+                        0
                         , kiln__reg_x[kiln__u][kiln__v]
                     ));
             }
@@ -306,6 +338,10 @@ a + b
 const A scale = rsqrt(squares / n + A(1e-5));
 #line * "kiln.generated"
 ;
+    #pragma unroll
+    for (int kiln__u = 0; kiln__u < kiln__U; kiln__u++) {
+        kiln__renew(kiln__reg_x[kiln__u]);
+    }
 
     auto kiln__op = [&](
     const int

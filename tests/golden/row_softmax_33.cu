@@ -160,7 +160,8 @@ softmax__held(const __grid_constant__ kiln__args kiln__a)
         }
     }
 
-    auto kiln__map_0 = [&](const int
+    auto kiln__map_0 = [&](
+    const int
         , const T &x
         , A &e
     ) -> kiln__type_0 {
@@ -204,7 +205,8 @@ fmax(a, b)
             if (kiln__u < kiln__F || (kiln__u < kiln__U && kiln__j < kiln__length)) {
                 #pragma unroll
                 for (int kiln__v = 0; kiln__v < kiln__V; kiln__v++)
-                    kiln__fold_0(kiln__acc_0[(kiln__u * kiln__V + kiln__v) % 4], kiln__map_0(0
+                    kiln__fold_0(kiln__acc_0[(kiln__u * kiln__V + kiln__v) % 4], kiln__map_0(
+                        0
                         , kiln__reg_x[kiln__u][kiln__v]
                         , kiln__val_e[kiln__u][kiln__v]
                     ));
@@ -216,7 +218,8 @@ fmax(a, b)
         kiln__acc_0[0] = kiln__merge_0(kiln__acc_0[0], kiln__acc_0[kiln__l]);
     const kiln__type_0 m = kiln__value_0(KILN__COMBINE(0, kiln__acc_0[0], kiln__merge_0));
 
-    auto kiln__map_1 = [&](const int
+    auto kiln__map_1 = [&](
+    const int
         , const T &x
         , A &e
     ) -> kiln__type_1 {
@@ -264,7 +267,8 @@ a + b
             if (kiln__u < kiln__F || (kiln__u < kiln__U && kiln__j < kiln__length)) {
                 #pragma unroll
                 for (int kiln__v = 0; kiln__v < kiln__V; kiln__v++)
-                    kiln__fold_1(kiln__acc_1[(kiln__u * kiln__V + kiln__v) % 4], kiln__map_1(0
+                    kiln__fold_1(kiln__acc_1[(kiln__u * kiln__V + kiln__v) % 4], kiln__map_1(
+                        0
                         , kiln__reg_x[kiln__u][kiln__v]
                         , kiln__val_e[kiln__u][kiln__v]
                     ));

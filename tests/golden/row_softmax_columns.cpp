@@ -120,7 +120,8 @@ extern "C" __attribute__((visibility("default"))) void softmax__held(const kiln_
             [[maybe_unused]] const long long kiln__at_0 = kiln__left + kiln__r;
             const char *const kiln__base_x = (const char *)(kiln__buf_x + kiln__r * kiln__n);
             char *const kiln__base_y = (char *)(kiln__buf_y + kiln__r * kiln__n);
-    auto kiln__map_0 = [&](const int
+    auto kiln__map_0 = [&](
+    const int
         , const T &x
         , A &e
     ) -> kiln__type_0 {
@@ -188,7 +189,8 @@ fmax(a, b)
         kiln__blocks_0.whole(kiln__acc_0, kiln__merge_0);
         const kiln__type_0 m = kiln__value_0(kiln__acc_0[0]);
 
-    auto kiln__map_1 = [&](const int
+    auto kiln__map_1 = [&](
+    const int
         , const T &x
         , A &e
     ) -> kiln__type_1 {
