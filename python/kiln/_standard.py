@@ -257,12 +257,7 @@ def repeat(x, repeats, /, *, axis=None):
             raise ValueError("there is one count of repetitions for each element, and none is negative")
         parts = [x[_at(axis, slice(k, k + 1))] for k, c in enumerate(counts) for _ in range(c)]
         return concat(parts, axis=axis) if parts else x[_at(axis, slice(0, 0))]
-    spread = x[_at(axis + 1, None)]
-    shape = list(spread.shape)
-    shape[axis + 1] = repeats
-    result = list(x.shape)
-    result[axis] *= repeats
-    return reshape(broadcast_to(spread, tuple(shape)), tuple(result), copy=True)
+    return eval(f"repeat(x, {index(repeats)}, axis={axis})", x=x)
 
 
 def roll(x, /, shift, *, axis=None):

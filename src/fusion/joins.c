@@ -621,6 +621,31 @@ static uint32_t tile(kiln__build *b, uint32_t node, const kiln__node *n)
     return spread(b, node, low, times, false);
 }
 
+/* On the cpu device a few neighbours that are one element are a short loop for each element. Of an array larger than
+ * what caches keep they are stored side by side instead, as results of one kernel. */
+static bool repeats_in_parts(const kiln__build *b, const kiln__lowered *o, int axis, int64_t times)
+{
+    return b->target->backend == KILN_BACKEND_CPU && axis == o->rank - 1 &&
+           o->rank < KILN_RANK_MAX && times > 1 && times <= PARTS_OF_TILE &&
+           o->size >= BYTES_OF_TILE / (int64_t)kiln_dtype_size(o->dtype);
+}
+
+static uint32_t repeat_in_parts(kiln__build *b, uint32_t node, uint32_t low, int64_t times)
+{
+    const kiln__lowered o = b->lowered[low];
+    uint32_t parts[PARTS_OF_TILE];
+    int64_t shape[KILN_RANK_MAX];
+
+    memcpy(shape, o.shape, (size_t)o.rank * sizeof *shape);
+    if (kiln__mul_overflow(o.shape[o.rank - 1], times, &shape[o.rank - 1]))
+        kiln__build_fail(b, node, KILN_ERR_OVERFLOW, "the result has too many elements");
+    for (int64_t k = 0; k < times; k++)
+        parts[k] = with_axis(b, node, low, o.rank);
+    const uint32_t all =
+        kiln__lowered_side_by_side(b, node, parts, (uint32_t)times, o.rank, o.dtype);
+    return kiln__lowered_reshaped(b, all, o.rank, shape, node);
+}
+
 /* Numbers: repetitions of each element, or of every one, then the axis; without it, of the elements
  * in C-order. */
 static uint32_t repeat(kiln__build *b, uint32_t node, const kiln__node *n, bool has_axis)
@@ -638,6 +663,8 @@ static uint32_t repeat(kiln__build *b, uint32_t node, const kiln__node *n, bool 
     const int axis = has_axis ? read_axis(b, node, data[count], o.rank) : 0;
     for (int a = 0; a < o.rank; a++)
         times[a] = a == axis ? data[0] : 1;
+    if (count == 1 && repeats_in_parts(b, &o, axis, data[0]))
+        return repeat_in_parts(b, node, low, data[0]);
     if (count == 1)
         return spread(b, node, low, times, true);
     if ((int64_t)count != o.shape[axis])
