@@ -1,11 +1,11 @@
 /*
  * bins.c - how many elements fall into each bin: bincount, histogram; digitize.
  *
- *     array > cpu:  [pieces: bins of a block guessed, the others searched,
- * counted] > [counts of pieces added] > CUDA: bins_cuda.c
+ *     array > cpu:  [pieces: bins of a block guessed, the others searched, counted] > [counts of pieces added]
+ *           > CUDA: bins_cuda.c
  *
- * How many bins there are, and whether edges increase, is known on the host
- * alone: these functions wait for the device.
+ * How many bins there are, and whether edges increase, is known on the host alone: these functions
+ * wait for the device.
  */
 #include <float.h>
 #include <math.h>
@@ -19,9 +19,8 @@ enum { PIECES_MAX = 64, READ_BLOCK = 1024, TABLES = 4, TABLE_BINS = 4096 };
 
 typedef struct bins_call bins_call;
 
-/* The elements of a block as float64, and the numbers of their bins: `bins` of
- * those that are in none, -1 where the distance from the first edge does not
- * tell. True: there are such. */
+/* The elements of a block as float64, and the numbers of their bins: `bins` of those that are in
+ * none, -1 where the distance from the first edge does not tell. True: there are such. */
 typedef bool (*read_bins)(const bins_call *c, int64_t begin, int64_t count, double *values,
                           int32_t *bins);
 
@@ -41,11 +40,10 @@ struct bins_call {
     read_bins read;        /* between edges */
 };
 
-/* ---- guesses
- * ------------------------------------------------------------------------------------------
- */
+/* ---- guesses ------------------------------------------------------------------------------------------- */
 
-/* A guess is as far off as the edges are from even ones, which `bins_call.slack` is, and by rounding. */
+/* A guess is as far off as the edges are from even ones, which `bins_call.slack` is, and by
+ * rounding. */
 static void round_for(bins_call *c)
 {
     c->slack += 8 * (double)(c->bins + 1) * DBL_EPSILON;
@@ -55,16 +53,17 @@ static void round_for(bins_call *c)
     }
 }
 
-/* ---- the cpu device
- * ---------------------------------------------------------------------------------
- */
+/* ---- the cpu device ------------------------------------------------------------------------------------ */
 
 static int64_t bin_of(const bins_call *c, double v)
 {
     if (!(v >= c->least && v <= c->highest))
         return -1;
-    int64_t low = (int64_t)((v - c->first) * c->scale), high = c->bins;
-    low = low < 0 ? 0 : low < high ? low : high - 1;
+    const double place =
+        (v - c->first) * c->scale; /* NaN where the range has no width that is a number */
+    int64_t high = c->bins, low = !(place < (double)high) ? high - 1
+                                  : place > 0             ? (int64_t)place
+                                                          : 0;
     if (c->edges[low] <= v && (v < c->edges[low + 1] || low == high - 1))
         return low;
     low = 0;
@@ -147,8 +146,8 @@ static read_bins read_bins_of(kiln_dtype dtype)
     return plain_reads[dtype];
 }
 
-/* Numbers between edges. Neighbours are counted in tables of their own: the
- * next increment of a counter would have to wait for the one before. */
+/* Numbers between edges. Neighbours are counted in tables of their own: the next increment of a
+ * counter would have to wait for the one before. */
 static void count_between(const bins_call *c, int64_t begin, int64_t end, int64_t *const *tables)
 {
     double values[READ_BLOCK];
@@ -272,9 +271,8 @@ done:
     return status;
 }
 
-/* The dtype in which the kernel reads: its own, but for 16-bit floats. On the
- * cpu device what is neither an integer nor float32 or float64 is copied as
- * such. */
+/* The dtype in which the kernel reads: its own, but for 16-bit floats. On the cpu device what is
+ * neither an integer nor float32 or float64 is copied as such. */
 static kiln_dtype read_as(const kiln_array *x, const bins_call *c)
 {
     const char kind = kiln_dtype_kind(x->dtype);
@@ -325,9 +323,7 @@ kiln_status kiln__count_bins(const kiln_array *places, int64_t bins, kiln_stream
     return count(places, &c, stream, NULL, out, err);
 }
 
-/* ---- bincount
- * ------------------------------------------------------------------------------------------
- */
+/* ---- bincount ------------------------------------------------------------------------------------------ */
 
 /* The least or the largest element, as float64 or int64. */
 static kiln_status extreme(kiln_reduce_op op, const kiln_array *array, kiln_dtype dtype, void *at,
@@ -346,8 +342,8 @@ done:
     return status;
 }
 
-/* The largest element, of negative ones and those that int64 has no room for one of these: read without a sign, they are
- * larger than all others. */
+/* The largest element, of negative ones and those that int64 has no room for one of these: read
+ * without a sign, they are larger than all others. */
 static kiln_status largest_bin(const kiln_array *array, int64_t *out, kiln_error *err)
 {
     const int bits = 8 * (int)kiln_dtype_size(array->dtype);
@@ -392,9 +388,7 @@ kiln_status kiln_array_bincount(const kiln_array *array, int64_t least_count, ki
     return count(array, &c, kiln__device_stream(kiln__context_device(array->ctx)), NULL, out, err);
 }
 
-/* ---- histogram
- * ------------------------------------------------------------------------------------------
- */
+/* ---- histogram ----------------------------------------------------------------------------------------- */
 
 static kiln_status check_shape(const char *what, const kiln_array *edges, bool falls_too,
                                kiln_error *err)
@@ -461,8 +455,8 @@ static kiln_status check_real(const char *what, const kiln_array *array, kiln_er
                : kiln__fail(err, KILN_ERR_DTYPE, "%s: complex numbers fall into no bins", what);
 }
 
-/* How far edges are from even ones, in widths of a bin. In lanes, for there may
- * be very many of them. */
+/* How far edges are from even ones, in widths of a bin. In lanes, for there may be very many of
+ * them. */
 static double unevenness(const double *e, int64_t bins, double scale)
 {
     enum { LANES = 8 };
@@ -530,8 +524,8 @@ done:
     return status;
 }
 
-/* Whether every edge is larger than the one before it. Only bins about as narrow as the distance of neighbouring numbers
- * are looked at one by one. */
+/* Whether every edge is larger than the one before it. Only bins about as narrow as the distance
+ * of neighbouring numbers are looked at one by one. */
 static bool have_width(const double ends[2], int64_t bins)
 {
     const double width = (ends[1] - ends[0]) / (double)bins;
@@ -582,9 +576,7 @@ kiln_status kiln_array_histogram_edges(const kiln_array *array, int64_t bins, co
     return kiln_array_linspace(array->ctx, KILN_FLOAT64, ends[0], ends[1], bins + 1, out, err);
 }
 
-/* ---- digitize
- * -------------------------------------------------------------------------------------------
- */
+/* ---- digitize ------------------------------------------------------------------------------------------ */
 
 kiln_status kiln_array_digitize(const kiln_array *values, const kiln_array *edges, bool right,
                                 kiln_array **out, kiln_error *err)
