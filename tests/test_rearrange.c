@@ -538,6 +538,7 @@ static const shown list[] = {
     {"stack([n, n + 1], axis=-1)", KILN_INT32, "[[ 5  6]\n [-3 -2]\n [ 2  3]]"},
     {"hstack([n, n[::-1]])", KILN_INT32, "[ 5 -3  2  2 -3  5]"},
     {"vstack([n, n > 0])", KILN_INT32, "[[ 5 -3  2]\n [ 1  0  1]]"},
+    {"column_stack([n, n[:, None]])", KILN_INT32, "[[ 5  5]\n [-3 -3]\n [ 2  2]]"},
     {"dstack([n, n])", KILN_INT32, "[[[ 5  5]\n  [-3 -3]\n  [ 2  2]]]"},
     {"pad(n, 1)", KILN_INT32, "[ 0  5 -3  2  0]"},
     {"pad(n, 1, 2.5)", KILN_INT32, "[ 2  5 -3  2  2]"},

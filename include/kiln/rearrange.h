@@ -50,7 +50,8 @@
                                      /* of statistics then how many elements are looked at */        \
     X(DELETE, 42, "delete")          /* an axis, then what is left out of it */                    \
     X(INSERT, 43, "insert")          /* an axis, then where the second operand goes in */          \
-    X(BLOCK, 44, "block")            /* how many arrays each row has; none: one row */
+    X(BLOCK, 44, "block")            /* how many arrays each row has; none: one row */             \
+    X(COLUMN_STACK, 45, "column_stack")
 
 /** Tags of rearrangements. */
 typedef enum kiln_rearrangement {

@@ -575,6 +575,7 @@ atleast_3d: _Expression
 average: _Expression
 block: _Expression
 choose: _Expression
+column_stack: _Expression
 convolve: _Expression
 correlate: _Expression
 cross: _Expression
@@ -589,13 +590,18 @@ flipud: _Expression
 geomspace: _Expression
 gradient: _Expression
 histogram2d: _Expression
+histogramdd: _Expression
 hstack: _Expression
 identity: _Expression
+in1d: _Expression
 indices: _Expression
 insert: _Expression
 intersect1d: _Expression
 log_softmax: _Expression
 logspace: _Expression
+nanmedian: _Expression
+nanpercentile: _Expression
+nanquantile: _Expression
 pad: _Expression
 ptp: _Expression
 ravel: _Expression

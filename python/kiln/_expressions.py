@@ -12,11 +12,12 @@ from ._array import asarray
 FUNCTIONS = {
     "append": (2, ""), "around": (1, "decimals"), "atleast_1d": (1, ""), "atleast_2d": (1, ""),
     "atleast_3d": (1, ""), "average": (1, ""), "block": (0, ""), "choose": (1, "choices"), "convolve": (2, ""),
-    "correlate": (2, ""), "cross": (2, ""), "delete": (1, "obj"), "diag": (1, "k"), "diagflat": (1, "k"),
+    "column_stack": (0, ""), "correlate": (2, ""), "cross": (2, ""), "delete": (1, "obj"), "diag": (1, "k"), "diagflat": (1, "k"),
     "diagonal": (1, "offset axis1 axis2"), "dstack": (0, ""), "ediff1d": (1, ""), "fliplr": (1, ""),
-    "flipud": (1, ""), "geomspace": (0, ""), "gradient": (1, ""), "histogram2d": (2, "bins"), "hstack": (0, ""),
-    "identity": (0, ""), "indices": (0, ""), "insert": (1, "obj values"), "intersect1d": (2, ""),
-    "log_softmax": (1, ""), "logspace": (0, ""), "pad": (1, "pad_width"), "ptp": (1, ""), "ravel": (1, ""),
+    "flipud": (1, ""), "geomspace": (0, ""), "gradient": (1, ""), "histogramdd": (0, "sample bins"), "histogram2d": (2, "bins"), "hstack": (0, ""),
+    "identity": (0, ""), "in1d": (2, ""), "indices": (0, ""), "insert": (1, "obj values"), "intersect1d": (2, ""),
+    "log_softmax": (1, ""), "nanmedian": (1, "axis"), "nanpercentile": (1, "q axis"),
+    "nanquantile": (1, "q axis"), "logspace": (0, ""), "pad": (1, "pad_width"), "ptp": (1, ""), "ravel": (1, ""),
     "rot90": (1, "k axes"), "select": (0, "condlist choicelist default"), "setdiff1d": (2, ""),
     "setxor1d": (2, ""), "sliding_window_view": (1, "window_shape"), "softmax": (1, ""),
     "swapaxes": (1, "axis1 axis2"), "tri": (0, "N M k"), "union1d": (2, ""), "vstack": (0, ""),
@@ -79,6 +80,8 @@ def _function(name, arrays, names):
         rest = _in_place(args, arrays, keywords, names)
         if name == "pad" and rest:
             rest[0] = _widths(rest[0])
+        if name.startswith("nan") and rest:  # numbers, which the language checks
+            rest[0] = rest[0].tolist() if hasattr(rest[0], "tolist") else rest[0]
         texts = [call.array(asarray(v) if isinstance(v, (list, tuple)) else v) for v in args[:arrays]]
         texts += [call.text(v) for v in rest]
         texts += [f"{key}={call.text(v)}" for key, v in keywords.items()]
@@ -86,6 +89,9 @@ def _function(name, arrays, names):
         if name in COUNTED:
             values, count = results(*call.arrays, stream=stream)
             return values[:int(count)]
+        if name == "histogramdd":
+            counts, *edges = results(*call.arrays, stream=stream)
+            return counts, edges
         return results(*call.arrays, out=out, stream=stream)
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"{name}() of expressions, with NumPy's arguments: see docs/expressions.md."

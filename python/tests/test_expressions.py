@@ -98,11 +98,12 @@ class Expressions(unittest.TestCase):
     def test_functions_of_the_package(self):
         x, v, i, m = odd((3, 4), "float32"), odd((5,), "float64"), np.array([1, 0, 1, 1]), odd((3, 4), "float32") > 1
         window = np.lib.stride_tricks.sliding_window_view
+        odd_one = np.where(m, np.nan, x)
         for name, args, keywords in (
                 ("append", (x, x), {"axis": 0}), ("around", (x, 1), {}), ("atleast_1d", (2.5,), {}),
                 ("atleast_2d", (v,), {}), ("atleast_3d", (x,), {}), ("average", (v,), {"weights": v * v}),
                 ("block", ([[x, x], [x, x]],), {}), ("choose", (i, [x, -x]), {}), ("convolve", (v, [1, 2.5]), {}),
-                ("correlate", (v, v), {"mode": "same"}), ("cross", ([1, 2, 3], v[:3]), {}),
+                ("column_stack", ([v, v],), {}), ("correlate", (v, v), {"mode": "same"}), ("cross", ([1, 2, 3], v[:3]), {}),
                 ("delete", (x, [0, 2], 1), {}), ("diag", (v, -1), {}), ("diagflat", (x,), {}),
                 ("diagonal", (x, 1), {}), ("dstack", ([x, x],), {}), ("ediff1d", (v,), {}), ("fliplr", (x,), {}),
                 ("flipud", (x,), {}), ("geomspace", (1, 8, 4), {}), ("gradient", (v,), {}),
@@ -110,6 +111,9 @@ class Expressions(unittest.TestCase):
                 ("insert", (x, 1, 7, 0), {}), ("intersect1d", (i, [3, 1]), {}), ("logspace", (0, 1, 3), {}),
                 ("pad", (x, ((1, 2), (0, 3))), {"mode": "reflect"}),
                 ("pad", (x, 2), {"constant_values": np.int64(5)}),
+                ("nanmedian", (odd_one,), {}), ("nanmedian", (odd_one,), {"axis": 1, "keepdims": True}),
+                ("nanquantile", (odd_one, 0.25, 0), {}), ("nanquantile", (v, [0.5, 0.75]), {"method": "hazen"}),
+                ("nanpercentile", (odd_one,), {"q": 30, "axis": -1}),
                 ("ptp", (x,), {"axis": 0}), ("ravel", (x,), {}), ("pad", (x, (1, 2)), {"mode": "edge"}), ("rot90", (x,), {"k": 3}),
                 ("diag", (x,), {"k": 1}), ("diagonal", (x,), {"offset": -1}),
                 ("select", ([m, ~m], [x, 2 * x], 0), {}), ("setdiff1d", (v, v[:2]), {}),
@@ -125,6 +129,14 @@ class Expressions(unittest.TestCase):
         want, *others = np.histogram2d(v, v, 3)
         np.testing.assert_array_equal(counts, want)
         np.testing.assert_allclose(edges, others)
+        counts, edges = kiln.histogramdd([v, -v, i[[0, 1, 2, 3, 0]]], bins=[2, np.array([-9, 0, 9.0]), 3])
+        want, others = np.histogramdd([v, -v, i[[0, 1, 2, 3, 0]]], bins=[2, np.array([-9, 0, 9.0]), 3])
+        np.testing.assert_array_equal(counts, want)
+        for edge, other in zip(edges, others, strict=True):
+            np.testing.assert_allclose(edge, other)
+        np.testing.assert_array_equal(kiln.in1d(x, [1, 2]), np.isin(x, [1, 2]).ravel())
+        with self.assertRaisesRegex(ValueError, "2 is not between 0 and 1"):
+            kiln.nanquantile(v, 2)
         np.testing.assert_allclose(np.sum(kiln.softmax(x, axis=1), axis=1), np.ones(3), rtol=1e-6)
         np.testing.assert_allclose(kiln.log_softmax(x), np.log(kiln.softmax(x)), rtol=1e-5)
         with self.assertRaisesRegex(ValueError, "mode"):

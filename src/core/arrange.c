@@ -466,6 +466,7 @@ kiln_status kiln__arrange_check(kiln_rearrangement what, size_t operands, size_t
         [KILN_REARRANGE_HSTACK] = {{1, MANY}, {0, 0}},
         [KILN_REARRANGE_VSTACK] = {{1, MANY}, {0, 0}},
         [KILN_REARRANGE_DSTACK] = {{1, MANY}, {0, 0}},
+        [KILN_REARRANGE_COLUMN_STACK] = {{1, MANY}, {0, 0}},
         [KILN_REARRANGE_TILE] = {{1, 1}, {0, KILN_RANK_MAX}},
         [KILN_REARRANGE_REPEAT] = {{1, 1}, {1, ANY}},
         [KILN_REARRANGE_REPEAT_ALONG] = {{1, 1}, {2, ANY}},

@@ -208,9 +208,14 @@ static uint32_t concatenate(kiln__build *b, uint32_t node, const kiln__node *n)
             lowered[k] = with_rank(b, node, lowered[k], KILN_REARRANGE_ATLEAST_2D);
         else if (what == KILN_REARRANGE_DSTACK)
             lowered[k] = with_rank(b, node, lowered[k], KILN_REARRANGE_ATLEAST_3D);
+        while (what == KILN_REARRANGE_COLUMN_STACK &&
+               b->lowered[lowered[k]].rank < 2) /* a column */
+            lowered[k] = with_axis(b, node, lowered[k], b->lowered[lowered[k]].rank);
     }
     if (what == KILN_REARRANGE_HSTACK)
         axis = b->lowered[lowered[0]].rank > 1;
+    if (what == KILN_REARRANGE_COLUMN_STACK)
+        axis = 1;
     if (what == KILN_REARRANGE_DSTACK)
         axis = 2;
     return kiln__lowered_side_by_side(b, node, lowered, n->operand_count,

@@ -187,3 +187,28 @@ kiln_status kiln__apply_matmul(kiln__parser *p, const kiln__parsed *operands, si
     kiln__set_node(out, kiln_node_matmul(a, operands[1].node, KILN__PLACE(at)));
     return KILN_OK;
 }
+
+/* ---- lists ------------------------------------------------------------------------------------------ */
+
+bool kiln__is_list(const kiln__parser *p, const kiln__parsed *v)
+{
+    return v->kind == KILN__PARSED_TUPLE && p->text[v->at] == '[';
+}
+
+/* The numbers are chosen by their positions, so that the list takes no memory on the device. */
+kiln_status kiln__index_list(kiln__parser *p, kiln__parsed *v)
+{
+    const kiln_node at = kiln_node_arange(p->graph, (int64_t)v->count, KILN__PLACE(v->at));
+    kiln_node node = at;
+
+    for (size_t k = v->count; k-- > 0;) {
+        const kiln_node here =
+            kiln_node_op2(KILN_OP_EQUAL, at, kiln_node_of_int((int64_t)k), KILN__PLACE(v->at));
+        if (v->items[k].kind != KILN_NODE_INT)
+            return kiln__parse_fail(p, v->at, v->width, KILN_ERR_ARGUMENT,
+                                    "a list between brackets holds whole numbers: indices");
+        node = kiln_node_op3(KILN_OP_WHERE, here, v->items[k], node, KILN__PLACE(v->at));
+    }
+    kiln__set_node(v, node);
+    return KILN_OK;
+}

@@ -356,6 +356,7 @@ static const function functions[] = {
     {"hstack", KILN_REARRANGE_HSTACK, true, 0, 0, 0, {0}, NONE, plain, "[x, y]"},
     {"vstack", KILN_REARRANGE_VSTACK, true, 0, 0, 0, {0}, NONE, plain, "[x, y]"},
     {"dstack", KILN_REARRANGE_DSTACK, true, 0, 0, 0, {0}, NONE, plain, "[x, y]"},
+    {"column_stack", KILN_REARRANGE_COLUMN_STACK, true, 0, 0, 0, {0}, NONE, plain, "[x, y]"},
     {"append", KILN_REARRANGE_CONCATENATE, false, 2, 0, 0, {0}, 0, plain, "x, values, axis=None"},
     {"tile", KILN_REARRANGE_TILE, false, 1, 1, KILN_RANK_MAX, {0}, NONE, plain, "x, repetitions"},
     {"repeat",

@@ -339,38 +339,6 @@ static kiln_status call_draw(kiln__parser *p, kiln__parsed_call *c, kiln_draw dr
     return KILN_OK;
 }
 
-/* The word after method=, one of NumPy's for quantiles. */
-static kiln_status read_method(const kiln__parser *p, const kiln__parsed_call *c, int64_t *out)
-{
-    static const char *const methods[] = {
-        [KILN_QUANTILE_LINEAR] = "linear",
-        [KILN_QUANTILE_INVERTED_CDF] = "inverted_cdf",
-        [KILN_QUANTILE_AVERAGED_INVERTED_CDF] = "averaged_inverted_cdf",
-        [KILN_QUANTILE_CLOSEST_OBSERVATION] = "closest_observation",
-        [KILN_QUANTILE_INTERPOLATED_INVERTED_CDF] = "interpolated_inverted_cdf",
-        [KILN_QUANTILE_HAZEN] = "hazen",
-        [KILN_QUANTILE_WEIBULL] = "weibull",
-        [KILN_QUANTILE_MEDIAN_UNBIASED] = "median_unbiased",
-        [KILN_QUANTILE_NORMAL_UNBIASED] = "normal_unbiased",
-        [KILN_QUANTILE_LOWER] = "lower",
-        [KILN_QUANTILE_HIGHER] = "higher",
-        [KILN_QUANTILE_MIDPOINT] = "midpoint",
-        [KILN_QUANTILE_NEAREST] = "nearest"};
-
-    *out = KILN_QUANTILE_LINEAR;
-    for (size_t k = 0; k < KILN_COUNT_OF(methods); k++) {
-        if (c->mode_bytes > 0 && kiln__same_word(p->text + c->mode, c->mode_bytes, methods[k])) {
-            *out = (int64_t)k;
-            return KILN_OK;
-        }
-    }
-    return c->mode_bytes == 0
-               ? KILN_OK
-               : kiln__parse_fail(p, c->mode, c->mode_bytes, KILN_ERR_NAME,
-                                  "NumPy's quantile has no method of this name; it has "
-                                  "linear, lower, higher, midpoint, nearest, hazen and others");
-}
-
 /* An axis and numbers: the axis by name or behind the others. */
 static kiln_status read_numbers(const kiln__parser *p, kiln__parsed_call *c,
                                 kiln__opaque_given *given, int64_t *data)
@@ -401,7 +369,8 @@ static kiln_status read_numbers(const kiln__parser *p, kiln__parsed_call *c,
         const double real = whole ? (double)v->node.value.i : v->node.value.f;
         memcpy(to, &real, sizeof real);
     }
-    return o->numbers[numbers] == 'm' ? read_method(p, c, &data[given->data_count++]) : KILN_OK;
+    return o->numbers[numbers] == 'm' ? kiln__quantile_method(p, c, &data[given->data_count++])
+                                      : KILN_OK;
 }
 
 /* What an operation has beside its operands, from the arguments that are no operands. `*first_out`: which
@@ -442,6 +411,21 @@ static kiln_status read_data(const kiln__parser *p, kiln__parsed_call *c, kiln__
                                                     "this text is too long");
 }
 
+/* lu_solve(lu_factor(a), b): the first two operands as one. */
+static void spread_first(kiln__parsed_call *c)
+{
+    const kiln__parsed both = c->arg[0];
+
+    if (!kiln__same_word(c->name, c->bytes, "lu_solve") || both.kind != KILN__PARSED_TUPLE ||
+        both.count != 2 || c->count != 2)
+        return;
+    c->arg[2] = c->arg[1];
+    c->arg[1] = both;
+    for (size_t k = 0; k < 2; k++)
+        kiln__set_node(&c->arg[k], both.items[k]);
+    c->count = 3;
+}
+
 static kiln_status read_operands(kiln__parser *p, const kiln__parsed_call *c, size_t first,
                                  kiln__opaque_given *given, kiln_node *operands)
 {
@@ -478,6 +462,7 @@ static kiln_status call_opaque(kiln__parser *p, kiln__parsed_call *c, const kiln
 
     if (items == NULL)
         return kiln__fail_memory(p->err, results * sizeof *items);
+    spread_first(c);
     KILN_CHECK(read_data(p, c, &given, data, &first));
     KILN_CHECK(read_operands(p, c, first, &given, operands));
     for (size_t k = 0; k < results; k++)
@@ -511,29 +496,6 @@ static kiln_status call_quantiles(kiln__parser *p, kiln__parsed_call *c, const k
     c->takes = one.takes;
     kiln__set_node(out, kiln_node_rearrange(KILN_REARRANGE_STACK, parts, q->count, &first, 1,
                                             KILN__PLACE(c->at)));
-    return KILN_OK;
-}
-
-bool kiln__is_list(const kiln__parser *p, const kiln__parsed *v)
-{
-    return v->kind == KILN__PARSED_TUPLE && p->text[v->at] == '[';
-}
-
-/* The numbers are chosen by their positions, so that the list takes no memory on the device. */
-kiln_status kiln__index_list(kiln__parser *p, kiln__parsed *v)
-{
-    const kiln_node at = kiln_node_arange(p->graph, (int64_t)v->count, KILN__PLACE(v->at));
-    kiln_node node = at;
-
-    for (size_t k = v->count; k-- > 0;) {
-        const kiln_node here =
-            kiln_node_op2(KILN_OP_EQUAL, at, kiln_node_of_int((int64_t)k), KILN__PLACE(v->at));
-        if (v->items[k].kind != KILN_NODE_INT)
-            return kiln__parse_fail(p, v->at, v->width, KILN_ERR_ARGUMENT,
-                                    "a list between brackets holds whole numbers: indices");
-        node = kiln_node_op3(KILN_OP_WHERE, here, v->items[k], node, KILN__PLACE(v->at));
-    }
-    kiln__set_node(v, node);
     return KILN_OK;
 }
 
@@ -644,8 +606,9 @@ static kiln_status check_mode(const kiln__parser *p, const kiln__parsed_call *c)
     static const struct {
         const char *name;
         bool method;
-    } takers[] = {{"take", false},   {"take_along_axis", false}, {"pad", false},
-                  {"choose", false}, {"quantile", true},         {"percentile", true}};
+    } takers[] = {{"take", false},       {"take_along_axis", false}, {"pad", false},
+                  {"choose", false},     {"quantile", true},         {"percentile", true},
+                  {"nanquantile", true}, {"nanpercentile", true}};
 
     if (c->mode_bytes == 0)
         return KILN_OK;
@@ -683,6 +646,8 @@ static kiln_status apply(kiln__parser *p, kiln__parsed_call *c, kiln__parsed *ou
     KILN_CHECK(kiln__apply_making(p, c, out, &known));
     if (!known)
         KILN_CHECK(kiln__apply_ordered(p, c, out, &known));
+    if (!known)
+        KILN_CHECK(kiln__apply_composed(p, c, out, &known));
     if (known)
         return KILN_OK;
     if (c->named_count > 0 && !kiln__same_word(c->name, c->bytes, "pad"))

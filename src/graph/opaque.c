@@ -254,6 +254,28 @@ static kiln_status run_shuffle(const operation *op, const kiln_array *const *ope
     return kiln__shuffle_into(operands[0], operands[1], stream, outs[0], err);
 }
 
+/* ---- values where a mask is true ------------------------------------------------------------------- */
+
+static kiln_status infer_place(const operation *op, const kiln_array *const *operands, size_t count,
+                               const int64_t *data, kiln__linalg_value *results, kiln_error *err)
+{
+    const kiln_array *x = operands[0];
+
+    (void)op, (void)count, (void)data;
+    results->dtype = x->dtype;
+    results->rank = x->rank;
+    memcpy(results->shape, x->shape, (size_t)x->rank * sizeof *results->shape);
+    return kiln__place_infer(operands, err);
+}
+
+static kiln_status run_place(const operation *op, const kiln_array *const *operands, size_t count,
+                             const int64_t *data, kiln_stream *stream, kiln_array **outs,
+                             kiln_error *err)
+{
+    (void)op, (void)count, (void)data;
+    return kiln__place_into(operands, stream, outs[0], err);
+}
+
 /* ---- diagonals ------------------------------------------------------------------------------------- */
 
 /* The diagonal number k of a matrix. */
@@ -537,85 +559,42 @@ static kiln_status infer(const kiln__opaque *o, const kiln__opaque_value *values
      run_slide,                                                                                    \
      NULL,                                                                                         \
      correlates},
+#define PLAIN(function, arity, given, what, reason)                                                \
+    {{.name = function,                                                                            \
+      .operand_count = arity,                                                                      \
+      .result_count = 1,                                                                           \
+      .data = KILN__OPAQUE_##given,                                                                \
+      .why = reason,                                                                               \
+      .infer = infer},                                                                             \
+     infer_##what,                                                                                 \
+     run_##what,                                                                                   \
+     NULL,                                                                                         \
+     0},
 static const operation operations[] = {
-    {{.name = "shuffle",
-      .operand_count = 2,
-      .result_count = 1,
-      .why = "elements in random order, by a kernel of kiln's own",
-      .infer = infer},
-     infer_shuffle,
-     run_shuffle,
-     NULL,
-     0},
-    {{.name = "_need",
-      .operand_count = 4,
-      .result_count = 1,
-      .why = "values that the function does not take are reported",
-      .infer = infer},
-     infer_need,
-     run_need,
-     NULL,
-     0},
-    {{.name = "_pad",
-      .operand_count = 2,
-      .result_count = 1,
-      .data = KILN__OPAQUE_SUBSCRIPTS,
-      .why = "padding by what the array holds, along all its axes",
-      .infer = infer},
-     infer_pad,
-     run_pad,
-     NULL,
-     0},
-    {{.name = "_diag",
-      .operand_count = 1,
-      .result_count = 1,
-      .data = KILN__OPAQUE_NUMBER,
-      .why = "a diagonal, or a matrix of one, copied",
-      .infer = infer},
-     infer_diagonal,
-     run_diagonal,
-     NULL,
-     0},
-    {{.name = "lexsort",
-      .result_count = 1,
-      .data = KILN__OPAQUE_LIST,
-      .why = "an order by several keys, by kernels of kiln's own",
-      .infer = infer},
-     infer_lexsort,
-     run_lexsort,
-     NULL,
-     0},
-    {{.name = "_order_by",
-      .result_count = 1,
-      .data = KILN__OPAQUE_TEXT,
-      .why = "an order by a rule of the program's own, by kernels of kiln's own",
-      .infer = infer},
-     infer_order_by,
-     run_order_by,
-     NULL,
-     0},
-    {{.name = "_histogram",
-      .result_count = 1,
-      .data = KILN__OPAQUE_LIST,
-      .why = "elements counted by bins, by kernels of kiln's own",
-      .infer = infer},
-     infer_histogram,
-     run_histogram,
-     NULL,
-     0},
-    NORM("_norm", 0) NORM("_cond", 1) KILN_SCAN_MAP(SCAN) SLIDE("_convolve", 0)
-        SLIDE("_correlate", 1) SCATTER("scatter") KILN__SORTING_FUNCTIONS(SORTING) CHOOSE(
-            "compress", 2, MASKED) CHOOSE("flatnonzero", 1, FLAT) CHOOSE("nonzero", 1, ONE_AXIS)
-            CHOOSE("argwhere", 1, ROWS){{.name = "matmul",
-                                         .operand_count = 2,
-                                         .result_count = 1,
-                                         .why = "a matrix product, by a library where there is one",
-                                         .infer = infer,
-                                         .copy_bytes = sizeof(operation)},
-                                        infer_matmul,
-                                        run_matmul,
-                                        NULL,
-                                        0},
+    PLAIN("shuffle", 2, NONE, shuffle, "elements in random order, by a kernel of kiln's own") PLAIN(
+        "_place", 3, NONE, place, "a copy with values where a mask is true")
+        PLAIN("_need", 4, NONE, need, "values that the function does not take are reported") PLAIN(
+            "_pad", 2, SUBSCRIPTS, pad, "padding by what the array holds, along all its axes")
+            PLAIN("_diag", 1, NUMBER, diagonal, "a diagonal, or a matrix of one, copied") PLAIN(
+                "lexsort", 0, LIST, lexsort, "an order by several keys, by kernels of kiln's own")
+                PLAIN("_order_by", 0, TEXT, order_by,
+                      "an order by a rule of the program's own, by kernels of kiln's own")
+                    PLAIN("_histogram", 0, LIST, histogram,
+                          "elements counted by bins, by kernels of kiln's own") NORM("_norm", 0)
+                        NORM("_cond", 1) KILN_SCAN_MAP(SCAN) SLIDE("_convolve", 0) SLIDE(
+                            "_correlate", 1) SCATTER("scatter") KILN__SORTING_FUNCTIONS(SORTING)
+                            CHOOSE("compress", 2, MASKED) CHOOSE("flatnonzero", 1, FLAT)
+                                CHOOSE("nonzero", 1, ONE_AXIS) CHOOSE("argwhere", 1, ROWS){
+                                    {.name = "matmul",
+                                     .operand_count = 2,
+                                     .result_count = 1,
+                                     .why = "a matrix product, by a library where there is one",
+                                     .infer = infer,
+                                     .copy_bytes = sizeof(operation)},
+                                    infer_matmul,
+                                    run_matmul,
+                                    NULL,
+                                    0},
     KILN__TENSOR_FUNCTIONS(TENSOR) KILN__LINALG_FUNCTIONS(LINALG)};
 
 const kiln__opaque *kiln__opaque_named(const char *name, size_t bytes)

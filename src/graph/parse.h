@@ -129,6 +129,10 @@ kiln_status kiln__apply_matmul(kiln__parser *p, const kiln__parsed *operands, si
 /* Apply an operation: recorded, or folded when all operands are whole numbers. */
 kiln_status kiln__apply(kiln__parser *p, kiln_op op, const kiln__parsed *operands, size_t at,
                         size_t width, kiln__parsed *out);
+/* Whether a value was written between square brackets, as [2, 0]; and such a list of whole numbers as an
+ * array of indices. */
+bool kiln__is_list(const kiln__parser *p, const kiln__parsed *v);
+kiln_status kiln__index_list(kiln__parser *p, kiln__parsed *v);
 
 /* ---- calls.c --------------------------------------------------------------------------------- */
 enum { KILN__ARGUMENTS_MAX = 34, KILN__NAMED_MAX = 4 };
@@ -163,10 +167,8 @@ kiln_status kiln__apply_call(kiln__parser *p, kiln__parsed_call *c, kiln__parsed
 /* Apply the subscripts between brackets, of which at most one is an ellipsis. */
 void kiln__apply_subscripts(kiln__parsed *v, const kiln__subscript *list, size_t count, size_t at);
 
-/* Whether a value was written between square brackets, as [2, 0]; and such a list of whole numbers as an
- * array of indices. */
-bool kiln__is_list(const kiln__parser *p, const kiln__parsed *v);
-kiln_status kiln__index_list(kiln__parser *p, kiln__parsed *v);
+/* The word after method=, one of NumPy's for quantiles: a kiln_quantile_method. */
+kiln_status kiln__quantile_method(const kiln__parser *p, const kiln__parsed_call *c, int64_t *out);
 
 /* ---- arranging.c ----------------------------------------------------------------------------- */
 /* Whether it has such a parameter, besides axis and mode. */
@@ -193,6 +195,15 @@ kiln_status kiln__apply_ordered(kiln__parser *p, kiln__parsed_call *c, kiln__par
 /* A function that takes lists of arrays or gives several; `*known` is false where the name is none. */
 kiln_status kiln__apply_listed(kiln__parser *p, kiln__parsed_call *c, kiln__parsed *out,
                                bool *known);
+
+/* ---- composed.c ------------------------------------------------------------------------------ */
+/* Whether it has such a parameter, besides axis, keepdims and method. */
+bool kiln__composed_takes(const kiln__parsed_call *c, const char *name, size_t bytes);
+/* A function that others make up; `*known` is false where the name is none. */
+kiln_status kiln__apply_composed(kiln__parser *p, kiln__parsed_call *c, kiln__parsed *out,
+                                 bool *known);
+/* A list of numbers as an array of `count` elements, 0: as many as there are; they are repeated where that is more. */
+kiln_status kiln__number_list(kiln__parser *p, kiln__parsed *v, size_t count);
 
 /* ---- scattering.c ---------------------------------------------------------------------------- */
 /* A method of x.at[...], or a function that changes elements at indices in a copy of its array; `*known` is

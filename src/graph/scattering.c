@@ -84,6 +84,11 @@ static kiln_status apply_put(kiln__parser *p, kiln__parsed_call *c, bool along, 
     int64_t axis = 0;
     const kiln__parsed *given = NULL;
 
+    const size_t places = c->count > 1 && kiln__is_list(p, &c->arg[1]) ? c->arg[1].count : 0;
+    if (c->count > 2 && kiln__is_list(p, &c->arg[2]))
+        KILN_CHECK(kiln__number_list(p, &c->arg[2], along ? 0 : places));
+    if (places > 0)
+        KILN_CHECK(kiln__index_list(p, &c->arg[1]));
     KILN_CHECK(need(p, c, 3, along));
     KILN_CHECK(kiln__index_mode(p, c, &mode));
     if (along)

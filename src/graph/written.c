@@ -77,6 +77,37 @@ static const written functions[] = {
      "e = _edges(x, bins); f = _edges(y, bins); float64(_histogram([x, y, e, f])), e, f"},
     {"histogram2d", "x, y, xbins, ybins",
      "float64(_histogram([x, y, _rising(xbins), _rising(ybins)])), xbins, ybins"},
+    /* Of rows whose NaN do not count. They come last in sorted rows; `n` are the others. signbit() refuses complex
+     * numbers, which have no quantiles. */
+    {"_nan_count", "x", "sum((x == x) & (signbit(x) | True), axis=-1)"},
+    {"_nan_at", "s, n, i",
+     "take_along_axis(s, int64(clip(i, 0, maximum(n - 1, 0)))[..., None], -1)[..., 0]"},
+    {"_nan_between", "s, n, v",
+     "f = floor(v); a = 1.0 * _nan_at(s, n, f); b = 1.0 * _nan_at(s, n, f + 1); t = _as(v - f, a);"
+     "d = b - a; where(t < 0.5, a + d * t, b - d * (1 - t))"},
+    {"_nan_virtual", "x, q, a, b",
+     "n = _nan_count(x); _nan_between(sort(x), n, n * q + (a + q * (1 - a - b)) - 1)"},
+    {"_nan_middle", "x",
+     "s = sort(x); n = sum(x == x, axis=-1);"
+     "0.5 * _nan_at(s, n, (n - 1) // 2) + 0.5 * _nan_at(s, n, n // 2)"},
+    {"_nan_linear", "x, q", "n = _nan_count(x); _nan_between(sort(x), n, (n - 1) * q)"},
+    {"_nan_lower", "x, q", "n = _nan_count(x); _nan_at(sort(x), n, floor((n - 1) * q))"},
+    {"_nan_higher", "x, q", "n = _nan_count(x); _nan_at(sort(x), n, ceil((n - 1) * q))"},
+    {"_nan_nearest", "x, q", "n = _nan_count(x); _nan_at(sort(x), n, rint((n - 1) * q))"},
+    {"_nan_midpoint", "x, q",
+     "n = _nan_count(x); v = (n - 1) * q; _nan_between(sort(x), n, 0.5 * (floor(v) + ceil(v)))"},
+    {"_nan_inverted_cdf", "x, q", "n = _nan_count(x); _nan_at(sort(x), n, ceil(n * q - 1))"},
+    {"_nan_averaged_inverted_cdf", "x, q",
+     "n = _nan_count(x); v = n * q - 1;"
+     "_nan_between(sort(x), n, where(v == floor(v), v + 0.5, ceil(v)))"},
+    {"_nan_closest", "x, q",
+     "n = _nan_count(x); v = n * q - 1.5; f = floor(v);"
+     "_nan_at(sort(x), n, where((v == f) & (f % 2 != 0), f, f + 1))"},
+    {"_nan_interpolated", "x, q", "_nan_virtual(x, q, 0, 1)"},
+    {"_nan_hazen", "x, q", "_nan_virtual(x, q, 0.5, 0.5)"},
+    {"_nan_weibull", "x, q", "_nan_virtual(x, q, 0, 0)"},
+    {"_nan_median_unbiased", "x, q", "_nan_virtual(x, q, 1 / 3, 1 / 3)"},
+    {"_nan_normal_unbiased", "x, q", "_nan_virtual(x, q, 0.375, 0.375)"},
     /* NumPy's empty() promises no values. */
     {"full", "shape, fill_value", "broadcast_to(fill_value, shape)"},
     {"full", "shape, fill_value, dtype", "cast(broadcast_to(fill_value, shape), dtype)"},
@@ -142,8 +173,7 @@ static const written functions[] = {
     {"meshgrid", "x, y", "broadcast_arrays(ravel(x), ravel(y)[:, None])"},
     {"meshgrid", "x, y, indexing:xy", "meshgrid(x, y)"},
     {"meshgrid", "x, y, indexing:ij", "broadcast_arrays(ravel(x)[:, None], ravel(y))"},
-    /* Of one value: which of several an element gets depends on the mask before it. */
-    {"place", "x, mask, value", "where(cast(mask, bool), _as(broadcast_to(value, ()), x), x)"},
+    {"_fill", "x, mask, value", "where(mask, _as(broadcast_to(value, ()), x), x)"},
     {"ptp", "x, axis=None", "max(x, axis=axis) - min(x, axis=axis)"},
     {"average", "x, axis=None", "mean(x, axis=axis)"},
     /* Weights of one axis are those along the axis: here it is the last one of either operand. */

@@ -44,6 +44,12 @@ kiln_status kiln__choose_infer(kiln__chooser what, const kiln_array *array, kiln
 kiln_status kiln__choose_into(kiln__chooser what, const kiln_array *const *operands,
                               kiln_stream *stream, kiln_array **outs, kiln_error *err);
 
+/* kiln_array_place() into a copy, as a step of graphs; `operands` are the array, the mask and values of the array's dtype.
+ * (masks.c) */
+kiln_status kiln__place_infer(const kiln_array *const *operands, kiln_error *err);
+kiln_status kiln__place_into(const kiln_array *const *operands, kiln_stream *stream,
+                             kiln_array *out, kiln_error *err);
+
 /* ---- scatters in graphs (scattered.c) ------------------------------------------------------------- */
 
 /* Which elements a call changes. */

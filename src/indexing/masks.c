@@ -144,10 +144,9 @@ static kiln_status begin(kiln_array **outs, size_t out_count, kiln_array **count
 /* ---- masks ---- */
 
 /* Whether a mask is one of the first axes of `array`. */
-static kiln_status check_mask(const kiln_array *array, const kiln_array *mask, kiln_error *err)
+static kiln_status check_mask_shape(const kiln_array *array, const kiln_array *mask,
+                                    kiln_error *err)
 {
-    KILN_CHECK(kiln__array_check(array, NULL, "array", err));
-    KILN_CHECK(kiln__array_check(mask, array->ctx, "mask", err));
     if (mask->dtype != KILN_BOOL)
         return kiln__fail(err, KILN_ERR_DTYPE, "a mask is of bool, not of %s",
                           kiln_dtype_name(mask->dtype));
@@ -162,6 +161,13 @@ static kiln_status check_mask(const kiln_array *array, const kiln_array *mask, k
                 "array has %lld",
                 a, (long long)mask->shape[a], (long long)array->shape[a]);
     return KILN_OK;
+}
+
+static kiln_status check_mask(const kiln_array *array, const kiln_array *mask, kiln_error *err)
+{
+    KILN_CHECK(kiln__array_check(array, NULL, "array", err));
+    KILN_CHECK(kiln__array_check(mask, array->ctx, "mask", err));
+    return check_mask_shape(array, mask, err);
 }
 
 /* Rows of a matrix by their numbers, of which the first `count` are known. */
@@ -400,23 +406,52 @@ static const kiln__kept_texts place_texts = {
         },
 };
 
-kiln_status kiln_array_place(kiln_array *array, const kiln_array *mask, const kiln_array *values,
-                             kiln_error *err)
+/* What follows from dtypes and shapes. */
+static kiln_status check_place(const kiln_array *array, const kiln_array *mask,
+                               const kiln_array *values, kiln_error *err)
 {
-    KILN_CHECK(check_mask(array, mask, err));
-    KILN_CHECK(kiln__array_check(values, array->ctx, "values", err));
+    KILN_CHECK(check_mask_shape(array, mask, err));
     if (mask->rank != array->rank)
         return kiln__fail(err, KILN_ERR_SHAPE, "the mask has %d axes, the array has %d", mask->rank,
                           array->rank);
     if (values->dtype != array->dtype)
         return kiln__fail(err, KILN_ERR_DTYPE, "values of %s cannot be placed into %s",
                           kiln_dtype_name(values->dtype), kiln_dtype_name(array->dtype));
+    if (values->size == 0 && array->size > 0)
+        return kiln__fail(err, KILN_ERR_SHAPE, "there are no values to place");
+    return KILN_OK;
+}
+
+static kiln_status place(kiln_array *array, const kiln_array *mask, const kiln_array *values,
+                         kiln_stream *stream, kiln_error *err)
+{
+    const kiln_arg args[] = {kiln_arg_array((kiln_array *)mask),
+                             kiln_arg_array((kiln_array *)values), kiln_arg_array(array)};
+
     if (array->size == 0)
         return KILN_OK;
-    if (values->size == 0)
-        return kiln__fail(err, KILN_ERR_SHAPE, "there are no values to place");
-    const kiln_arg args[] = {kiln_arg_array(mask), kiln_arg_array(values), kiln_arg_array(array)};
     return kiln__fail_as(
-        "place", kiln__kept_run(array->ctx, &place_texts, args, KILN_COUNT_OF(args), NULL, err),
+        "place", kiln__kept_run(array->ctx, &place_texts, args, KILN_COUNT_OF(args), stream, err),
         err);
+}
+
+kiln_status kiln_array_place(kiln_array *array, const kiln_array *mask, const kiln_array *values,
+                             kiln_error *err)
+{
+    KILN_CHECK(check_mask(array, mask, err));
+    KILN_CHECK(kiln__array_check(values, array->ctx, "values", err));
+    KILN_CHECK(check_place(array, mask, values, err));
+    return place(array, mask, values, NULL, err);
+}
+
+kiln_status kiln__place_infer(const kiln_array *const *operands, kiln_error *err)
+{
+    return check_place(operands[0], operands[1], operands[2], err);
+}
+
+kiln_status kiln__place_into(const kiln_array *const *operands, kiln_stream *stream,
+                             kiln_array *out, kiln_error *err)
+{
+    KILN_CHECK(kiln__array_assign_on(out, operands[0], stream, err));
+    return place(out, operands[1], operands[2], stream, err);
 }

@@ -218,6 +218,7 @@ const kiln__tile *kiln__tile_of(kiln__tile_kind kind);
     X(qr, 1, 2)                                                                                    \
     X(lu, 1, 3)                                                                                    \
     X(lu_factor, 1, 2)                                                                             \
+    X(lu_solve, 3, 1)                                                                              \
     X(ldl, 1, 3)                                                                                   \
     X(svd, 1, 3)                                                                                   \
     X(svdvals, 1, 1)                                                                               \

@@ -122,6 +122,7 @@ static const struct {
     [KILN__LINALG_qr] = {&kiln__qr_task, NULL},
     [KILN__LINALG_lu] = {&lu_task, run_lu},
     [KILN__LINALG_lu_factor] = {&kiln__lu_factor_task, NULL},
+    [KILN__LINALG_lu_solve] = {&kiln__lu_solve_task, NULL},
     [KILN__LINALG_ldl] = {&kiln__ldl_task, NULL},
     [KILN__LINALG_svd] = {&kiln__svd_task, NULL},
     [KILN__LINALG_svdvals] = {&kiln__svdvals_task, NULL},
@@ -137,8 +138,12 @@ static kiln__solver solver_of(kiln__linalg_function function, const kiln_array *
 {
     const kiln__solver_task *task = functions[function].task;
 
-    return (kiln__solver){
-        .task = task, .a = operands[0], .b = task->has_right_side ? operands[1] : NULL};
+    const bool pivots = function == KILN__LINALG_lu_solve; /* they stand before the right side */
+
+    return (kiln__solver){.task = task,
+                          .a = operands[0],
+                          .b = task->has_right_side ? operands[1 + pivots] : NULL,
+                          .pivots = pivots ? operands[1] : NULL};
 }
 
 kiln_status kiln__linalg_infer(kiln__linalg_function function, const kiln_array *const *operands,

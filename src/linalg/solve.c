@@ -216,14 +216,14 @@ const kiln__solver_task kiln__ldl_task = {.name = "ldl",
                                           .shape = shape_ldl,
                                           .run = run_ldl,
                                           .why = ""};
-static const kiln__solver_task lu_solve = {.name = "lu_solve",
-                                           .square = true,
-                                           .has_right_side = true,
-                                           .result_count = 1,
-                                           .shape = shape_like_right_side,
-                                           .run = run_lu_solve,
-                                           .why = "",
-                                           .cuda = kiln__cuda_lu_solve};
+const kiln__solver_task kiln__lu_solve_task = {.name = "lu_solve",
+                                               .square = true,
+                                               .has_right_side = true,
+                                               .result_count = 1,
+                                               .shape = shape_like_right_side,
+                                               .run = run_lu_solve,
+                                               .why = "",
+                                               .cuda = kiln__cuda_lu_solve};
 
 /* ---- the public functions -------------------------------------------------------------------- */
 
@@ -297,7 +297,7 @@ kiln_status kiln_linalg_lu_solve(const kiln_array *lu, const kiln_array *pivots,
                                  const kiln_array *b, const kiln_linalg_options *opts,
                                  kiln_array **out, kiln_error *err)
 {
-    kiln__solver s = {.task = &lu_solve, .a = lu, .b = b, .pivots = pivots};
+    kiln__solver s = {.task = &kiln__lu_solve_task, .a = lu, .b = b, .pivots = pivots};
     if (pivots == NULL)
         return kiln__fail(err, KILN_ERR_NULL, "lu_solve: `pivots` is NULL");
     return kiln__solver_call(&s, opts, &out, err);

@@ -92,7 +92,8 @@ kiln_status kiln__solver_infer(kiln__solver *s, kiln__linalg_value *results, kil
 /* What graphs know by name. (solve.c, factor.c) */
 extern const kiln__solver_task kiln__solve_task, kiln__triangular_task, kiln__inv_task,
     kiln__det_task, kiln__slogdet_task, kiln__cholesky_task, kiln__qr_task, kiln__eigh_task,
-    kiln__eigvalsh_task, kiln__svd_task, kiln__svdvals_task, kiln__lu_factor_task, kiln__ldl_task;
+    kiln__eigvalsh_task, kiln__svd_task, kiln__svdvals_task, kiln__lu_factor_task, kiln__ldl_task,
+    kiln__lu_solve_task;
 
 /* The nth matrix of a side, `rows` x `columns`, as columns without gaps. */
 void kiln__solver_gather(const kiln__solver *s, const kiln__side *side, int64_t nth, int64_t rows,

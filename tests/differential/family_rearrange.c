@@ -75,9 +75,10 @@ static void draw_joined(dt_random *d, dt_random *r, dt_case *c, kiln_rearrangeme
         put(c, dt_below(d, 2 * rank + 2) - rank - 1);
         draw_others(d, r, c, count, -1);
     } else {
-        const int axis = what == KILN_REARRANGE_HSTACK   ? (rank > 1 ? 1 : rank - 1)
-                         : what == KILN_REARRANGE_VSTACK ? (rank > 1 ? 0 : -1)
-                                                         : (rank > 2 ? 2 : -1);
+        const int axis = what == KILN_REARRANGE_HSTACK         ? (rank > 1 ? 1 : rank - 1)
+                         : what == KILN_REARRANGE_COLUMN_STACK ? (rank > 1 ? 1 : -1)
+                         : what == KILN_REARRANGE_VSTACK       ? (rank > 1 ? 0 : -1)
+                                                               : (rank > 2 ? 2 : -1);
         draw_others(d, r, c, count, axis);
     }
 }
@@ -519,13 +520,17 @@ static bool joined(kiln_rearrangement what, const dt_case *c, shaped *y, const d
         y->shape[0] = size;
         return true;
     }
-    const int least = what == KILN_REARRANGE_HSTACK ? 1 : what == KILN_REARRANGE_VSTACK ? 2 : 3;
+    const bool columns = what == KILN_REARRANGE_COLUMN_STACK;
+    const int least = what == KILN_REARRANGE_HSTACK              ? 1
+                      : what == KILN_REARRANGE_VSTACK || columns ? 2
+                                                                 : 3;
     if (what == KILN_REARRANGE_STACK)
         rank = own + 1;
     else if (what != KILN_REARRANGE_CONCATENATE)
         rank = own > least ? own : least;
     axis = what == KILN_REARRANGE_VSTACK   ? 0
            : what == KILN_REARRANGE_DSTACK ? 2
+           : columns                       ? 1
            : what == KILN_REARRANGE_HSTACK ? (own > 1)
                                            : -1;
     if (axis < 0 && !dt_axis_of(y->n[0], rank, &axis))
@@ -535,7 +540,7 @@ static bool joined(kiln_rearrangement what, const dt_case *c, shaped *y, const d
     for (int k = 0; k < own; k++)
         map[k] = what == KILN_REARRANGE_STACK                ? k + (k >= axis)
                  : what == KILN_REARRANGE_DSTACK && own == 1 ? 1
-                 : what == KILN_REARRANGE_DSTACK             ? k
+                 : what == KILN_REARRANGE_DSTACK || columns  ? k
                                                              : k + rank - own;
     y->rank = rank;
     for (int k = 0; k < rank; k++)
@@ -723,18 +728,15 @@ static kiln_node record(const dt_case *c, const kiln_node *in, size_t result)
     {                                                                                              \
         name, DT_KIND_REARRANGE, DT_MAY_RECORD, 1, draw, evaluate, call, record, NULL              \
     }
-const dt_function dt_rearrange_functions[] = {ROW("swapaxes"),    ROW("moveaxis"),
-                                              ROW("squeeze"),     ROW("diagonal"),
-                                              ROW("rot90"),       ROW("flip"),
-                                              ROW("atleast_1d"),  ROW("atleast_2d"),
-                                              ROW("atleast_3d"),  ROW("concatenate"),
-                                              ROW("concatenate"), ROW("stack"),
-                                              ROW("hstack"),      ROW("vstack"),
-                                              ROW("dstack"),      ROW("tile"),
-                                              ROW("repeat"),      ROW("repeat_along"),
-                                              ROW("roll"),        ROW("roll"),
-                                              ROW("pad"),         ROW("pad"),
-                                              ROW("delete"),      ROW("insert"),
-                                              ROW("split"),       ROW("sliding_window_view"),
-                                              ROW("block")};
+const dt_function dt_rearrange_functions[] = {
+    ROW("swapaxes"),     ROW("moveaxis"),    ROW("squeeze"),
+    ROW("diagonal"),     ROW("rot90"),       ROW("flip"),
+    ROW("atleast_1d"),   ROW("atleast_2d"),  ROW("atleast_3d"),
+    ROW("concatenate"),  ROW("concatenate"), ROW("stack"),
+    ROW("hstack"),       ROW("vstack"),      ROW("dstack"),
+    ROW("column_stack"), ROW("tile"),        ROW("repeat"),
+    ROW("repeat_along"), ROW("roll"),        ROW("roll"),
+    ROW("pad"),          ROW("pad"),         ROW("delete"),
+    ROW("insert"),       ROW("split"),       ROW("sliding_window_view"),
+    ROW("block")};
 const int dt_rearrange_function_count = (int)DT_COUNT(dt_rearrange_functions);

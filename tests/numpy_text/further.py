@@ -107,7 +107,7 @@ def factored(d):
     text = d.among("qr({1})[0] @ qr({1})[1]", "abs(eigh(%s)[0])" % h, "svd(%s)[1]" % h,
                    "conj(swapaxes(qr({0})[0], -1, -2)) @ qr({0})[0]", "eigvalsh(%s)" % h,
                    "cholesky(%s) @ conj(swapaxes(cholesky(%s), -1, -2))" % (h, h), "solve({0}, {2})",
-                   "solve({0}, {2}[..., 0][..., None])", "inv({0})", "matrix_power({0} / 8, -2)",
+                   "solve({0}, {2}[..., 0][..., None])", "inv({0})", "matrix_power({0} / 8, -2)", "lu_solve(lu_factor({0}), {2})",
                    "matvec({0}, {2}[..., 0])", "vecmat({2}[..., 1], {0})", "matmul({0}, {1})",
                    "matrix_power({0}, 0)", "trace(inv({0}))" if not stack else "inv({0})")
     d.add(text, a, w, b, terms=0)
@@ -158,7 +158,66 @@ def made_of_numbers(d):
     d.add(text, x, moves=True)
 
 
+def nan_quantiles(d):
+    x = d.array(1, "iuf", same=True)
+    numbers = np.asarray(x.value, np.float64)
+    if x.size == 0 or np.isinf(numbers).any():
+        raise Rejected  # between infinities NumPy's methods give NaN or not
+    over, keep = d.axis(x, none=True), d.among("", "", ", keepdims=True")
+    if d.once_in(3):
+        d.add("nanmedian({0}, axis=%s%s)" % (over, keep), x, terms=0)
+        return
+    if np.isnan(numbers).all() and x.kind == "f" and x.dtype.itemsize < 8 or x.dtype == np.float16:
+        raise Rejected  # NumPy finds places in the dtype of the elements
+    method = d.among("lower", "higher", "midpoint", "nearest", "linear", "hazen", "weibull", "median_unbiased",
+                     "averaged_inverted_cdf", "inverted_cdf", "closest_observation", "interpolated_inverted_cdf",
+                     "normal_unbiased")
+    q = d.among("0.0", "0.25", "0.5", "0.75", "1.0", "[0.25, 1.0]" if x.dtype == np.float64 else "0.5")
+    d.add(d.among("nanquantile({0}, %s, axis=%s%s)" % (q, over, keep),
+                  "nanquantile({0}, %s, axis=%s, method='%s'%s)" % (q, over, method, keep),
+                  "nanpercentile({0}, %s, axis=%s, method='%s')" % (d.among("50", "25", "100"), over, method)), x,
+          terms=0)
+
+
+def histograms_of_points(d):
+    n = 1 + d.below(20)
+    axes = [d.input(value=d.rng.integers(-9, 10, n).astype(d.among("int8", "float32", "float64"))) for _ in range(1 + d.below(3))]
+    edges = [d.input(value=np.sort(d.rng.integers(-9, 10, 2 + d.below(5))).astype("float64")) for _ in axes]
+    points = ", ".join("{%d}" % k for k in range(len(axes)))
+    bins = ", ".join("{%d}" % (k + len(axes)) for k in range(len(axes)))
+    d.add("histogramdd([%s], [%s])" % (points, bins), *axes, *edges, moves=True, jumps=True, results=1 + len(axes))
+
+
+def values_by_lists(d):
+    x = d.array(1, most=3)
+    if x.size == 0 or x.kind == "b":
+        raise Rejected
+    at = ", ".join(str(d.below(x.size) - d.among(0, x.size)) for _ in range(1 + d.below(4)))
+    values = ", ".join(str(d.below(9)) for _ in range(1 + d.below(4)))
+    d.add("put({0}, [%s], [%s])" % (at, values) if d.once_in(2) else "put({0}, [%s], %d)" % (at, d.below(9)), x,
+          moves=True)
+
+
+def placed_values(d):
+    x = d.array(1, most=3)
+    if x.size == 0 or x.kind == "b":
+        raise Rejected
+    m = d.input(shape=x.shape, dtype="bool")
+    v = d.input(shape=(1 + d.below(9),), dtype=str(x.dtype))
+    d.add(d.among("place({0}, {1}, {2})", "place({0}, {1}, {2}[::-1])", "place({0}, {1}, [1, 2, 3])",
+                  "place({0}[::-1], {1}, {2})"), x, m, v, moves=True)
+
+
+def columns(d):
+    x = d.array(1, most=2)
+    others = [x] + [d.input(shape=x.shape[:1] + d.among((), (2,), (1,)), dtype=str(x.dtype)) for _ in range(d.below(3))]
+    if x.rank == 2:
+        others = [x] + [y for y in others[1:]]
+    d.add("column_stack([%s])" % ", ".join("{%d}" % k for k in range(len(others))), *others, moves=True)
+
+
 WEIGHTS = {
+    nan_quantiles: 3, histograms_of_points: 2, values_by_lists: 2, placed_values: 2, columns: 2,
     named: 4, named_jumps: 3, pair: 5, complex_parts: 2, two_results: 2, views_of_views: 6, nan_reduced: 3,
     softmaxes: 2, factored: 3, put_at: 3, lists_of_quantiles: 1, nonzeros: 1, made_of_numbers: 1,
 }

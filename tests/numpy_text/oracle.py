@@ -136,6 +136,19 @@ def log_softmax(x, axis=-1):
     return y - np.log(np.sum(np.exp(y), axis=axis, keepdims=True))
 
 
+def place(x, mask, values):
+    out = np.array(x)
+    if out.shape != np.shape(mask):
+        raise ValueError("mask")
+    np.place(out, mask, np.asarray(values).astype(out.dtype))
+    return out
+
+
+def histogramdd(points, bins):
+    counts, edges = np.histogramdd(points, bins)
+    return (counts, *edges)
+
+
 def put(x, index, values):
     out = np.array(x)
     np.put(out, index, np.asarray(values).astype(out.dtype))
@@ -211,7 +224,8 @@ def names():
     known.update({name: getattr(np.linalg, name) for name in (
         "solve", "inv", "det", "cholesky", "eigvalsh", "svdvals", "pinv", "slogdet", "qr", "matrix_rank",
         "matrix_power", "multi_dot", "cond", "norm", "eigh", "svd") if hasattr(np.linalg, name)})
-    known.update({f.__name__: f for f in (softmax, log_softmax, topk, argsort, sort, sort_by, iota, put, put_along_axis,
+    known.update({f.__name__: f for f in (softmax, log_softmax, topk, argsort, sort, sort_by, iota, place, put, put_along_axis,
+                                         histogramdd,
                                          bincount, pad, random_bits,
                                          uniform)})
     known.update(
@@ -221,9 +235,11 @@ def names():
         argpartition=lambda x, place, axis=-1: argsort(x, axis),
         partition=lambda x, place, axis=-1: np.sort(x, axis),
         quantile=of_floats(np.quantile), percentile=of_floats(np.percentile),
+        nanquantile=of_floats(np.nanquantile), nanpercentile=of_floats(np.nanpercentile),
         cast=lambda x, dtype: np.asarray(x).astype(dtype),
         cummax=lambda x, axis: np.maximum.accumulate(x, axis=axis),
         cummin=lambda x, axis: np.minimum.accumulate(x, axis=axis),
+        lu_factor=lambda a: (a, None), lu_solve=lambda factors, b: np.linalg.solve(factors[0], b),
         lstsq=lambda a, b: np.linalg.lstsq(a, b, rcond=None)[0],
         histogram2d=lambda x, y, one, other: np.histogram2d(x, y, [one, other]),
         svdvals=lambda x: np.linalg.svd(x, compute_uv=False),

@@ -1,0 +1,359 @@
+/*
+ * composed.c - functions of expressions whose arguments decide which other functions they are made of: nanmedian(),
+ * nanquantile(), nanpercentile(), histogramdd(), place().
+ *
+ *     a call > [composed: lists, axes, words] > functions that are written as expressions (written.c), and nodes
+ *
+ * Rule: what a text tells is checked here and told with its place; written functions get what is right.
+ */
+#include <math.h>
+#include <stdio.h>
+
+#include "graph/graph.h"
+#include "graph/parse.h"
+#include "kiln/rearrange.h"
+#include "kiln/sort.h"
+#include "sorting/sorting.h"
+
+static kiln_status fail(const kiln__parser *p, const kiln__parsed_call *c, kiln_status status,
+                        const char *what)
+{
+    return kiln__parse_fail(p, c->at, c->bytes, status, "%.*s %s", (int)c->bytes, c->name, what);
+}
+
+/* A function that is written as an expression, of nodes. */
+static kiln_status written(kiln__parser *p, const kiln__parsed_call *c, const char *name,
+                           const kiln_node *nodes, size_t count, kiln_node *out)
+{
+    kiln__parsed_call *one = kiln__calloc(1, sizeof *one);
+    kiln__parsed value = {.kind = KILN__PARSED_NONE};
+    bool known = false;
+
+    if (one == NULL)
+        return kiln__fail_memory(p->err, sizeof *one);
+    one->name = name;
+    one->bytes = strlen(name);
+    one->at = c->at;
+    for (size_t k = 0; k < count; k++) {
+        kiln__set_node(&one->arg[one->count], nodes[k]);
+        one->arg[one->count++].width = 1;
+    }
+    const kiln_status status = kiln__apply_written(p, one, &value, &known);
+    *out = value.node;
+    kiln__free(one);
+    return status;
+}
+
+/* ---- lists of numbers ------------------------------------------------------------------------------ */
+
+/* The numbers are chosen by their positions, so that the list takes no memory on the device. */
+static kiln_status number_list(kiln__parser *p, const kiln__parsed *v, size_t count, kiln_node *out)
+{
+    const kiln_node at = kiln_node_arange(p->graph, (int64_t)count, KILN__PLACE(v->at));
+
+    if (v->count == 0)
+        return kiln__parse_fail(p, v->at, v->width, KILN_ERR_ARGUMENT, "there is no value here");
+    for (size_t k = count; k-- > 0;) {
+        const kiln_node item = v->items[k % v->count];
+        if (!kiln__is_plain(&item))
+            return kiln__parse_fail(p, v->at, v->width, KILN_ERR_ARGUMENT,
+                                    "a list between brackets holds numbers");
+        const kiln_node here =
+            kiln_node_op2(KILN_OP_EQUAL, at, kiln_node_of_int((int64_t)k), KILN__PLACE(v->at));
+        *out = kiln_node_op3(KILN_OP_WHERE, here, item, k + 1 == count ? item : *out,
+                             KILN__PLACE(v->at));
+    }
+    return KILN_OK;
+}
+
+kiln_status kiln__number_list(kiln__parser *p, kiln__parsed *v, size_t count)
+{
+    kiln_node node = {0};
+
+    KILN_CHECK(number_list(p, v, count > 0 ? count : v->count, &node));
+    kiln__set_node(v, node);
+    return KILN_OK;
+}
+
+/* ---- quantiles without NaN ------------------------------------------------------------------------- */
+
+kiln_status kiln__quantile_method(const kiln__parser *p, const kiln__parsed_call *c, int64_t *out)
+{
+    static const char *const methods[] = {
+        [KILN_QUANTILE_LINEAR] = "linear",
+        [KILN_QUANTILE_INVERTED_CDF] = "inverted_cdf",
+        [KILN_QUANTILE_AVERAGED_INVERTED_CDF] = "averaged_inverted_cdf",
+        [KILN_QUANTILE_CLOSEST_OBSERVATION] = "closest_observation",
+        [KILN_QUANTILE_INTERPOLATED_INVERTED_CDF] = "interpolated_inverted_cdf",
+        [KILN_QUANTILE_HAZEN] = "hazen",
+        [KILN_QUANTILE_WEIBULL] = "weibull",
+        [KILN_QUANTILE_MEDIAN_UNBIASED] = "median_unbiased",
+        [KILN_QUANTILE_NORMAL_UNBIASED] = "normal_unbiased",
+        [KILN_QUANTILE_LOWER] = "lower",
+        [KILN_QUANTILE_HIGHER] = "higher",
+        [KILN_QUANTILE_MIDPOINT] = "midpoint",
+        [KILN_QUANTILE_NEAREST] = "nearest"};
+
+    *out = KILN_QUANTILE_LINEAR;
+    for (size_t k = 0; k < KILN_COUNT_OF(methods); k++) {
+        if (c->mode_bytes > 0 && kiln__same_word(p->text + c->mode, c->mode_bytes, methods[k])) {
+            *out = (int64_t)k;
+            return KILN_OK;
+        }
+    }
+    return c->mode_bytes == 0
+               ? KILN_OK
+               : kiln__parse_fail(p, c->mode, c->mode_bytes, KILN_ERR_NAME,
+                                  "NumPy's quantile has no method of this name; it has "
+                                  "linear, lower, higher, midpoint, nearest, hazen and others");
+}
+
+typedef struct quantiles {
+    kiln_node x, rows; /* as given, and with the elements along the last axis */
+    int64_t axis;
+    bool all, keep;
+} quantiles;
+
+/* The axis, as argument `at` or by its name, and keepdims. */
+static kiln_status read_rows(kiln__parser *p, kiln__parsed_call *c, size_t at, quantiles *q)
+{
+    const kiln__parsed *axis;
+    const int64_t flat = -1;
+
+    c->takes |= KILN__TAKES_KEEPDIMS;
+    KILN_CHECK(kiln__need_node(p, &c->arg[0]));
+    KILN_CHECK(kiln__call_axis(p, c, at, &axis));
+    q->x = kiln__graph_number(p->graph, c->arg[0].node);
+    q->all = axis->width == 0 || axis->kind == KILN__PARSED_NONE;
+    if (!q->all)
+        KILN_CHECK(kiln__need_integer(p, axis, &q->axis));
+    if (c->keepdims.width != 0) {
+        if (c->keepdims.kind != KILN__PARSED_NODE || c->keepdims.node.kind != KILN_NODE_BOOL)
+            return kiln__parse_fail(p, c->keepdims.at, c->keepdims.width, KILN_ERR_ARGUMENT,
+                                    "keepdims is True or False");
+        q->keep = c->keepdims.node.value.b;
+    }
+    q->rows = q->all ? kiln_node_reshape(q->x, 1, &flat, KILN__PLACE(c->at))
+                     : kiln_node_rearrange(KILN_REARRANGE_MOVEAXIS, &q->x, 1,
+                                           (int64_t[]){q->axis, -1}, 2, KILN__PLACE(c->at));
+    return KILN_OK;
+}
+
+/* A result of rows, with the axes that it keeps. */
+static kiln_node kept(const quantiles *q, const kiln__parsed_call *c, kiln_node y)
+{
+    if (!q->keep)
+        return y;
+    if (!q->all)
+        return kiln_node_newaxis(y, (int)q->axis, KILN__PLACE(c->at));
+    return kiln__node_broadcast_like(y,
+                                     kiln_node_reduce(KILN_REDUCE_COUNT_NONZERO, q->x, NULL, true,
+                                                      KILN_DTYPE_NONE, KILN__PLACE(c->at)),
+                                     KILN__PLACE(c->at));
+}
+
+static kiln_status read_number(const kiln__parser *p, const kiln__parsed *v, const kiln_node *n,
+                               double most, double *out)
+{
+    if (n->kind != KILN_NODE_INT && n->kind != KILN_NODE_FLOAT)
+        return kiln__parse_fail(p, v->at, v->width, KILN_ERR_ARGUMENT, "a number must stand here");
+    *out = n->kind == KILN_NODE_INT ? (double)n->value.i : n->value.f;
+    if (!(*out >= 0 && *out <= most))
+        return kiln__parse_fail(p, v->at, v->width, KILN_ERR_RANGE, "%g is not between 0 and %g",
+                                *out, most);
+    return KILN_OK;
+}
+
+/* nanquantile(x, q, axis=None, method='linear', keepdims=False), nanpercentile(); q may be a list. */
+static kiln_status call_quantile(kiln__parser *p, kiln__parsed_call *c, kiln__parsed *out)
+{
+    static const char *const names[] = {
+        "_nan_linear",  "_nan_inverted_cdf",    "_nan_averaged_inverted_cdf",
+        "_nan_closest", "_nan_interpolated",    "_nan_hazen",
+        "_nan_weibull", "_nan_median_unbiased", "_nan_normal_unbiased",
+        "_nan_lower",   "_nan_higher",          "_nan_midpoint",
+        "_nan_nearest"}; /* by kiln_quantile_method */
+    const bool hundreds = kiln__same_word(c->name, c->bytes, "nanpercentile");
+    const int64_t first = 0;
+    kiln_node parts[KILN__TUPLE_MAX];
+    quantiles q = {.all = true};
+    int64_t method = 0;
+
+    if (c->count < 2 || c->count > 3)
+        return fail(p, c, KILN_ERR_ARGUMENT_COUNT,
+                    "is called as nanquantile(x, q, axis=None, method='linear', keepdims=False)");
+    const kiln__parsed *v = &c->arg[1];
+    const bool several = v->kind == KILN__PARSED_TUPLE;
+    const size_t count = several ? v->count : 1;
+    KILN_CHECK(kiln__quantile_method(p, c, &method));
+    KILN_CHECK(read_rows(p, c, 2, &q));
+    if (!several)
+        KILN_CHECK(kiln__need_node(p, v));
+    if (count == 0)
+        return kiln__parse_fail(p, v->at, v->width, KILN_ERR_ARGUMENT, "there is no quantile here");
+    for (size_t k = 0; k < count; k++) {
+        double number = 0;
+        KILN_CHECK(
+            read_number(p, v, several ? &v->items[k] : &v->node, hundreds ? 100 : 1, &number));
+        const kiln_node nodes[] = {q.rows, kiln_node_of_float(hundreds ? number / 100 : number)};
+        KILN_CHECK(written(p, c, names[method], nodes, 2, &parts[k]));
+        parts[k] = kept(&q, c, parts[k]);
+    }
+    kiln__set_node(out, several ? kiln_node_rearrange(KILN_REARRANGE_STACK, parts, count, &first, 1,
+                                                      KILN__PLACE(c->at))
+                                : parts[0]);
+    return KILN_OK;
+}
+
+/* nanmedian(x, axis=None, keepdims=False) */
+static kiln_status call_median(kiln__parser *p, kiln__parsed_call *c, kiln__parsed *out)
+{
+    quantiles q = {.all = true};
+    kiln_node node = {0};
+
+    if (c->count < 1 || c->count > 2)
+        return fail(p, c, KILN_ERR_ARGUMENT_COUNT,
+                    "is called as nanmedian(x, axis=None, keepdims=False)");
+    KILN_CHECK(read_rows(p, c, 1, &q));
+    KILN_CHECK(written(p, c, "_nan_middle", &q.rows, 1, &node));
+    kiln__set_node(out, kept(&q, c, node));
+    return KILN_OK;
+}
+
+/* ---- histograms ------------------------------------------------------------------------------------ */
+
+/* The coordinates of points: arrays of a list, or the columns of a matrix. */
+static kiln_status read_points(kiln__parser *p, kiln__parsed_call *c, size_t axes, kiln_node *out)
+{
+    const kiln__parsed *v = &c->arg[0];
+    const int64_t column = 1;
+
+    for (size_t k = 0; k < axes; k++) {
+        if (v->kind == KILN__PARSED_TUPLE) {
+            out[k] = kiln__graph_number(p->graph, v->items[k]);
+            continue;
+        }
+        const int64_t part[] = {1, (int64_t)k, (int64_t)axes, 1};
+        const kiln_node x =
+            kiln_node_rearrange(KILN_REARRANGE_SECTION, &v->node, 1, part, 4, KILN__PLACE(c->at));
+        out[k] = kiln_node_rearrange(KILN_REARRANGE_SQUEEZE, &x, 1, &column, 1, KILN__PLACE(c->at));
+    }
+    return KILN_OK;
+}
+
+/* histogramdd([x, y, z], bins=10): counts, and the edges along each axis; `bins` is a number, or a list of numbers and of
+ * edges, as many as there are axes. Points may be the rows of a matrix then. */
+static kiln_status call_histogram(kiln__parser *p, kiln__parsed_call *c, kiln__parsed *out)
+{
+    enum { MOST = KILN__HISTOGRAM_AXES };
+    const kiln__parsed *points = &c->arg[0], *bins = c->count > 1 ? &c->arg[1] : NULL;
+    const bool listed = points->kind == KILN__PARSED_TUPLE;
+    const bool each = bins != NULL && bins->kind == KILN__PARSED_TUPLE;
+    kiln_node nodes[2 * MOST];
+
+    if (c->count < 1 || c->count > 2)
+        return fail(p, c, KILN_ERR_ARGUMENT_COUNT, "is called as histogramdd([x, y], bins=10)");
+    if (!listed)
+        KILN_CHECK(kiln__need_node(p, points));
+    if (!listed && !each)
+        return kiln__parse_fail(p, points->at, points->width, KILN_ERR_ARGUMENT,
+                                "how many axes points have must be clear from the text: write the "
+                                "coordinates as a list, or the bins");
+    const size_t axes = listed ? points->count : bins->count;
+    if (axes < 1 || axes > MOST)
+        return kiln__parse_fail(p, points->at, points->width, KILN_ERR_ARGUMENT_COUNT,
+                                "there may be 1 to %d axes, not %zu", MOST, axes);
+    if (each && bins->count != axes)
+        return kiln__parse_fail(p, bins->at, bins->width, KILN_ERR_ARGUMENT_COUNT,
+                                "bins along %zu axes for points of %zu", bins->count, axes);
+    if (bins != NULL && !each)
+        KILN_CHECK(kiln__need_node(p, bins));
+    KILN_CHECK(read_points(p, c, axes, nodes));
+    for (size_t k = 0; k < axes; k++) {
+        const kiln_node b = bins == NULL ? kiln_node_of_int(10)
+                            : each       ? bins->items[k]
+                                         : bins->node;
+        const bool number = kiln__is_plain(&b);
+        const kiln_node given[] = {number ? nodes[k] : b, b};
+        KILN_CHECK(
+            written(p, c, number ? "_edges" : "_rising", given, number ? 2 : 1, &nodes[axes + k]));
+    }
+    const kiln__opaque_given given = {
+        .operation = kiln__opaque_named("_histogram", 10), .operands = nodes, .count = 2 * axes};
+    out->kind = KILN__PARSED_TUPLE;
+    out->count = axes + 1;
+    out->items = kiln__tuple_new(p, axes + 1);
+    if (out->items == NULL)
+        return kiln__fail_memory(p->err, (axes + 1) * sizeof *out->items);
+    out->items[0] = kiln_node_cast(kiln__opaque_node(&given, 0, KILN__PLACE(c->at)), KILN_FLOAT64,
+                                   KILN__PLACE(c->at));
+    for (size_t k = 0; k < axes; k++) /* edges that were given are given back */
+        out->items[k + 1] =
+            each && !kiln__is_plain(&bins->items[k]) ? bins->items[k] : nodes[axes + k];
+    return KILN_OK;
+}
+
+/* ---- values where a mask is true ------------------------------------------------------------------- */
+
+/* place(x, mask, values): values one after the other, repeated where there are too few. */
+static kiln_status call_place(kiln__parser *p, kiln__parsed_call *c, kiln__parsed *out)
+{
+    kiln__parsed *v = &c->arg[2];
+
+    if (c->count != 3)
+        return fail(p, c, KILN_ERR_ARGUMENT_COUNT, "is called as place(x, mask, values)");
+    KILN_CHECK(kiln__need_node(p, &c->arg[0]));
+    KILN_CHECK(kiln__need_node(p, &c->arg[1]));
+    if (v->kind == KILN__PARSED_TUPLE)
+        KILN_CHECK(kiln__number_list(p, v, 0));
+    KILN_CHECK(kiln__need_node(p, v));
+    const kiln_node x = kiln__graph_number(p->graph, c->arg[0].node);
+    const kiln_node mask =
+        kiln_node_cast(kiln__graph_number(p->graph, c->arg[1].node), KILN_BOOL, KILN__PLACE(c->at));
+    const kiln_node values = kiln__node_cast_like(kiln__graph_number(p->graph, v->node), x,
+                                                  KILN__CAST_PLAIN, KILN__PLACE(c->at));
+    const kiln_node all[] = {x, mask, values};
+    const kiln__opaque_given given = {
+        .operation = kiln__opaque_named("_place", 6), .operands = all, .count = 3};
+    kiln_node node = {0};
+    if (kiln__is_plain(&v->node))
+        KILN_CHECK(written(p, c, "_fill", (kiln_node[]){x, mask, v->node}, 3, &node));
+    else
+        node = kiln__opaque_node(&given, 0, KILN__PLACE(c->at));
+    kiln__set_node(out, node);
+    return KILN_OK;
+}
+
+/* ---- by name --------------------------------------------------------------------------------------- */
+
+bool kiln__composed_takes(const kiln__parsed_call *c, const char *name, size_t bytes)
+{
+    return kiln__same_word(c->name, c->bytes, "histogramdd") &&
+           kiln__same_word(name, bytes, "bins");
+}
+
+kiln_status kiln__apply_composed(kiln__parser *p, kiln__parsed_call *c, kiln__parsed *out,
+                                 bool *known)
+{
+    static const struct {
+        const char *name;
+        kiln_status (*call)(kiln__parser *p, kiln__parsed_call *c, kiln__parsed *out);
+    } functions[] = {{"nanmedian", call_median},
+                     {"nanquantile", call_quantile},
+                     {"nanpercentile", call_quantile},
+                     {"histogramdd", call_histogram},
+                     {"place", call_place}};
+
+    for (size_t k = 0; k < KILN_COUNT_OF(functions); k++) {
+        if (!kiln__same_word(c->name, c->bytes, functions[k].name))
+            continue;
+        *known = true;
+        if (c->count == 1 &&
+            c->named_count == 1) { /* its one argument by name stands behind the first */
+            c->arg[c->count++] = c->named[0].value;
+            c->named_count = 0;
+        }
+        return functions[k].call(p, c, out);
+    }
+    return KILN_OK;
+}
