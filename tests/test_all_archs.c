@@ -120,6 +120,11 @@ static const char *const requests[] = {
     "arg float32 2048x2050 8204,4 @4096\narg float32 2048x2050 8204,4 @4100\n"
     "arg float32 2048x2050 8204,4 @4104\narg float32 2048x1 4,4 @4096\n"
     "arg float32 2048x2050 8200,4 @4096\n",
+    /* the same on three planes, through which blocks march */
+    "name marching\nin T a, T b, T c, T d\nout T z\nop z = a + b - c * d + T(i % 7)\nshape 40 400 638\n"
+    "arg float32 40x400x638 1029120,2560,4 @4096\narg float32 40x400x638 1029120,2560,4 @1033220\n"
+    "arg float32 40x400x638 1029120,2560,4 @2064896\narg float32 40x1x638 2552,0,4 @4096\n"
+    "arg float32 40x400x638 1020800,2552,4 @4096\n",
     /* what only a GPU has */
     "name warp\nin T x\nout T z\n"
     "op z = __shfl_xor_sync(__activemask(), x, 1) + T(threadIdx.x + blockIdx.x * blockDim.x);\n"

@@ -9,7 +9,7 @@
 
 #include "oracle/host.h"
 
-enum { VIEWS_MAX = 27, BASES_MAX = 2 };
+enum { VIEWS_MAX = 27, BASES_MAX = 3 };
 
 /* Traits of a case. */
 enum {
@@ -129,6 +129,16 @@ static const stencil stencils[] = {
     {"three axes, float16", SEVEN_IN, SEVEN_OP, seven, KILN_FLOAT16, 3, {19, 99, 700}, 1, 7,
      SEVEN_VIEWS, 0},
     {"three axes, box", BOX_IN, BOX_OP, box, KILN_FLOAT32, 3, {19, 99, 701}, 1, 27, BOX_VIEWS, 0},
+    {"marching", SEVEN_IN, SEVEN_OP, seven, KILN_FLOAT32, 3, {19, 99, 702}, 1, 7, SEVEN_VIEWS, 0},
+    {"marching, float64, reversed", SEVEN_IN, SEVEN_OP, seven, KILN_FLOAT64, 3, {17, 97, 702}, 1, 7,
+     SEVEN_VIEWS, REVERSED},
+    {"marching, row, column, return", FIVE_IN ", T row, T column",
+     "if (c < T(2)) { z = c + T(i % 3); return; } " FIVE_OP " + row * column", with_edges,
+     KILN_FLOAT32, 3, {17, 99, 702}, 1, 5, {{0, 0, 0, 1}, {0, 0, 2, 1}, {0, 1, 1, 0}, {0, 2, 1, 2}, {0, 1, 1, 1}},
+     EDGES},
+    {"marching, two arrays and one view", "T a, T b, T c, T d, T e, T f", "z = (a - b) * (d - e) + c * f", two_arrays,
+     KILN_INT32, 3, {16, 99, 701}, 3, 6,
+     {{0, 2, 2, 1}, {0, 1, 0, 1}, {0, 0, 1, 1}, {1, 1, 1, 2}, {1, 0, 1, 0}, {2, 0, 0, 0}}, 0},
     {"few planes", SEVEN_IN, SEVEN_OP, seven, KILN_FLOAT32, 3, {5, 301, 701}, 1, 7, SEVEN_VIEWS, 0},
     {"planes too far apart", "T a, T b, T e, T f", WIDE_OP, wide, KILN_INT32, 3, {19, 99, 701}, 1, 4,
      {{0, 0, 0, 0}, {0, 4, 1, 1}, {0, 5, 0, 2}, {0, 2, 2, 0}}, 0},

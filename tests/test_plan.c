@@ -372,7 +372,7 @@ static void test_plan__planes_share_a_window(void **state)
     } rows[] = {
         {40, {0, 2 * PLANE, PLANE - LINE, PLANE + 4}, {0}, {0, 2, 1, 1}, {1, 1, 0, 1}, {0, 0, 0, 1}},
         {40, {0, -2 * PLANE + LINE, PLANE, 4}, {0}, {2, 0, 3, 2}, {0, 1, 0, 0}, {0, 0, 0, 1}},
-        {40, {0, 4 * PLANE, LINE, 5 * PLANE}, {0, 0, 0, 1}, {0, 4, 0, 0}, {0, 0, 1, 0}, {0}},
+        {40, {0, 4 * PLANE, LINE, 5 * PLANE}, {0}, {0, 4, 0, 0}, {0, 0, 1, 0}, {0}}, /* the last is far */
         {7, {0, LINE, 4, PLANE}, {0, 0, 0, 1}, {0}, {0, 1, 0, 0}, {0, 0, 1, 0}},
     };
     static kiln__plan plan;
@@ -387,11 +387,58 @@ static void test_plan__planes_share_a_window(void **state)
         plan_views_of(3, shape, 515, apart, KILN_FLOAT32, SUM, KILN_BACKEND_CUDA, &plan);
         assert_int_equal(plan.variant.layout, KILN__LAYOUT_WINDOW);
         assert_int_equal(v->planes > 0, rows[r].planes >= 8);
+        assert_int_equal(plan.variant.access[3], r == 2 ? KILN__ACCESS_VECTOR : KILN__ACCESS_WINDOW);
         for (int p = 0; p < 4; p++)
             if (v->window[p] != rows[r].window[p] || v->behind[p] != rows[r].behind[p] ||
                 v->down[p] != rows[r].down[p] || v->along[p] != rows[r].along[p])
                 fail_msg("row %zu, input %d: window %d, %d behind, %d down, %d along", r, p,
                          v->window[p], v->behind[p], v->down[p], v->along[p]);
+    }
+}
+
+/* Blocks march through many planes: with words as wide as rows of the output allow, and, where rows of inputs
+ * begin alike modulo 16 bytes, what lies before them up to such a place in the window. */
+static void test_plan__blocks_march_through_planes(void **state)
+{
+    static const struct {
+        kiln_dtype dtype;
+        int64_t planes, columns, pitch, first; /* bytes that a begins behind a place of 16 */
+        int vec, slant;                        /* 0: no block marches */
+        uint8_t along[4];
+    } rows[] = {
+        {KILN_FLOAT32, 40, 638, 640, 0, 2, 0, {0, 1, 2, 0}},
+        {KILN_FLOAT32, 40, 638, 640, 12, 2, 0, {3, 4, 5, 3}},
+        {KILN_FLOAT32, 40, 637, 640, 0, 1, 0, {0, 1, 2, 0}},
+        {KILN_FLOAT32, 40, 638, 641, 12, 1, 1, {0, 1, 2, 0}},
+        {KILN_FLOAT32, 15, 638, 640, 0, 0, 0, {0}},
+        {KILN_FLOAT64, 40, 640, 642, 0, 2, 0, {0, 1, 2, 0}},
+        {KILN_FLOAT64, 40, 637, 641, 0, 1, 1, {0, 1, 2, 0}},
+        {KILN_FLOAT16, 40, 638, 640, 2, 2, 0, {1, 2, 3, 1}},
+        {KILN_FLOAT16, 40, 638, 642, 2, 2, 1, {1, 2, 3, 1}},
+        {KILN_FLOAT16, 40, 637, 640, 0, 0, 0, {0}},
+        {KILN_INT8, 40, 640, 642, 0, 0, 0, {0}},
+        {KILN_INT8, 40, 640, 644, 1, 4, 1, {1, 2, 3, 1}},
+        {KILN_COMPLEX64, 40, 637, 641, 8, 1, 1, {0, 1, 2, 0}},
+        {KILN_COMPLEX128, 40, 637, 641, 0, 0, 0, {0}},
+    };
+    static kiln__plan plan;
+
+    (void)state;
+    for (size_t r = 0; r < KILN_COUNT_OF(rows); r++) {
+        const int64_t size = (int64_t)kiln_dtype_size(rows[r].dtype), first = rows[r].first;
+        const int64_t shape[] = {rows[r].planes, 400, rows[r].columns};
+        const int64_t apart[] = {first, first + size, first + 2 * size, first + 2 * 402 * rows[r].pitch * size};
+        const kiln__loop_variant *v = &plan.variant.loop;
+        plan_views_of(3, shape, rows[r].pitch, apart, rows[r].dtype, SUM, KILN_BACKEND_CUDA, &plan);
+        if ((v->ring != 0) != (rows[r].vec != 0) || v->slant != rows[r].slant ||
+            (v->ring != 0 && (plan.variant.vec != rows[r].vec || v->behind[3] != 2 ||
+                              memcmp(v->along, rows[r].along, 4) != 0)))
+            fail_msg("row %zu: ring %d, slant %d, vec %d, the first %d along", r, v->ring, v->slant,
+                     plan.variant.vec, v->along[0]);
+        if (v->ring == 0)
+            continue;
+        assert_int_equal(plan.walk[0], (shape[0] + plan.word[KILN__WORD_CHUNK] - 1) / plan.word[KILN__WORD_CHUNK]);
+        assert_int_equal(plan.grid, plan.walk[0] * plan.walk[1] * plan.walk[2]);
     }
 }
 
@@ -665,6 +712,7 @@ int main(void)
         cmocka_unit_test(test_plan__sizes_do_not_make_variants),
         cmocka_unit_test(test_plan__views_of_one_array_share_a_window),
         cmocka_unit_test(test_plan__planes_share_a_window),
+        cmocka_unit_test(test_plan__blocks_march_through_planes),
         cmocka_unit_test(test_plan__windows_of_words),
         cmocka_unit_test(test_plan__windows_are_for_large_matrices),
         cmocka_unit_test(test_plan__kin_are_told_by_their_distances),

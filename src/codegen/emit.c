@@ -504,6 +504,8 @@ static const char *skeleton_of(const emitter *e)
     case KILN__LAYOUT_INNER:
     case KILN__LAYOUT_GENERAL:
         return "strided";
+    case KILN__LAYOUT_WINDOW:
+        return e->v->loop.ring != 0 ? "march" : "window";
     default:
         return kiln__layout_name((kiln__layout)e->v->layout);
     }

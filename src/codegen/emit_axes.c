@@ -204,6 +204,8 @@ void kiln__loop_slots(const emitter *e, slot_list *l)
     add_axes(l, extent_axes(e), KILN__SLOT_EXTENT, 0, 8);
     add_axes(l, divided_axes(e), KILN__SLOT_DIVISOR, 0, e->v->index_bits == 32 ? 16 : 32);
     add_axes(l, counted_axes(e), KILN__SLOT_WALK, 0, 8);
+    if (e->v->layout == KILN__LAYOUT_WINDOW && e->v->loop.ring != 0)
+        add_slot(l, KILN__SLOT_WORD, 0, KILN__WORD_CHUNK, 8);
 }
 
 void kiln__emit_slots(const emitter *e, slot_list *l)

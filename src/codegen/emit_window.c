@@ -144,12 +144,19 @@ bool kiln__window_put(const emitter *e, const char *name, size_t bytes, kiln__bu
         {"warps_across", across},
         {"warps_down", v->block / WARP_THREADS / across},
         {"window_down", farthest(e, v->loop.down)},
+        {"window_behind", farthest(e, v->loop.behind)},
         {"p.behind", v->loop.behind[e->p]},
         {"p.down", v->loop.down[e->p]},
         {"p.along", v->loop.along[e->p]},
         {"p.window_planes", depth + farthest_in(e, e->p, v->loop.behind)},
         {"p.window_rows", v->loop.tile + farthest_in(e, e->p, v->loop.down)},
         {"p.window_along", (int)kiln__divide_up(farthest_in(e, e->p, v->loop.along), v->vec)},
+        {"p.window_behind", farthest_in(e, e->p, v->loop.behind)},
+        {"p.window_down", farthest_in(e, e->p, v->loop.down)},
+        {"p.window_words", 1 + (int)kiln__divide_up(farthest_in(e, e->p, v->loop.along), v->vec)},
+        {"p.ring_rows", kiln__ring_rows(v, farthest_in(e, e->p, v->loop.down))},
+        {"p.ring_row", kiln__ring_row(v, (int)kiln_dtype_size((kiln_dtype)v->dtype[e->p]),
+                                      farthest_in(e, e->p, v->loop.along))},
     };
     for (size_t r = 0; r < KILN_COUNT_OF(numbers); r++) {
         if (kiln__same_word(name, bytes, numbers[r].name)) {

@@ -127,7 +127,7 @@ static void choose_grid(const kiln__plan_request *q, kiln__plan *plan)
     if (v->layout == KILN__LAYOUT_TRANSPOSE) {
         kiln__transpose_walk(q, plan);
     } else if (v->layout == KILN__LAYOUT_WINDOW) {
-        kiln__window_walk(plan);
+        kiln__window_walk(q->device.units, plan);
     } else if (v->backend == KILN_BACKEND_CPU) {
         plan->walk[last] = (plan->shape[last] + KILN__CPU_UNIT - 1) / KILN__CPU_UNIT;
     } else {
@@ -303,6 +303,8 @@ static const kiln__variant_field fields[] = {
     KILN__FIELD("apart", loop.apart, 0, UINT8_MAX, false),
     KILN__FIELD("planes", loop.planes, 0, 8, false),
     KILN__FIELD("across", loop.across, 0, 32, false),
+    KILN__FIELD("ring", loop.ring, 0, 8, false),
+    KILN__FIELD("slant", loop.slant, 0, 1, false),
 };
 
 static bool same_dtype_in_window(const kiln__variant *v, size_t p)
@@ -325,7 +327,7 @@ static const char *refuse(const kiln__definition *def, const kiln__variant *v)
         return "a transpose has rank 2 or more and a tile that its threads share evenly, unlike";
     if ((v->loop.aligned != 0 || v->loop.apart != 0) && !tiled)
         return "only a transpose has tiles with aligned rows or rows apart, unlike";
-    if (windows ? !kiln__window_fits(def, v) : v->loop.planes != 0 || v->loop.across != 0)
+    if (windows ? !kiln__window_fits(def, v) : v->loop.planes != 0 || v->loop.across != 0 || v->loop.ring != 0 || v->loop.slant != 0)
         return "windows have rank 2 or more, a tile, and words of 4 bytes or vec=1, unlike";
     if (v->loop.narrow != KILN__NARROW_NONE && (!tiled || v->backend != KILN_BACKEND_CUDA))
         return "only a transpose on a GPU has few elements on an axis, unlike";

@@ -207,7 +207,7 @@ static void take_for_variant(selection *chosen, const kiln__definition *def, con
         out->failed = out->failed || guards == SIZE_MAX;
     }
     if (v->backend == KILN_BACKEND_CUDA) {
-        if (v->layout != KILN__LAYOUT_WINDOW) /* element by element */
+        if (v->layout != KILN__LAYOUT_WINDOW || v->loop.ring != 0) /* element by element */
             take_name(chosen, "@memory");
         if (v->layout == KILN__LAYOUT_TRANSPOSE)
             take_name(chosen, !kiln__transpose_even(v) ? "@tiles"

@@ -22,6 +22,8 @@ typedef struct kiln__loop_variant {
     uint8_t apart; /* transposes: bytes between rows of a tile that lies as in memory; 0: of another tile */
     uint8_t planes;       /* windows: planes of a warp's tile; 0: windows lie on two axes */
     uint8_t across;       /* windows: warps of a block side by side; 0: all of them */
+    uint8_t ring;         /* windows: planes in shared memory, through which a block marches; 0: it does not */
+    uint8_t slant;        /* the same: 1: rows begin at different places modulo 16 bytes */
     /* Of inputs reached by windows: which one, and planes, rows and elements from its corner. */
     uint8_t window[KILN_PARAM_MAX], behind[KILN_PARAM_MAX], down[KILN_PARAM_MAX],
         along[KILN_PARAM_MAX];

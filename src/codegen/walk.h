@@ -118,7 +118,11 @@ void kiln__window_choose(const kiln__walk *w, const kiln__definition *def,
 /* How many tiles of windows each axis has, and whether a variant's tile can be; warps of a block side by
  * side (window.c). */
 int kiln__window_across(const kiln__variant *v);
-void kiln__window_walk(kiln__plan *plan);
+void kiln__window_walk(int units, kiln__plan *plan);
+/* Rows of a plane that blocks which march have in shared memory of a window whose views are up to `down` rows
+ * apart; and bytes of such a row, of views up to `along` elements apart. */
+int kiln__ring_rows(const kiln__variant *v, int down);
+int kiln__ring_row(const kiln__variant *v, int itemsize, int along);
 bool kiln__window_fits(const kiln__definition *def, const kiln__variant *v);
 
 /* Whether tiles of at most 32 neighbouring results would be more than a grid has blocks. Results of

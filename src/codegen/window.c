@@ -48,6 +48,29 @@ static const shape shapes[] = {
     {2, 4, 2, false, 4, 96},  {2, 4, 1, false, 16, 96}, {1, 4, 1, false, 16, 96},
 };
 
+/* Shapes of a marching block's tile, best first: bytes of a thread's word, rows of a thread, warps side by
+ * side and below one another; for elements of so many bytes; and most registers for words of windows. */
+typedef struct march {
+    uint8_t word_bytes, rows, across, down, itemsize_min, itemsize_max;
+    int registers_max;
+} march;
+static const march marches[] = {
+    {16, 4, 1, 4, 8, 8, 160}, {8, 4, 4, 2, 4, 8, 108}, {8, 4, 2, 4, 4, 8, 108}, {8, 2, 2, 4, 4, 8, 80},
+    {4, 8, 4, 2, 4, 4, 108},  {4, 4, 4, 2, 4, 4, 80},  {4, 4, 4, 2, 1, 2, 80},  {4, 4, 2, 4, 1, 2, 80},
+};
+/* Planes in a block's ring of shared memory, of which it has so many bytes; bytes of a copy to it, and of the
+ * units in which memory is read; planes that a block marches through at least, and how many are best. */
+enum {
+    RING = 3,
+    RING_BYTES = 48 << 10,
+    PIECE_BYTES = 16,
+    SECTOR_BYTES = 32,
+    MARCH_MIN = 16,
+    MARCH_NARROW = 32, /* elements of 1 and 2 bytes */
+    MARCH_BEST = 48,
+    BLOCKS_OF_UNIT = 4 /* that a multiprocessor should have, if there are so many planes */
+};
+
 static bool is_array(const kiln__walk *w, int k)
 {
     return k != w->index;
@@ -94,20 +117,20 @@ static bool same_steps(const kiln__walk *w, const kiln__variant *v, int j, int k
 }
 
 /* Bytes from plane to plane where an operand's planes are further apart than the rows and elements of a
- * window are, else 0. Elements of more than a word are faster in windows on two axes. */
-static int64_t plane_of(const kiln__walk *w, int k)
+ * window are, else 0: also of elements that have more than `itemsize_max` bytes. */
+static int64_t plane_of(const kiln__walk *w, int k, int itemsize_max)
 {
     const int plane = w->rank - 3;
     const int64_t row = kiln__magnitude(w->stride[k][w->rank - 2]);
 
-    if (plane < 0 || w->itemsize[k] > WORD_BYTES || w->shape[plane] < PLANES_MIN ||
+    if (plane < 0 || w->itemsize[k] > itemsize_max || w->shape[plane] < PLANES_MIN ||
         kiln__magnitude(w->stride[k][plane]) <= 2 * (DOWN_MAX + 1) * row)
         return 0;
     return w->stride[k][plane];
 }
 
 /* Find the root of each candidate: the first candidate of equal strides that is near it, or itself. */
-static void find_kin(const kiln__walk *w, const kiln__operand *operands, kiln__plan *plan)
+static void find_kin(const kiln__walk *w, const kiln__operand *operands, int itemsize_max, kiln__plan *plan)
 {
     memset(plan->kin, 0, sizeof plan->kin);
     plan->has_kin = true;
@@ -115,7 +138,7 @@ static void find_kin(const kiln__walk *w, const kiln__operand *operands, kiln__p
         if (!is_candidate(w, k))
             continue;
         kiln__kin *kin = &plan->kin[w->param[k]];
-        kin->plane = plane_of(w, k);
+        kin->plane = plane_of(w, k, itemsize_max);
         kin->near = BEHIND_MAX * kiln__magnitude(kin->plane) +
                     DOWN_MAX * kiln__magnitude(w->stride[k][w->rank - 2]) +
                     ALONG_MAX * w->itemsize[k];
@@ -314,15 +337,16 @@ static int pack_of(const kiln__walk *w, const kiln__operand *operands)
     return size == 0 || bits % WORD_BYTES != 0 ? 1 : WORD_BYTES / size;
 }
 
-/* Let windows begin at words: they have up to one word more at the left. False where one is too wide. */
-static bool begin_at_words(const kiln__walk *w, const kiln__operand *operands, view *views)
+/* Let windows begin at multiples of so many bytes: they have up to that much more at the left. False where
+ * one is too wide. */
+static bool begin_at(const kiln__walk *w, const kiln__operand *operands, int bytes, view *views)
 {
     for (int k = 0; k < w->count; k++) {
         if (views[k].window < 0)
             continue;
         const int64_t begin =
             (int64_t)kiln__walk_begin(w, k, operands) - views[k].along * w->itemsize[k];
-        views[k].along += (begin % WORD_BYTES + WORD_BYTES) % WORD_BYTES / w->itemsize[k];
+        views[k].along += (begin % bytes + bytes) % bytes / w->itemsize[k];
         if (views[k].along > ALONG_MAX)
             return false;
     }
@@ -340,16 +364,9 @@ static uint8_t warps_across(int64_t columns, int strips)
     return (uint8_t)across;
 }
 
-static void fill_variant(const kiln__walk *w, const view *views, int pack, const shape *s,
-                         kiln__variant *v)
+/* The places of views in their windows. */
+static void put_places(const kiln__walk *w, const view *views, kiln__variant *v)
 {
-    v->layout = KILN__LAYOUT_WINDOW;
-    v->block = BLOCK_THREADS;
-    v->vec = (uint8_t)pack;
-    v->loop.planes = (uint8_t)s->planes;
-    v->loop.tile = (uint8_t)s->rows;
-    v->unroll = (uint8_t)s->strips;
-    v->loop.across = warps_across(w->shape[w->rank - 1], WARP_THREADS * v->unroll * pack);
     for (int k = 0; k < w->count; k++) {
         if (views[k].window < 0)
             continue;
@@ -362,22 +379,209 @@ static void fill_variant(const kiln__walk *w, const view *views, int pack, const
     }
 }
 
+static void fill_variant(const kiln__walk *w, const view *views, int pack, const shape *s,
+                         kiln__variant *v)
+{
+    v->layout = KILN__LAYOUT_WINDOW;
+    v->block = BLOCK_THREADS;
+    v->vec = (uint8_t)pack;
+    v->loop.planes = (uint8_t)s->planes;
+    v->loop.tile = (uint8_t)s->rows;
+    v->unroll = (uint8_t)s->strips;
+    v->loop.across = warps_across(w->shape[w->rank - 1], WARP_THREADS * v->unroll * pack);
+    put_places(w, views, v);
+}
+/* ---- marching from plane to plane ---- */
+
+/* How many views a window has. */
+static int members_of(const kiln__walk *w, const view *views, int window)
+{
+    int members = 0;
+
+    for (int k = 0; k < w->count; k++)
+        members += views[k].window == window;
+    return members;
+}
+
+/* What windows of several views have in common. Views that are alone in a window are loaded by themselves. */
+typedef struct common {
+    int itemsize;
+    int64_t behind; /* the farthest view */
+    int64_t bits;   /* of all distances between rows */
+} common;
+
+/* False where windows have elements of different sizes. */
+static bool find_common(const kiln__walk *w, const view *views, common *out)
+{
+    *out = (common){0, 0, 0};
+    for (int k = 0; k < w->count; k++) {
+        if (views[k].window < 0)
+            continue;
+        if (out->itemsize != 0 && w->itemsize[k] != out->itemsize)
+            return false;
+        out->itemsize = w->itemsize[k];
+        out->behind = most(out->behind, views[k].behind);
+        for (int a = 0; a < w->rank - 1; a++)
+            out->bits |= w->stride[k][a];
+    }
+    return out->itemsize != 0;
+}
+
+/* Whether all rows of outputs begin where words of so many elements can be stored. */
+static bool stores_words(const kiln__walk *w, const kiln__operand *operands, int vec)
+{
+    for (int k = 0; k < w->count; k++) {
+        if (!is_array(w, k) || !w->written[k])
+            continue;
+        int64_t bits = (int64_t)kiln__walk_begin(w, k, operands);
+        for (int a = 0; a < w->rank - 1; a++)
+            bits |= w->stride[k][a];
+        if (bits % kiln__least((int64_t)vec * w->itemsize[k], PIECE_BYTES) != 0)
+            return false;
+    }
+    return true;
+}
+
+/* Planes of which a thread holds words, summed over the words of a row of a window: a word is held until the
+ * last view that has a part of it has seen it. */
+static int64_t planes_held(const kiln__walk *w, const view *views, int window, int64_t along, int64_t turns,
+                           int word)
+{
+    int64_t held = 0;
+
+    for (int64_t n = 0; n <= kiln__divide_up(along, word); n++) {
+        int64_t first = turns;
+        for (int k = 0; k < w->count; k++)
+            if (views[k].window == window && views[k].along < (n + 1) * word &&
+                views[k].along + word > n * word)
+                first = kiln__least(first, views[k].behind);
+        held += turns - first;
+    }
+    return held;
+}
+
+/* Whether a block's tile of that shape fits shared memory, and a thread's rows its registers. */
+static bool march_fits(const kiln__walk *w, const view *views, int windows, const march *m,
+                       const kiln__variant *v)
+{
+    int64_t bytes = 0, registers = 0, turns = 0;
+
+    for (int k = 0; k < w->count; k++)
+        turns = views[k].window >= 0 ? most(turns, views[k].behind + 1) : turns;
+    for (int n = 0; n < windows; n++) {
+        int64_t down = 0, along = 0, itemsize = 0;
+        for (int k = 0; k < w->count; k++) {
+            if (views[k].window != n)
+                continue;
+            itemsize = w->itemsize[k];
+            down = most(down, views[k].down);
+            along = most(along, views[k].along);
+        }
+        if (itemsize == 0) /* its only view is loaded by itself */
+            continue;
+        bytes += (int64_t)v->loop.ring * kiln__ring_rows(v, (int)down) *
+                 kiln__ring_row(v, (int)itemsize, (int)along);
+        registers += planes_held(w, views, n, along, turns, v->vec) * (m->rows + down) * v->vec *
+                     itemsize / 4;
+    }
+    return bytes <= RING_BYTES && registers <= m->registers_max;
+}
+
+/* Whether that shape suits the words: rows of windows, in shared memory too, and of outputs begin at them, and
+ * few of its warps have no columns. */
+static bool march_suits(const kiln__walk *w, const kiln__operand *operands, const common *c, const march *m)
+{
+    const int vec = m->word_bytes / c->itemsize;
+    const int64_t columns = w->shape[w->rank - 1], tile = (int64_t)WARP_THREADS * vec * m->across;
+    const int64_t idle = kiln__divide_up(columns, tile) * tile - columns;
+
+    return c->itemsize >= m->itemsize_min && c->itemsize <= m->itemsize_max &&
+           (c->bits % PIECE_BYTES == 0 || (m->word_bytes <= most(c->itemsize, WORD_BYTES) && c->bits % m->word_bytes == 0)) &&
+           stores_words(w, operands, vec) && (m->across < 4 || vec == 1 || 8 * idle <= columns);
+}
+
+/* Let blocks march from plane to plane, where that can be: most windows on three axes. */
+static bool march_choose(const kiln__walk *w, const kiln__operand *operands, const view *given,
+                         int windows, kiln__variant *out)
+{
+    view views[KILN__WALK_MAX];
+    kiln__variant v = *out;
+    common c;
+
+    memcpy(views, given, sizeof views);
+    for (int k = 0; k < w->count; k++)
+        if (given[k].window >= 0 && members_of(w, given, given[k].window) < 2)
+            views[k].window = -1;
+    if (!find_common(w, views, &c) || c.behind == 0 || w->shape[w->rank - 3] < MARCH_MIN)
+        return false;
+    const bool slant = c.bits % PIECE_BYTES != 0;
+    if (!begin_at(w, operands, slant ? (int)most(c.itemsize, WORD_BYTES) : PIECE_BYTES, views))
+        return false;
+    v.layout = KILN__LAYOUT_WINDOW;
+    v.unroll = 1;
+    v.loop.planes = 1;
+    v.loop.ring = RING;
+    v.loop.slant = slant;
+    for (size_t s = 0; s < KILN_COUNT_OF(marches); s++) {
+        const march *m = &marches[s];
+        if (!march_suits(w, operands, &c, m))
+            continue;
+        v.block = (uint16_t)(WARP_THREADS * m->across * m->down);
+        v.vec = (uint8_t)(m->word_bytes / c.itemsize);
+        v.loop.tile = m->rows;
+        v.loop.across = m->across;
+        if (!march_fits(w, views, windows, m, &v))
+            continue;
+        *out = v;
+        put_places(w, views, out);
+        return true;
+    }
+    return false;
+}
+
+int kiln__ring_rows(const kiln__variant *v, int down)
+{
+    return v->loop.tile * (v->block / WARP_THREADS / kiln__window_across(v)) + down;
+}
+
+int kiln__ring_row(const kiln__variant *v, int itemsize, int along)
+{
+    const int64_t words = WARP_THREADS * kiln__window_across(v) + kiln__divide_up(along, v->vec);
+    const int64_t bytes = words * v->vec * itemsize + (v->loop.slant ? PIECE_BYTES - WORD_BYTES : 0);
+    return (int)kiln__divide_up(bytes, SECTOR_BYTES) * SECTOR_BYTES;
+}
+
+/* Windows whose elements have at most `itemsize_max` bytes may lie on three axes. False where they save
+ * too little. */
+static bool find_windows(const kiln__walk *w, const kiln__operand *operands, int itemsize_max,
+                         kiln__plan *plan, view *views, int *windows)
+{
+    find_kin(w, operands, itemsize_max, plan);
+    *windows = put_together(w, plan, views);
+    if (saved(w, views, *windows) < SAVED_MIN)
+        return false;
+    count_from_corners(w, views, *windows);
+    return true;
+}
+
 void kiln__window_choose(const kiln__walk *w, const kiln__definition *def,
                          const kiln__operand *operands, kiln__plan *plan)
 {
     view views[KILN__WALK_MAX];
     size_t s = 0;
+    int windows;
 
     plan->has_kin = false;
     if (!fits(w, def, &plan->variant, plan->size))
         return;
-    find_kin(w, operands, plan);
-    const int windows = put_together(w, plan, views);
-    if (saved(w, views, windows) < SAVED_MIN)
+    if (find_windows(w, operands, 2 * WORD_BYTES, plan, views, &windows) &&
+        march_choose(w, operands, views, windows, &plan->variant))
         return;
-    count_from_corners(w, views, windows);
+    /* Tiles in registers are faster on two axes for elements of more than a word. */
+    if (!find_windows(w, operands, WORD_BYTES, plan, views, &windows))
+        return;
     int pack = pack_of(w, operands);
-    if (pack > 1 && !begin_at_words(w, operands, views)) {
+    if (pack > 1 && !begin_at(w, operands, WORD_BYTES, views)) {
         pack = 1;
         count_from_corners(w, views, windows);
     }
@@ -392,7 +596,25 @@ int kiln__window_across(const kiln__variant *v)
     return v->loop.across > 0 ? v->loop.across : v->block / WARP_THREADS;
 }
 
-void kiln__window_walk(kiln__plan *plan)
+/* Planes that a block marches through: so many that few are read twice, and so few that blocks which share
+ * rows stay near one another, and that each multiprocessor has blocks. */
+static int64_t planes_of_a_block(int units, const kiln__plan *plan)
+{
+    const kiln__variant *v = &plan->variant;
+    int64_t planes = plan->shape[v->rank - 3], tiles = 1, best = MARCH_BEST;
+
+    for (int a = 0; a < v->rank; a++)
+        tiles *= a == v->rank - 3 ? 1 : plan->walk[a];
+    for (size_t p = 0; p < v->param_count; p++)
+        if (v->access[p] == KILN__ACCESS_WINDOW && kiln_dtype_size((kiln_dtype)v->dtype[p]) < WORD_BYTES)
+            best = MARCH_NARROW;
+    best = kiln__tuned("KILN_TUNE_MARCH_PLANES", (int)best);
+    int64_t chunks = (planes + best / 2) / best;
+    chunks = most(chunks, kiln__least(planes / MARCH_MIN, kiln__divide_up(BLOCKS_OF_UNIT * (int64_t)units, tiles)));
+    return kiln__divide_up(planes, most(chunks, 1));
+}
+
+void kiln__window_walk(int units, kiln__plan *plan)
 {
     const kiln__variant *v = &plan->variant;
     const int last = v->rank - 1;
@@ -402,8 +624,24 @@ void kiln__window_walk(kiln__plan *plan)
 
     plan->walk[last] = kiln__divide_up(plan->shape[last], columns);
     plan->walk[last - 1] = kiln__divide_up(plan->shape[last - 1], rows);
+    if (v->loop.ring != 0)
+        plan->word[KILN__WORD_CHUNK] = planes_of_a_block(units, plan);
     if (v->loop.planes > 0)
-        plan->walk[last - 2] = kiln__divide_up(plan->shape[last - 2], v->loop.planes);
+        plan->walk[last - 2] = kiln__divide_up(plan->shape[last - 2],
+                                               v->loop.ring != 0 ? plan->word[KILN__WORD_CHUNK] : v->loop.planes);
+}
+
+/* Whether a variant can march: words that registers have, of one size of elements. */
+static bool march_is_valid(const kiln__definition *def, const kiln__variant *v)
+{
+    if (v->loop.ring < 2 || v->loop.planes != 1 || v->unroll != 1)
+        return false;
+    for (size_t p = 0; p < def->param_count; p++) {
+        const int bytes = v->vec * (int)kiln_dtype_size((kiln_dtype)v->dtype[p]);
+        if (v->access[p] == KILN__ACCESS_WINDOW && (bytes < WORD_BYTES || bytes > PIECE_BYTES))
+            return false;
+    }
+    return true;
 }
 
 bool kiln__window_fits(const kiln__definition *def, const kiln__variant *v)
@@ -412,12 +650,14 @@ bool kiln__window_fits(const kiln__definition *def, const kiln__variant *v)
         v->loop.tile == 0 || (v->loop.tile & (v->loop.tile - 1)) != 0 || v->loop.index_linear || v->block < WARP_THREADS ||
         v->block % (WARP_THREADS * kiln__window_across(v)) != 0)
         return false;
+    if (v->loop.ring != 0 ? !march_is_valid(def, v) : v->loop.slant != 0)
+        return false;
     for (size_t p = 0; p < def->param_count; p++) {
         const bool moves =
             v->access[p] == KILN__ACCESS_WINDOW || v->access[p] == KILN__ACCESS_VECTOR;
         if (v->access[p] == KILN__ACCESS_WINDOW && v->loop.behind[p] > 0 && v->loop.planes == 0)
             return false;
-        if (moves && v->vec > 1 && v->vec * kiln_dtype_size(v->dtype[p]) != WORD_BYTES)
+        if (v->loop.ring == 0 && moves && v->vec > 1 && v->vec * kiln_dtype_size(v->dtype[p]) != WORD_BYTES)
             return false;
     }
     return true;

@@ -325,8 +325,9 @@ static void add_old(dt_case *c)
 /* Inputs that are one array, shifted by planes, rows and elements: what a GPU reads through windows. */
 static void draw_stencil(dt_random *r, dt_case *c)
 {
-    const int rank = dt_once_in(r, 3) ? 3 : 2;
-    const int64_t shape[] = {6 + dt_below(r, 2), 32 + dt_below(r, 12), 512 + dt_below(r, 80)};
+    const int rank = dt_once_in(r, 2) ? 3 : 2;
+    const int64_t planes = dt_once_in(r, 2) ? 6 : 17;
+    const int64_t shape[] = {planes + dt_below(r, 3), 32 + dt_below(r, 12), 512 + dt_below(r, 80)};
     const int64_t size = (int64_t)kiln_dtype_size(c->operand[0].view.dtype);
     dt_view whole = {.dtype = c->operand[0].view.dtype, .rank = rank};
     int64_t unit = size;
@@ -335,14 +336,21 @@ static void draw_stencil(dt_random *r, dt_case *c)
         whole.shape[axis] = shape[axis + 3 - rank] + 4;
         whole.stride[axis] = unit;
         unit *= whole.shape[axis] + (axis == rank - 1 ? dt_below(r, 5) : 0);
+        if (axis == rank - 1 && dt_once_in(r, 2)) /* rows that begin alike */
+            unit = (unit + 15) / 16 * 16;
     }
     dt_place_view(c, &whole, dt_below(r, 5));
+    const int backwards = dt_once_in(r, 4) ? dt_below(r, rank - 1) : -1; /* this axis, from its other end */
     for (int k = 0; k < c->operand_count; k++) {
         dt_view *v = &c->operand[k].view;
         *v = whole;
         for (int axis = 0; axis < rank; axis++) {
             v->shape[axis] = shape[axis + 3 - rank];
             v->start += dt_below(r, axis == rank - 3 ? 3 : 5) * whole.stride[axis];
+            if (axis == backwards) {
+                v->start += (v->shape[axis] - 1) * v->stride[axis];
+                v->stride[axis] = -v->stride[axis];
+            }
         }
     }
 }

@@ -361,6 +361,21 @@ KILN_FN void emu_barrier_try(unsigned int &done, unsigned int at, unsigned int p
     emu_poll();
     done = emu_barrier_phases(at) % 2 != parity;
 }
+EMU_CALL void emu_copy_begin(unsigned int at, const void *data, unsigned int bytes);
+EMU_CALL void emu_copies_end();
+EMU_CALL void emu_copies_wait(unsigned int but);
+KILN_FN void emu_copy_16(unsigned int at, const char *from)
+{
+    const uint4 data = *(const uint4 *)from;
+    emu_copy_begin(at, &data, 16);
+}
+KILN_FN void emu_copy_of(unsigned int at, const char *from, int share)
+{
+    unsigned char data[16] = {};
+    for (int k = 0; k < share; k++)
+        data[k] = (unsigned char)from[k];
+    emu_copy_begin(at, data, 16);
+}
 KILN_FN void emu_store_word(unsigned long long *at, unsigned long long value)
 {
     emu_atomic(EMU_STORE, at, 8, value, 0);

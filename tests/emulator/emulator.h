@@ -72,6 +72,12 @@ typedef struct emu_cell {
 typedef struct emu_thread emu_thread;
 typedef struct emu_block emu_block;
 
+/* A copy to shared memory that a thread has begun and not waited for. */
+typedef struct emu_copy {
+    unsigned at, bytes, group;
+    unsigned char data[16];
+} emu_copy;
+
 struct emu_thread {
     jmp_buf at; /* where it goes on */
     char *stack;
@@ -85,6 +91,8 @@ struct emu_thread {
     unsigned mask;
     unsigned long long value;
     unsigned long phase; /* of the cluster's barrier, when it arrived */
+    emu_copy *copies;    /* in the order in which they were begun */
+    unsigned copy_count, copy_room, copy_group;
     /* What every warp had done at this tick is behind this thread (memory.c). */
     uint32_t known[EMU_WARPS];
     uint32_t heard[EMU_WARPS]; /* by shuffles and votes: known behind the next fence */

@@ -265,6 +265,50 @@ void emu_shared_store(unsigned at, unsigned value)
     memcpy(shared_at(at, sizeof value), &value, sizeof value);
 }
 
+/* ---- copies behind a thread's back (cp.async) ---- */
+
+/* Begin one. Until it is waited for, nobody knows what is there. */
+EMU_EXPORT void emu_copy_begin(unsigned at, const void *data, unsigned bytes);
+void emu_copy_begin(unsigned at, const void *data, unsigned bytes)
+{
+    emu_thread *t = emu_now;
+    emu_copy copy = {at, bytes, t->copy_group, {0}};
+
+    emu_pause();
+    if (t->copy_count == t->copy_room) {
+        t->copy_room = t->copy_room == 0 ? 32 : 2 * t->copy_room;
+        t->copies = realloc(t->copies, t->copy_room * sizeof *t->copies);
+        if (t->copies == NULL)
+            abort();
+    }
+    memcpy(copy.data, data, bytes);
+    t->copies[t->copy_count++] = copy;
+    memset(shared_at(at, bytes), EMU_POISON, bytes);
+}
+
+EMU_EXPORT void emu_copies_end(void);
+void emu_copies_end(void)
+{
+    emu_now->copy_group++;
+}
+
+/* Wait for all of them but those of the last `but` groups that were ended. */
+EMU_EXPORT void emu_copies_wait(unsigned but);
+void emu_copies_wait(unsigned but)
+{
+    emu_thread *t = emu_now;
+    unsigned left = 0;
+
+    for (unsigned k = 0; k < t->copy_count; k++) {
+        const emu_copy copy = t->copies[k];
+        if (copy.group + but < t->copy_group)
+            memcpy(shared_at(copy.at, copy.bytes), copy.data, copy.bytes);
+        else
+            t->copies[left++] = copy;
+    }
+    t->copy_count = left;
+}
+
 /* An mbarrier for one arrival: bytes that are expected less those that have come; whether it was arrived
  * at; phases that are over. */
 typedef struct shared_barrier {
@@ -527,6 +571,7 @@ static void block_begin(emu_block *b, uint64_t number, emu_block *first)
         b->lanes_alive[w] = b->lanes_waiting[w] = 0;
     }
     for (unsigned k = 0; k < b->count; k++) {
+        b->threads[k].copy_count = b->threads[k].copy_group = 0;
         memset(b->threads[k].known, 0, sizeof b->threads[k].known);
         memset(b->threads[k].heard, 0, sizeof b->threads[k].heard);
         b->lanes_alive[k / EMU_WARP] |= 1u << k % EMU_WARP;

@@ -1,0 +1,333 @@
+//# march.cu - layout "window" of views on several planes: a block marches from plane to plane. It copies
+//# the planes of each window ahead into shared memory, where all of its warps find their neighbours'
+//# elements, and each thread keeps those that later planes need once more in registers.
+//#
+//# grid:   one block per tile of `across` warps side by side and the others below, per run of `chunk`
+//#         planes, and per index of the outer axes
+//# words:  a thread has ${vec} neighbours of each of `tile` rows; views that begin further to the right have
+//#         parts of two words
+//# ring:   ${ring} planes of each window in shared memory: the one that arrives, and those that are on
+//#         their way. Their rows are copied by pieces of 16 bytes. Where not all rows begin alike (`slant`), a
+//#         row's first piece is the one in which it begins, and its elements lie as far behind as in memory
+//# held:   of each window the words of `turns` planes in registers: with turn i the newest plane is held
+//#         in place i % turns, so that no register is moved
+//# edges:  tiles copy whole rows, beyond the array's edges too, and store what lies inside. Where a tile
+//#         may reach beyond the memory of its views, pieces are moved to that memory's first or last one
+//% own B F I IN_PLACE P R T W a across ahead_ args at at_ at_0 behind bits column columns copies_end copies_wait
+//% own copy_ahead copy_piece copy_plane corner_i d deal down end end_ f find_pieces first for_each from from_ go held_
+//% own inside into k lane last left lines low low_ n op out out_ outer own_ own_column own_row p pick pieces plane planes
+//% own q quot_ r reg_ rest ring ring_ row row_of row_bytes rows share slant_ slot step steps store_word threads to to_
+//% own turn turns w warp whole within word words i
+//% plain __CUDA_ARCH__ __funnelshift_r kiln__word kiln__store type
+//% insert :copies
+//% insert :words
+extern "C" __global__ void __launch_bounds__(${block})
+${entry}(const __grid_constant__ args a)
+{
+//% insert kernel.cpp:environment
+//% insert :locate
+//% insert :march
+//% if after_loop
+${after_loop}
+//% end
+}
+
+//% part copies
+#define IN_PLACE __attribute__((always_inline))
+//# 16 bytes of shared memory, copied behind the thread's back; not `whole`: only their first `share` bytes.
+KILN_FN void copy_piece(bool whole, unsigned char *to, const char *from, int share)
+{
+#if __CUDA_ARCH__ >= 800
+    const unsigned int at = (unsigned int)__cvta_generic_to_shared(to);
+    if (whole)
+        asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" :: "r"(at), "l"(from) : "memory");
+    else
+        asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" :: "r"(at), "l"(from), "r"(share) : "memory");
+#else
+    if (whole)
+        *(kiln__word<16>::type *)to = *(const kiln__word<16>::type *)from;
+    for (int k = 0; !whole && k < share; k++)
+        to[k] = (unsigned char)from[k];
+#endif
+}
+//# Pieces that are copied after this one belong to the next plane; and wait until all but those of the last n
+//# planes have come.
+KILN_FN void copies_end()
+{
+#if __CUDA_ARCH__ >= 800
+    asm volatile("cp.async.commit_group;" ::: "memory");
+#endif
+}
+template <int n> KILN_FN void copies_wait()
+{
+#if __CUDA_ARCH__ >= 800
+    asm volatile("cp.async.wait_group %0;" :: "n"(n) : "memory");
+#endif
+}
+//# The pieces of a plane that a thread copies: bytes from the plane's first row to theirs, and where they go to;
+//# -1: there is none. Eight threads take a line of memory, and some have nothing to do where a row ends within
+//# one, unless that takes more turns.
+template <int row_bytes, int rows> struct deal {
+    static constexpr int pieces = row_bytes / 16, lines = (pieces + 7) / 8 * 8, threads = ${block};
+    static constexpr int across = (rows * lines - 1) / threads == (rows * pieces - 1) / threads ? lines : pieces;
+    static constexpr int turns = (rows * across - 1) / threads + 1;
+};
+template <int row_bytes, int rows, int n, class I> KILN_FN void find_pieces(I (&from)[n], int (&to)[n], I down)
+{
+    constexpr int across = deal<row_bytes, rows>::across;
+    #pragma unroll
+    for (int k = 0; k < n; k++) {
+        const int q = k * ${block} + (int)threadIdx.x, row = q / across, column = q % across * 16;
+        from[k] = row * down + (${slant} ? 0 : column);
+        to[k] = row < rows && column < row_bytes ? row * row_bytes + column : -1;
+    }
+}
+//# `within`: all of a plane is in memory; else pieces that are not are copied from `low` or from what lies before
+//# `end`, and nothing needs them.
+template <int row_bytes, int n, class I>
+KILN_FN void copy_plane(bool within, unsigned char *ring, const char *plane, const I (&from)[n], const int (&to)[n], const char *low, const char *end)
+{
+    const char *const last = end - 1 - (size_t)(end - 1) % 16;
+    #pragma unroll
+    for (int k = 0; k < n; k++) {
+        const char *p = plane + from[k];
+        if (${slant})
+            p += to[k] % row_bytes - (int)((size_t)p % 16);
+        if (!within)
+            p = p < low ? low : p > last ? last : p;
+        if (to[k] >= 0)
+            copy_piece(within, ring + to[k], p, within || end - p >= 16 ? 16 : (int)(end - p));
+    }
+}
+//# f for each of the numbers from i to n - 1, which are constants where f is put in place.
+template <int i, int n, class T> KILN_FN void for_each(T &f)
+{
+    f(i);
+    if constexpr (i + 1 < n)
+        for_each<i + 1, n>(f);
+}
+
+//% part words
+//# The neighbours from element d of a row on, of which a thread holds n words.
+template <int d, int P, int n, class T, class W> KILN_FN void pick(T (&to)[P], const W (&row)[n])
+{
+    constexpr int words = n * (int)sizeof(W) / 4;
+    unsigned int bits[words], out[sizeof to / 4];
+    memcpy(bits, row, sizeof bits);
+    #pragma unroll
+    for (int k = 0; k < (int)sizeof to / 4; k++) {
+        const int at = d * (int)sizeof(T) + 4 * k, first = at / 4;
+        out[k] = at % 4 == 0 ? bits[first] : __funnelshift_r(bits[first], bits[(first + 1) % words], at % 4 * 8);
+    }
+    memcpy(to, out, sizeof to);
+}
+//# A word; not `whole`: of its elements the first `left` ones.
+template <int P, class T> KILN_FN void store_word(bool whole, char *to, const T (&word)[P], int left)
+{
+    if (whole || left >= P) {
+        kiln__store(to, word);
+    } else {
+        #pragma unroll
+        for (int k = 0; k < P; k++)
+            if (k < left)
+                ((T *)to)[k] = word[k];
+    }
+}
+
+//% part locate
+//# The block's tile and planes, the corners of its windows, and of all other operands the thread's first word.
+    constexpr int P = ${vec}, R = ${tile}, B = ${window_behind}, F = ${ring} - 1, turns = B + 1;
+    const int lane = (int)threadIdx.x % 32, warp = (int)threadIdx.x / 32;
+    ${index} rest = (${index})blockIdx.x;
+//% for a in divided_axes
+    const ${index} quot_${a.n} = a.walk_${a.n}.quotient(rest);
+    ${index} at_${a.n} = rest - quot_${a.n} * (${index})a.walk_${a.n}.divisor;
+    rest = quot_${a.n};
+//% end
+    ${index} at_0 = rest;
+    const int columns = (int)a.extent_${tile_a}, column = (int)at_${tile_a} * (${warps_across} * ${strips});
+    const ${index} rows = (${index})a.extent_${tile_b}, row = at_${tile_b} * (${warps_down} * ${tile});
+    const ${index} planes = (${index})a.extent_${tile_c}, plane = at_${tile_c} * (${index})a.chunk;
+    const ${index} steps = planes - plane < (${index})a.chunk ? planes - plane : (${index})a.chunk;
+    at_${tile_a} = column;
+    at_${tile_b} = row;
+    at_${tile_c} = plane;
+//% for p in windows
+    const char *ahead_${p.name} = (const char *)a.ptr_${p.name}
+//% for a in axes
+        + at_${a.n} * (${index})a.stride_${p.name}_${a.n}
+//% end
+        - ${p.down} * a.stride_${p.name}_${tile_b} - ${p.along} * ${p.bytes} - ${p.behind} * a.stride_${p.name}_${tile_c};
+//% end
+    const int own_column = column + (warp % ${warps_across} * 32 + lane) * P;
+    const ${index} own_row = row + warp / ${warps_across} * R;
+    at_${tile_a} = own_column;
+    at_${tile_b} = own_row;
+//% for p in cornered
+//% if !p.windowed
+    ${p.const}char *own_${p.name} = (${p.const}char *)a.ptr_${p.name}
+//% for a in axes
+        + at_${a.n} * (${index})a.stride_${p.name}_${a.n}
+//% end
+        ;
+//% end
+//% end
+//% if index_strides
+    long long corner_i = 0
+//% for a in axes
+        + (long long)at_${a.n} * a.stride_i_${a.n}
+//% end
+        ;
+//% end
+
+//% part limits
+//# The first element that the views of each window have for this block, and what lies behind their last.
+//% for p in windows
+    const char *low_${p.name} = (const char *)a.ptr_${p.name}, *end_${p.name} = low_${p.name};
+//% end
+//% for p in loaded
+//% if p.windowed
+    if ((const char *)a.ptr_${p.name} < low_${p.window})
+        low_${p.window} = (const char *)a.ptr_${p.name};
+    if ((const char *)a.ptr_${p.name} > end_${p.window})
+        end_${p.window} = (const char *)a.ptr_${p.name};
+//% end
+//% end
+//% for p in windows
+    {
+        // From the first index of the tiled axes to the last, and to this block's of the others.
+        const long long down = (rows - 1) * a.stride_${p.name}_${tile_b}, behind = (planes - 1) * a.stride_${p.name}_${tile_c};
+        const long long outer = ahead_${p.name} - (const char *)a.ptr_${p.name} - (long long)(column - ${p.along}) * ${p.bytes}
+            - (row - ${p.down}) * a.stride_${p.name}_${tile_b} - (plane - ${p.behind}) * a.stride_${p.name}_${tile_c};
+        low_${p.name} += outer + (down < 0 ? down : 0) + (behind < 0 ? behind : 0);
+        end_${p.name} += outer + (down > 0 ? down : 0) + (behind > 0 ? behind : 0) + (long long)columns * ${p.bytes};
+        low_${p.name} -= (size_t)low_${p.name} % 16;
+    }
+//% end
+
+//% part march
+//# Planes come one by one, and are copied F steps before they are needed.
+//% for p in windows
+    __shared__ alignas(16) unsigned char ring_${p.name}[${ring}][${p.ring_rows} * ${p.ring_row}];
+    typename kiln__word<P * ${p.bytes}>::type held_${p.name}[turns][R + ${p.window_down}][${p.window_words}] = {};
+//% end
+//% for p in windows
+    ${index} from_${p.name}[deal<${p.ring_row}, ${p.ring_rows}>::turns];
+    int to_${p.name}[deal<${p.ring_row}, ${p.ring_rows}>::turns];
+    find_pieces<${p.ring_row}, ${p.ring_rows}>(from_${p.name}, to_${p.name}, (${index})a.stride_${p.name}_${tile_b});
+//% if slant
+    int slant_${p.name} = (int)(size_t)ahead_${p.name} + warp / ${warps_across} * R * (int)a.stride_${p.name}_${tile_b};
+//% end
+//% end
+//% insert :limits
+    int into = 0, slot = 0;
+    auto copy_ahead = [&](const ${index} step, const bool inside) IN_PLACE {
+//% for p in windows
+        if (step < steps + ${p.window_behind}) {
+            copy_plane<${p.ring_row}>(inside, ring_${p.name}[into], ahead_${p.name}, from_${p.name}, to_${p.name}, low_${p.name}, end_${p.name});
+            ahead_${p.name} += a.stride_${p.name}_${tile_c};
+        }
+//% end
+        copies_end();
+        into = into + 1 < ${ring} ? into + 1 : 0;
+    };
+    auto go = [&](const bool inside) IN_PLACE {
+        ${index} step = 0;
+        #pragma unroll
+        for (int k = 0; k < F; k++)
+            copy_ahead(k, inside);
+        auto turn = [&](const int i) IN_PLACE {
+            if (step < steps + B) { // as it is for all threads
+//% insert :step
+            }
+            step++;
+        };
+        while (step < steps + B)
+            for_each<0, turns>(turn);
+    };
+    // Most tiles are inside of the array, and so is the memory around them that they read.
+    if (row > ${window_down} && row + ${warps_down} * ${tile} + ${window_down} < rows && column + ${warps_across} * ${strips} <= columns)
+        go(true);
+    else
+        go(false);
+
+//% part step
+//# A plane comes; the one that lies F further takes the slot of the plane before it, which all threads have read.
+                copies_wait<F - 1>();
+                __syncthreads();
+                copy_ahead(step + F, inside);
+//% for p in windows
+                #pragma unroll
+                for (int r = 0; r < R + ${p.window_down}; r++) {
+                    const unsigned char *const words = ring_${p.name}[slot] + (warp / ${warps_across} * R + r) * ${p.ring_row} + (warp % ${warps_across} * 32 + lane) * (P * ${p.bytes})
+//% if slant
+                        + (slant_${p.name} + r * (int)a.stride_${p.name}_${tile_b} & 15)
+//% end
+                        ;
+                    #pragma unroll
+                    for (int w = 0; w < ${p.window_words}; w++)
+                        held_${p.name}[i][r][w] = ((const typename kiln__word<P * ${p.bytes}>::type *)words)[w];
+                }
+//% if slant
+                slant_${p.name} += (int)a.stride_${p.name}_${tile_c};
+//% end
+//% end
+                slot = slot + 1 < ${ring} ? slot + 1 : 0;
+                if (step >= B) {
+//% insert :plane
+                }
+
+//% part plane
+//# The thread's elements of a plane.
+                    auto row_of = [&](const int r) IN_PLACE {
+                        const int left = own_row + r < rows ? columns - own_column : 0;
+//% for p in loaded
+                        ${p.type} reg_${p.name}[${p.lanes}] = {};
+//% if p.windowed
+                        pick<${p.along}>(reg_${p.name}, held_${p.window}[(i + 1 + ${p.behind}) % turns][r + ${p.down}]);
+//% else
+                        #pragma unroll
+                        for (int k = 0; k < ${p.lanes}; k++)
+                            if (inside || k < left)
+                                reg_${p.name}[k] = ((const ${p.type} *)(own_${p.name} + r * a.stride_${p.name}_${tile_b}))[k];
+//% end
+//% end
+//% for p in stored
+                        ${p.type} out_${p.name}[P];
+//% end
+                        #pragma unroll
+                        for (int k = 0; k < P; k++)
+//% if has_raws
+                            if (inside || k < left)
+//% end
+                            op(
+//% if index_strides
+                                corner_i + r * a.stride_i_${tile_b} + k * a.stride_i_${tile_a}
+//% else
+                                0
+//% end
+//% for p in walking
+//% if p.splat
+                                , reg_${p.name}[0]
+//% else
+//% if p.stored
+                                , out_${p.name}[k]
+//% else
+                                , reg_${p.name}[k]
+//% end
+//% end
+//% end
+                            );
+//% for p in stored
+                        store_word(inside, own_${p.name} + r * a.stride_${p.name}_${tile_b}, out_${p.name}, left);
+//% end
+                    };
+                    for_each<0, R>(row_of);
+//% for p in cornered
+//% if !p.windowed
+                    own_${p.name} += a.stride_${p.name}_${tile_c};
+//% end
+//% end
+//% if index_strides
+                    corner_i += a.stride_i_${tile_c};
+//% end
