@@ -14,8 +14,8 @@
 //# edges:  tiles copy whole rows, beyond the array's edges too, and store what lies inside. Where a tile
 //#         may reach beyond the memory of its views, pieces are moved to that memory's first or last one
 //% own B F I IN_PLACE P R T W a across ahead_ args at at_ at_0 behind bits column columns copies_end copies_wait
-//% own copy_ahead copy_piece copy_plane corner_i d deal down end end_ f find_pieces first for_each from from_ go held_
-//% own inside into k lane last left lines low low_ n op out out_ outer own_ own_column own_row p pick pieces plane planes
+//% own copy_ahead copy_piece copy_plane corner_i d deal down end end_ f find_pieces first for_each from from_ go held_ here_
+//% own inside into k lane last left lines low low_ n op out out_ outer own_column own_row p pick pieces plane planes
 //% own q quot_ r reg_ rest ring ring_ row row_of row_bytes rows share slant_ slot step steps store_word threads to to_
 //% own turn turns w warp whole within word words i
 //% plain __CUDA_ARCH__ __funnelshift_r kiln__word kiln__store type
@@ -165,7 +165,7 @@ template <int P, class T> KILN_FN void store_word(bool whole, char *to, const T 
     at_${tile_b} = own_row;
 //% for p in cornered
 //% if !p.windowed
-    ${p.const}char *own_${p.name} = (${p.const}char *)a.ptr_${p.name}
+    ${p.const}char *here_${p.name} = (${p.const}char *)a.ptr_${p.name}
 //% for a in axes
         + at_${a.n} * (${index})a.stride_${p.name}_${a.n}
 //% end
@@ -289,7 +289,7 @@ template <int P, class T> KILN_FN void store_word(bool whole, char *to, const T 
                         #pragma unroll
                         for (int k = 0; k < ${p.lanes}; k++)
                             if (inside || k < left)
-                                reg_${p.name}[k] = ((const ${p.type} *)(own_${p.name} + r * a.stride_${p.name}_${tile_b}))[k];
+                                reg_${p.name}[k] = ((const ${p.type} *)(here_${p.name} + r * a.stride_${p.name}_${tile_b}))[k];
 //% end
 //% end
 //% for p in stored
@@ -319,13 +319,13 @@ template <int P, class T> KILN_FN void store_word(bool whole, char *to, const T 
 //% end
                             );
 //% for p in stored
-                        store_word(inside, own_${p.name} + r * a.stride_${p.name}_${tile_b}, out_${p.name}, left);
+                        store_word(inside, here_${p.name} + r * a.stride_${p.name}_${tile_b}, out_${p.name}, left);
 //% end
                     };
                     for_each<0, R>(row_of);
 //% for p in cornered
 //% if !p.windowed
-                    own_${p.name} += a.stride_${p.name}_${tile_c};
+                    here_${p.name} += a.stride_${p.name}_${tile_c};
 //% end
 //% end
 //% if index_strides

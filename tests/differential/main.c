@@ -118,7 +118,8 @@ int main(int argc, char **argv)
         else
             return fputs(usage, stderr), 2;
     }
-    setenv("KILN_TUNE_WINDOW_SIZE", "1", 0); /* windows are for millions of elements */
+    setenv("KILN_TUNE_WINDOW_SIZE", "1", 0); /* windows are for millions of elements, */
+    setenv("KILN_TUNE_MARCH_PLANES", "6", 0); /* and blocks march through dozens of planes */
     if (self_test)
         return dt_self_test(&o) != 0;
     if (!choose_devices(&o, device, strcmp(device, "cpu") != 0 && dt_in_child(has_cuda))) {
