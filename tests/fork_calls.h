@@ -241,6 +241,7 @@
     A(kiln_array_argwhere, (o.x, &t.array, &t.second, &err))                                       \
     A(kiln_array_place, (o.x, o.x, o.z, &err))                                                     \
     A(kiln_array_unique, (o.x, &t.array, &t.second, NULL, NULL, &err))                             \
+    A(kiln_array_unique_along, (o.x, 0, &t.array, &t.second, NULL, NULL, &err))                    \
     A(kiln_array_union1d, (o.x, o.x, &t.array, &t.second, &err))                                   \
     A(kiln_array_intersect1d, (o.x, o.x, &t.array, &t.second, &err))                               \
     A(kiln_array_setdiff1d, (o.x, o.x, &t.array, &t.second, &err))                                 \
@@ -278,7 +279,8 @@
     B(kiln_filter_destroy, (o.filter)) B(kiln_raw_destroy, (o.raw))                                \
     B(kiln_module_log, (o.module))                                                                 \
     B(kiln_program_destroy, (o.program)) B(kiln_module_destroy, (o.module))                        \
-    B(kiln_graph_result_is_counted, (o.graph, 0)) B(kiln_graph_destroy, (o.graph))                 \
+    B(kiln_graph_result_is_counted, (o.graph, 0)) B(kiln_graph_result_axis, (o.graph, 0))          \
+    B(kiln_graph_destroy, (o.graph))                                                               \
     B(kiln_event_destroy, (o.event)) B(kiln_stream_destroy, (o.stream))                            \
     B(kiln_array_release, (o.x))                                                                   \
     B(kiln_context_release, (o.ctx))

@@ -82,6 +82,26 @@ static void release(kiln_array **out, size_t count)
 }
 
 /* Results with a length of their own are two outputs each, others one. */
+/* The axis of parts is that of the text; other results have the first one. */
+static void test_choosing__results_count_along_an_axis(void **state)
+{
+    static const int axes[] = {-1, 0, 0, 0, 0};
+    static const bool counted[] = {true, false, true, false, false};
+    test_env *t = *state;
+    kiln_graph *graph = NULL;
+    size_t results = 0;
+
+    OK(t, kiln_graph_parse(t->ctx, "unique(x, return_index=True, return_inverse=True, axis=-1)",
+                           (const char *const[]){"x"}, 1, NULL, &graph, &results, &t->err));
+    assert_int_equal(results, COUNT(axes));
+    for (size_t k = 0; k < COUNT(axes); k++) {
+        assert_int_equal(kiln_graph_result_axis(graph, k), axes[k]);
+        assert_int_equal(kiln_graph_result_is_counted(graph, k), counted[k]);
+    }
+    assert_int_equal(kiln_graph_result_axis(NULL, 0), 0);
+    kiln_graph_destroy(graph);
+}
+
 static void test_choosing__results(void **state)
 {
     test_env *t = *state;
@@ -286,6 +306,7 @@ static void test_choosing__what_is_refused(void **state)
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
+        TEST(test_choosing__results_count_along_an_axis),
         TEST(test_choosing__results),      TEST(test_choosing__reductions_need_no_compaction),
         TEST(test_choosing__truth_values), TEST(test_choosing__beside_single_values),
         TEST(test_choosing__places),       TEST(test_choosing__what_is_refused),

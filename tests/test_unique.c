@@ -280,6 +280,87 @@ static void test_unique__sets_of_views(void **state)
         kiln_array_release(all[k]);
 }
 
+enum { ROWS = 150, WIDTH = 3 };
+
+/* -1, 0 or 1: how rows stand to each other, NaN behind numbers; 0 for those that hold the same. */
+static int compare_rows(const double *a, const double *b)
+{
+    for (int k = 0; k < WIDTH; k++)
+        if (before(a[k], b[k]) || before(b[k], a[k]))
+            return before(a[k], b[k]) ? -1 : 1;
+    return 0;
+}
+
+/* The rows in their stable order, and which are the first of equal ones; a row with a NaN equals none. */
+static void solve_rows(const double *x, int64_t *order, answer *a)
+{
+    for (int64_t k = 0; k < ROWS; k++) {
+        int64_t at = k;
+        for (; at > 0 && compare_rows(&x[WIDTH * k], &x[WIDTH * order[at - 1]]) < 0; at--)
+            order[at] = order[at - 1];
+        order[at] = k;
+    }
+    a->count = 0;
+    for (int64_t k = 0; k < ROWS; k++) {
+        const double *row = &x[WIDTH * order[k]];
+        bool same = k > 0 && compare_rows(row, &x[WIDTH * order[k - 1]]) == 0;
+        for (int c = 0; c < WIDTH; c++)
+            same = same && row[c] == row[c];
+        if (!same) {
+            a->first[a->count] = order[k];
+            a->counts[a->count++] = 0;
+        }
+        a->counts[a->count - 1]++;
+        a->inverse[order[k]] = a->count - 1;
+    }
+}
+
+/* Rows, and columns of the transposed view. */
+static void test_unique__parts_along_an_axis(void **state)
+{
+    static const kiln_dtype dtypes[] = {KILN_FLOAT32, KILN_INT8, KILN_COMPLEX64, KILN_BFLOAT16};
+    static double x[ROWS * WIDTH], got[ROWS * WIDTH];
+    static int64_t order[ROWS];
+    static answer want;
+    test_env *t = *state;
+
+    for (size_t d = 0; d < sizeof dtypes / sizeof dtypes[0]; d++) {
+        kiln_array *wide = NULL, *rows = NULL, *view = NULL, *y = NULL, *turned = NULL;
+        kiln_array *first = NULL, *inverse = NULL, *counts = NULL, *numbers = NULL;
+        fill(t, x, ROWS * WIDTH, 3, false);
+        for (int64_t k = 0; k < ROWS && dtypes[d] != KILN_INT8; k += 20)
+            x[k] = NAN;
+        solve_rows(x, order, &want);
+        OK(t, kiln_array_from_host(t->ctx, KILN_FLOAT64, 2, (int64_t[]){ROWS, WIDTH}, x, NULL,
+                                   &wide, &t->err));
+        OK(t, kiln_array_cast(wide, dtypes[d], &rows, &t->err));
+        if (d % 2 == 0)
+            view = kiln_array_retain(rows);
+        else
+            OK(t, kiln_array_transpose(rows, NULL, &view, &t->err));
+        OK(t, kiln_array_unique_along(view, d % 2 == 0 ? 0 : -1, &y, &first, &inverse, &counts,
+                                      &t->err));
+        if (d % 2 == 0)
+            turned = kiln_array_retain(y);
+        else
+            OK(t, kiln_array_transpose(y, NULL, &turned, &t->err));
+        assert_int_equal(kiln_array_size(y), want.count * WIDTH);
+        OK(t, kiln_array_cast(turned, KILN_FLOAT64, &numbers, &t->err));
+        OK(t, kiln_array_to_host(numbers, got, sizeof got[0] * (size_t)(want.count * WIDTH), NULL,
+                                 &t->err));
+        for (int64_t k = 0; k < want.count * WIDTH; k++)
+            if (!equal(got[k], x[WIDTH * want.first[k / WIDTH] + k % WIDTH]))
+                fail_msg("%s: element %lld is %g", kiln_dtype_name(dtypes[d]), (long long)k,
+                         got[k]);
+        expect_numbers(t, first, want.first, want.count, "first");
+        expect_numbers(t, counts, want.counts, want.count, "counts");
+        expect_numbers(t, inverse, want.inverse, ROWS, "inverse");
+        kiln_array *const all[] = {wide, rows, view, y, turned, first, inverse, counts, numbers};
+        for (size_t k = 0; k < sizeof all / sizeof all[0]; k++)
+            kiln_array_release(all[k]);
+    }
+}
+
 static void test_unique__bad_arguments(void **state)
 {
     test_env *t = *state;
@@ -287,6 +368,13 @@ static void test_unique__bad_arguments(void **state)
 
     FAILS(t, KILN_ERR_NULL, kiln_array_unique(NULL, &y, &first, NULL, NULL, &t->err), "array");
     assert_null(y);
+    kiln_array *x = NULL;
+    OK(t, kiln_array_zeros(t->ctx, KILN_FLOAT32, 1, (int64_t[]){3}, &x, &t->err));
+    FAILS(t, KILN_ERR_AXIS, kiln_array_unique_along(x, 1, &y, &first, NULL, NULL, &t->err),
+          "axis 1 is not one of an array of 1 axes");
+    FAILS(t, KILN_ERR_NULL, kiln_array_unique_along(x, 0, NULL, NULL, NULL, NULL, &t->err), "out");
+    assert_true(y == NULL && first == NULL);
+    kiln_array_release(x);
     FAILS(t, KILN_ERR_NULL, kiln_array_setdiff1d(NULL, NULL, &y, &first, &t->err), "x");
     assert_true(y == NULL && first == NULL);
 }
@@ -294,9 +382,10 @@ static void test_unique__bad_arguments(void **state)
 int main(int argc, char **argv)
 {
     static const struct CMUnitTest tests[] = {
-        TEST(test_unique__every_dtype),   TEST(test_unique__every_size),
-        TEST(test_unique__of_a_view),     TEST(test_unique__sets),
-        TEST(test_unique__sets_of_views), TEST(test_unique__bad_arguments),
+        TEST(test_unique__every_dtype),         TEST(test_unique__every_size),
+        TEST(test_unique__of_a_view),           TEST(test_unique__sets),
+        TEST(test_unique__sets_of_views),       TEST(test_unique__bad_arguments),
+        TEST(test_unique__parts_along_an_axis),
     };
 
     return test_env_main(argc, argv, "test_unique", tests, sizeof tests / sizeof tests[0]);

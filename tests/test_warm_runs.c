@@ -61,6 +61,8 @@ static const expression expressions[] = {
     {"median(x, axis=1), quantile(x, [0.1, 0.9])", {X("float32", 2, {60, 2000})}},
     {"searchsorted(x, y), isin(y, x)", {X("float32", 1, {500}), Y("float64", 2, {3, 5})}},
     {"unique(x), flatnonzero(x), argwhere(x > 2)", {X("uint8", 2, {70, 30})}},
+    {"unique(x, return_inverse=True, return_counts=True, axis=0)", {X("int32", 2, {70, 30})}},
+    {"nanmedian(x, axis=1), place(x, x > 0, x[0]), column_stack([x, x])", {X("float32", 2, {70, 30})}},
     {"intersect1d(x, y), setxor1d(x, y)", {X("int32", 1, {700}), Y("int32", 1, {300})}},
     {"x[m], sum(x[m]), compress(m, x)", {X("float32", 2, {70, 30}), M(2, {70, 30})}},
     {"scatter_add(x, i, y), x.at[i].set(a)",

@@ -203,6 +203,28 @@ static kiln_status run(struct job *j)
     return kiln_graph_run(e->graph, j->args, arg_count(e), NULL, &j->err);
 }
 
+/* The first elements along an axis, as many as `count` says. */
+static kiln_status cut(const kiln_array *values, const kiln_array *count, int axis,
+                       kiln_array **out, kiln_error *err)
+{
+    const int rank = kiln_array_rank(values), at = axis < 0 ? axis + rank : axis;
+    kiln_axes swapped = {.count = rank};
+    kiln_array *turned = NULL, *first = NULL;
+
+    if (at == 0)
+        return kiln_array_first(values, count, out, err);
+    for (int a = 0; a < rank; a++)
+        swapped.axis[a] = a == 0 ? at : a == at ? 0 : a;
+    kiln_status status = kiln_array_transpose(values, &swapped, &turned, err);
+    if (status == KILN_OK)
+        status = kiln_array_first(turned, count, &first, err);
+    if (status == KILN_OK)
+        status = kiln_array_transpose(first, &swapped, out, err);
+    kiln_array_release(turned);
+    kiln_array_release(first);
+    return status;
+}
+
 /* Results of which the device knows the length are cut to it; the lengths are no results themselves. */
 static kiln_status finish(struct job *j, size_t *count)
 {
@@ -217,7 +239,8 @@ static kiln_status finish(struct job *j, size_t *count)
             results[k] = NULL;
         if (!kiln_graph_result_is_counted(e->graph, k))
             continue;
-        KILN_CHECK(kiln_array_first(results[kept - 1], results[k + 1], &first, &j->err));
+        KILN_CHECK(cut(results[kept - 1], results[k + 1], kiln_graph_result_axis(e->graph, k),
+                       &first, &j->err));
         kiln_array_release(results[kept - 1]);
         kiln_array_release(results[++k]);
         results[k] = NULL;

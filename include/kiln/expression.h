@@ -51,6 +51,10 @@ KILN_API KILN_NODISCARD kiln_status kiln_graph_parse(kiln_context *ctx, const ch
  */
 KILN_API bool kiln_graph_result_is_counted(const kiln_graph *graph, size_t result);
 
+/** The axis along which the elements of such an output count, as the text has it: 0, or the one of
+ *  unique(x, axis=-1), whose distinct parts stand one after the other along it. 0 for all other outputs. */
+KILN_API int kiln_graph_result_axis(const kiln_graph *graph, size_t result);
+
 KILN_EXTERN_C_END
 
 #endif

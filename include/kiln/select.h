@@ -177,6 +177,21 @@ KILN_API KILN_NODISCARD kiln_status kiln_array_unique(const kiln_array *array, k
                                                       kiln_array **counts, kiln_error *err);
 
 /**
+ * The same of parts along an axis, as the rows of a matrix (0): those that differ in any element, in the order of their
+ * first elements, then of the next ones. As in NumPy, parts with a NaN equal no other; they stand behind numbers.
+ *
+ * @param axis     Negative counts from the end.
+ * @param out      The distinct parts, in the array's shape but for this axis; it may be a view with gaps.
+ * @param first    int64, one for each of them; `counts` likewise.
+ * @param inverse  int64: for each part of the array the place of its equal.
+ * @return As kiln_array_unique(); ERR_AXIS.
+ */
+KILN_API KILN_NODISCARD kiln_status kiln_array_unique_along(const kiln_array *array, int axis,
+                                                            kiln_array **out, kiln_array **first,
+                                                            kiln_array **inverse,
+                                                            kiln_array **counts, kiln_error *err);
+
+/**
  * NumPy's operations on sets: sorted elements, each once, of both arrays together; of both at once; of `x` alone; of one
  * of them alone. All NaN count as one element. The arrays may have any shapes; their elements are of the dtype that both
  * promote to, in setdiff1d of that of `x`.

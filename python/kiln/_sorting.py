@@ -141,9 +141,14 @@ def digitize(x, bins, /, right=False):
 
 # ---- distinct elements -------------------------------------------------------------------------
 
-def unique(x, /, return_index=False, return_inverse=False, return_counts=False):
-    """The distinct elements, sorted; NaN counts as equal to NaN. What else is asked for stands behind them."""
+def unique(x, /, return_index=False, return_inverse=False, return_counts=False, axis=None):
+    """The distinct elements, sorted; NaN counts as equal to NaN. What else is asked for stands behind them. Along an
+    axis the distinct parts, of which those with a NaN equal no other."""
     x = asarray(x)
+    if axis is not None:
+        values, *others = _call("unique_along", x, axis=axis.__index__())
+        asked = [r for r, wanted in zip(others, (return_index, return_inverse, return_counts)) if wanted]
+        return (values, *asked) if asked else values
     if not (return_index or return_inverse or return_counts):
         return _call("unique_values", x)
     values, *others = _call("unique", x)

@@ -56,7 +56,9 @@ typedef kiln_status compute(const inputs *in, kiln_array **out, kiln_error *err)
          (A, WHOLE(0), in->number_count > 2 ? &in->number[1] : NULL, out, err))                    \
     NAME(digitize, kiln_array_digitize, 2, 0, 1, (A, B, in->flag, out, err))                       \
     NAME(unique_values, kiln_array_unique, 1, 0, 1, (A, out, NULL, NULL, NULL, err))               \
-    NAME(unique, kiln_array_unique, 1, 0, 4, (A, &out[0], &out[1], &out[2], &out[3], err))
+    NAME(unique, kiln_array_unique, 1, 0, 4, (A, &out[0], &out[1], &out[2], &out[3], err))         \
+    NAME(unique_along, kiln_array_unique_along, 1, 0, 4,                                           \
+         (A, in->axes.axis[0], &out[0], &out[1], &out[2], &out[3], err))
 
 #define DEFINE(name, function, arrays, numbers, outputs, arguments)                                \
     static kiln_status do_##name(const inputs *in, kiln_array **out, kiln_error *err)              \

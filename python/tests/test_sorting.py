@@ -98,6 +98,14 @@ class Sorting(unittest.TestCase):
                 self.same(got, want)
         self.same(kiln.unique_counts(x).counts, np.unique(x, return_counts=True)[1])
         self.same(kiln.unique_inverse(x).inverse_indices, np.unique(x, return_inverse=True)[1])
+        for axis in (0, 1, -1):
+            y = np.array([[1, 0, 1], [0, 2, 0], [1, 0, 1], [0, 1, 0]], "int16")
+            for got, want in zip(kiln.unique(y, True, True, True, axis=axis), np.unique(y, True, True, True, axis=axis),
+                                 strict=True):
+                self.same(got, want)
+            self.same(kiln.unique(y, axis=axis), np.unique(y, axis=axis))
+        with self.assertRaisesRegex(kiln.AxisError, "axis 2"):
+            kiln.unique(y, axis=2)
         values, first = kiln.unique(x, return_index=True)
         self.same(first, np.unique(x, return_index=True)[1])
 

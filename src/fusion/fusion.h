@@ -101,7 +101,7 @@ typedef struct kiln__opaque_value {
     int64_t shape[KILN_RANK_MAX];
 } kiln__opaque_value;
 
-enum { KILN__OPAQUE_OPERANDS = 16, KILN__OPAQUE_RESULTS = 3 };
+enum { KILN__OPAQUE_OPERANDS = 16, KILN__OPAQUE_RESULTS = 4 };
 
 /* What such a node has beside its operands, as numbers of its data. */
 typedef enum kiln__opaque_data {

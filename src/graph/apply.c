@@ -72,7 +72,8 @@ kiln_status kiln__need_node(const kiln__parser *p, const kiln__parsed *v)
         [KILN__PARSED_AT] = "x.at[...] without .set(...) or the like",
         [KILN__PARSED_TEXT] = "a text",
         [KILN__PARSED_CHOSEN] = "what a mask chooses",
-        [KILN__PARSED_COUNTED] = "an array whose length only the device knows"};
+        [KILN__PARSED_COUNTED] = "an array whose length only the device knows",
+        [KILN__PARSED_SEVERAL] = "more than one value"};
     if (v->kind == KILN__PARSED_NODE)
         return KILN_OK;
     if (v->kind == KILN__PARSED_TUPLE && p->text[v->at] == '[')

@@ -1,5 +1,5 @@
 /*
- * at_once.c - functions of arrays at once that are expressions: operations on sets, random choices, vectors of a
+ * at_once.c - functions of arrays at once that are expressions: distinct parts, operations on sets, random choices, vectors of a
  * multivariate normal distribution.
  *
  *     arrays > [the function's text] > kept_text.c > results
@@ -7,6 +7,7 @@
  * The texts are those of expressions (written.c), so that both give the same results.
  */
 #include <math.h>
+#include <stdio.h>
 
 #include "graph/graph.h"
 #include "kiln/eager.h"
@@ -29,6 +30,63 @@ static kiln_status run(const text *t, const kiln_arg *args, size_t arg_count, ki
 {
     return kiln__kept_text_run(args[0].value.array->ctx, t->text, t->names, t->count, args,
                                arg_count, err);
+}
+
+/* ---- parts along an axis ------------------------------------------------------------------------------ */
+
+/* What the text gives, and what is wanted of it: values, then the places. */
+enum { PARTS, PARTS_COUNT, FIRST, FIRST_COUNT, INVERSE, COUNTS, COUNTS_COUNT, GIVEN };
+
+kiln_status kiln_array_unique_along(const kiln_array *array, int axis, kiln_array **out,
+                                    kiln_array **first_out, kiln_array **inverse_out,
+                                    kiln_array **counts_out, kiln_error *err)
+{
+    kiln_array **const outs[] = {out, first_out, inverse_out, counts_out};
+    kiln_array *made[GIVEN] = {NULL}, *turned = NULL, *cut = NULL;
+    kiln_axes swapped = {0};
+    char said[160];
+    kiln_arg args[GIVEN + 1];
+    kiln_status status = KILN_OK;
+
+    for (size_t k = 0; k < KILN_COUNT_OF(outs); k++)
+        if (outs[k] != NULL)
+            *outs[k] = NULL;
+    KILN_CHECK_NULL(out, err);
+    KILN_CHECK(kiln__array_check(array, NULL, "array", err));
+    const int at = axis < 0 ? axis + array->rank : axis;
+    if (at < 0 || at >= array->rank)
+        return kiln__fail(err, KILN_ERR_AXIS, "unique: axis %d is not one of an array of %d axes",
+                          axis, array->rank);
+    snprintf(said, sizeof said,
+             "unique(x, return_index=True, return_inverse=True, return_counts=True, axis=%d)", at);
+    const text t = {said, {"x"}, 1};
+    args[0] = kiln_arg_array((kiln_array *)array);
+    for (int k = 0; k < GIVEN; k++)
+        args[1 + k] = kiln_arg_out(&made[k]);
+    KILN_TRY(kiln__fail_as("unique", run(&t, args, KILN_COUNT_OF(args), err), err));
+    for (int a = 0; a < array->rank; a++) /* the axis comes first, and goes back */
+        swapped.axis[swapped.count++] = a == 0 ? at : a == at ? 0 : a;
+    KILN_TRY(kiln_array_transpose(made[PARTS], &swapped, &turned, err));
+    KILN_TRY(kiln_array_first(turned, made[PARTS_COUNT], &cut, err));
+    if (first_out != NULL)
+        KILN_TRY(kiln_array_first(made[FIRST], made[FIRST_COUNT], first_out, err));
+    if (counts_out != NULL)
+        KILN_TRY(kiln_array_first(made[COUNTS], made[COUNTS_COUNT], counts_out, err));
+    if (inverse_out != NULL)
+        *inverse_out = kiln_array_retain(made[INVERSE]);
+    status = kiln_array_transpose(cut, &swapped, out, err);
+
+done:
+    for (size_t k = 0; k < KILN_COUNT_OF(outs) && status != KILN_OK; k++) {
+        kiln_array_release(outs[k] != NULL ? *outs[k] : NULL);
+        if (outs[k] != NULL)
+            *outs[k] = NULL;
+    }
+    for (int k = 0; k < GIVEN; k++)
+        kiln_array_release(made[k]);
+    kiln_array_release(turned);
+    kiln_array_release(cut);
+    return status;
 }
 
 /* ---- sets ------------------------------------------------------------------------------------ */

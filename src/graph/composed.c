@@ -1,6 +1,6 @@
 /*
  * composed.c - functions of expressions whose arguments decide which other functions they are made of: nanmedian(),
- * nanquantile(), nanpercentile(), histogramdd(), place().
+ * nanquantile(), nanpercentile(), histogramdd(), place(), unique().
  *
  *     a call > [composed: lists, axes, words] > functions that are written as expressions (written.c), and nodes
  *
@@ -11,6 +11,7 @@
 
 #include "graph/graph.h"
 #include "graph/parse.h"
+#include "indexing/indexing.h"
 #include "kiln/rearrange.h"
 #include "kiln/sort.h"
 #include "sorting/sorting.h"
@@ -324,10 +325,116 @@ static kiln_status call_place(kiln__parser *p, kiln__parsed_call *c, kiln__parse
     return KILN_OK;
 }
 
+/* ---- distinct elements ------------------------------------------------------------------------------- */
+
+enum { INDEX, INVERSE, COUNTS, RETURNS };
+static const char *const returns[RETURNS] = {"return_index", "return_inverse", "return_counts"};
+
+/* Which results are asked for, by name or in their places behind the array. */
+static kiln_status read_returns(const kiln__parser *p, const kiln__parsed_call *c, bool *wanted)
+{
+    for (size_t k = 0; k < RETURNS; k++) {
+        const kiln__parsed *v = k + 1 < c->count ? &c->arg[k + 1] : NULL;
+        for (size_t n = 0; n < c->named_count; n++)
+            if (kiln__same_word(c->named[n].name, c->named[n].bytes, returns[k]))
+                v = &c->named[n].value;
+        wanted[k] = false;
+        if (v == NULL)
+            continue;
+        if (v->kind != KILN__PARSED_NODE || v->node.kind != KILN_NODE_BOOL)
+            return kiln__parse_fail(p, v->at, v->width, KILN_ERR_ARGUMENT, "%s is True or False",
+                                    returns[k]);
+        wanted[k] = v->node.value.b;
+    }
+    return KILN_OK;
+}
+
+static kiln__parsed counted_by(kiln_node node, kiln_node count, int axis, size_t at)
+{
+    return (kiln__parsed){.kind = KILN__PARSED_COUNTED,
+                          .node = node,
+                          .mask = count,
+                          .axis = axis,
+                          .at = at,
+                          .width = 1};
+}
+
+/* The axis; KILN__UNIQUE_ALL: none. */
+static kiln_status read_unique_axis(const kiln__parser *p, kiln__parsed_call *c, int64_t *out)
+{
+    const kiln__parsed *v = &c->axis;
+
+    *out = KILN__UNIQUE_ALL;
+    c->takes |= KILN__TAKES_AXIS;
+    if (v->width == 0 || v->kind == KILN__PARSED_NONE)
+        return KILN_OK;
+    KILN_CHECK(kiln__need_integer(p, v, out));
+    if (*out < -KILN_RANK_MAX || *out >= KILN_RANK_MAX)
+        return kiln__parse_fail(p, v->at, v->width, KILN_ERR_AXIS, "no array has such an axis");
+    return KILN_OK;
+}
+
+/* unique(x, return_index=False, return_inverse=False, return_counts=False, axis=None). Along an axis distinct parts. */
+static kiln_status call_unique(kiln__parser *p, kiln__parsed_call *c, kiln__parsed *out)
+{
+    const int64_t flat = -1;
+    kiln__parsed *values = kiln__parser_keep(p, (RETURNS + 1) * sizeof *values);
+    kiln_node found[KILN__OPAQUE_RESULTS];
+    int64_t data[2] = {0};
+    bool wanted[RETURNS];
+    size_t used = 0;
+
+    if (values == NULL)
+        return kiln__fail_memory(p->err, (RETURNS + 1) * sizeof *values);
+    if (c->count < 1 || c->count > 1 + RETURNS)
+        return fail(p, c, KILN_ERR_ARGUMENT_COUNT,
+                    "is called as unique(x, return_index=False, return_inverse=False, "
+                    "return_counts=False, axis=None)");
+    KILN_CHECK(kiln__need_node(p, &c->arg[0]));
+    KILN_CHECK(read_returns(p, c, wanted));
+    KILN_CHECK(read_unique_axis(p, c, &data[0]));
+    data[1] = (wanted[INVERSE] ? KILN__UNIQUE_WANTS_INVERSE : 0) |
+              (wanted[COUNTS] ? KILN__UNIQUE_WANTS_COUNTS : 0);
+    const kiln_node x = kiln__graph_number(p->graph, c->arg[0].node);
+    const kiln__opaque_given given = {.operation = kiln__opaque_named("_unique", 7),
+                                      .operands = &x,
+                                      .count = 1,
+                                      .data = data,
+                                      .data_count = 2};
+    for (size_t k = 0; k < KILN__OPAQUE_RESULTS; k++)
+        found[k] = kiln__opaque_node(&given, k, KILN__PLACE(c->at));
+    const kiln_node count = found[KILN__UNIQUE_COUNT], first = found[KILN__UNIQUE_FIRST];
+    const bool all = data[0] == KILN__UNIQUE_ALL;
+    const int axis = all ? 0 : (int)data[0];
+    /* What stands behind the first `count` places is not known. */
+    values[used++] =
+        counted_by(kiln_node_take(all ? kiln_node_reshape(x, 1, &flat, KILN__PLACE(c->at)) : x,
+                                  first, axis, KILN_INDEX_CLIP, KILN__PLACE(c->at)),
+                   count, axis, c->at);
+    if (wanted[INDEX])
+        values[used++] = counted_by(first, count, 0, c->at);
+    if (wanted[INVERSE])
+        kiln__set_node(&values[used++], found[KILN__UNIQUE_INVERSE]);
+    if (wanted[COUNTS])
+        values[used++] = counted_by(found[KILN__UNIQUE_COUNTS], count, 0, c->at);
+    if (used == 1) {
+        *out = values[0];
+        return KILN_OK;
+    }
+    out->kind = KILN__PARSED_SEVERAL;
+    out->values = values;
+    out->count = used;
+    return KILN_OK;
+}
+
 /* ---- by name --------------------------------------------------------------------------------------- */
 
 bool kiln__composed_takes(const kiln__parsed_call *c, const char *name, size_t bytes)
 {
+    for (size_t k = 0; k < RETURNS; k++)
+        if (kiln__same_word(c->name, c->bytes, "unique") &&
+            kiln__same_word(name, bytes, returns[k]))
+            return true;
     return kiln__same_word(c->name, c->bytes, "histogramdd") &&
            kiln__same_word(name, bytes, "bins");
 }
@@ -342,13 +449,17 @@ kiln_status kiln__apply_composed(kiln__parser *p, kiln__parsed_call *c, kiln__pa
                      {"nanquantile", call_quantile},
                      {"nanpercentile", call_quantile},
                      {"histogramdd", call_histogram},
-                     {"place", call_place}};
+                     {"place", call_place},
+                     {"unique", call_unique}};
 
     for (size_t k = 0; k < KILN_COUNT_OF(functions); k++) {
         if (!kiln__same_word(c->name, c->bytes, functions[k].name))
             continue;
+        if (functions[k].call == call_unique && c->count == 1 &&
+            c->axis.width + c->named_count == 0)
+            break; /* by a sort without places (written.c) */
         *known = true;
-        if (c->count == 1 &&
+        if (functions[k].call == call_histogram && c->count == 1 &&
             c->named_count == 1) { /* its one argument by name stands behind the first */
             c->arg[c->count++] = c->named[0].value;
             c->named_count = 0;

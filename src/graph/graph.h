@@ -70,6 +70,7 @@ typedef struct kiln__entry {
 
 /* ---- the object ------------------------------------------------------------------------------ */
 
+enum { KILN__COUNTED_MAX = 64 }; /* results that may be of lengths that the device knows */
 struct kiln_graph {
     uint32_t magic;
     kiln_context *ctx; /* counted */
@@ -77,8 +78,9 @@ struct kiln_graph {
     kiln_array *report; /* what kernels report to; NULL where none does */
     bool kept; /* by the context, which it must not keep alive in turn: neither does `report` */
     kiln__ir ir;
+    int8_t counted_axis[KILN__COUNTED_MAX]; /* along which their elements count */
     uint64_t counted; /* outputs whose number of elements is the output behind them, by bits */
-    bool wide; /* 16-bit floats stay float32 until they are stored */
+    bool wide;        /* 16-bit floats stay float32 until they are stored */
     _Atomic(bool) sealed;
     _Atomic(bool) late; /* something was recorded after sealing: to be reported once */
     kiln_error failed;  /* the first error of recording */
@@ -175,7 +177,8 @@ kiln_status kiln__need_run(const kiln_array *const *operands, kiln_stream *strea
 kiln_node kiln__node_broadcast_like(kiln_node x, kiln_node like, const char *file, int line);
 
 /* x in the dtype of another node; `how`: KILN__CAST_ROUND, where that is one of whole numbers. (record.c) */
-kiln_node kiln__node_cast_like(kiln_node x, kiln_node like, int64_t how, const char *file, int line);
+kiln_node kiln__node_cast_like(kiln_node x, kiln_node like, int64_t how, const char *file,
+                               int line);
 
 /* ---- pad() by what is computed of the array (padding.c) ------------------------------------------ */
 

@@ -276,6 +276,41 @@ static kiln_status run_place(const operation *op, const kiln_array *const *opera
     return kiln__place_into(operands, stream, outs[0], err);
 }
 
+/* ---- distinct elements, and parts along an axis ---------------------------------------------------- */
+
+static kiln_status infer_unique(const operation *op, const kiln_array *const *operands,
+                                size_t count, const int64_t *data, kiln__linalg_value *results,
+                                kiln_error *err)
+{
+    const kiln_array *x = operands[0];
+    int64_t n = 0;
+    int axis = -1;
+
+    (void)op, (void)count;
+    KILN_CHECK(kiln__unique_infer(x, data, &axis, &n, err));
+    for (int k = 0; k < KILN__OPAQUE_RESULTS; k++) {
+        const bool wanted = k == KILN__UNIQUE_INVERSE  ? (data[1] & KILN__UNIQUE_WANTS_INVERSE) != 0
+                            : k == KILN__UNIQUE_COUNTS ? (data[1] & KILN__UNIQUE_WANTS_COUNTS) != 0
+                                                       : true;
+        results[k].dtype = KILN_INT64;
+        results[k].rank = k > KILN__UNIQUE_COUNT;
+        results[k].shape[0] = wanted ? n : 0;
+    }
+    if (axis >= 0 || (data[1] & KILN__UNIQUE_WANTS_INVERSE) == 0)
+        return KILN_OK;
+    results[KILN__UNIQUE_INVERSE].rank = x->rank;
+    memcpy(results[KILN__UNIQUE_INVERSE].shape, x->shape, (size_t)x->rank * sizeof *x->shape);
+    return KILN_OK;
+}
+
+static kiln_status run_unique(const operation *op, const kiln_array *const *operands, size_t count,
+                              const int64_t *data, kiln_stream *stream, kiln_array **outs,
+                              kiln_error *err)
+{
+    (void)op, (void)count;
+    return kiln__unique_into(operands[0], data, stream, outs, err);
+}
+
 /* ---- diagonals ------------------------------------------------------------------------------------- */
 
 /* The diagonal number k of a matrix. */
@@ -572,9 +607,19 @@ static kiln_status infer(const kiln__opaque *o, const kiln__opaque_value *values
      0},
 static const operation operations[] = {
     PLAIN("shuffle", 2, NONE, shuffle, "elements in random order, by a kernel of kiln's own") PLAIN(
-        "_place", 3, NONE, place, "a copy with values where a mask is true")
-        PLAIN("_need", 4, NONE, need, "values that the function does not take are reported") PLAIN(
-            "_pad", 2, SUBSCRIPTS, pad, "padding by what the array holds, along all its axes")
+        "_place", 3, NONE, place, "a copy with values where a mask is true"){
+        {.name = "_unique",
+         .operand_count = 1,
+         .result_count = KILN__OPAQUE_RESULTS,
+         .data = KILN__OPAQUE_SUBSCRIPTS,
+         .why = "elements or parts in order, and where each stands first, by kernels of kiln's own",
+         .infer = infer},
+        infer_unique,
+        run_unique,
+        NULL,
+        0},
+    PLAIN("_need", 4, NONE, need, "values that the function does not take are reported")
+        PLAIN("_pad", 2, SUBSCRIPTS, pad, "padding by what the array holds, along all its axes")
             PLAIN("_diag", 1, NUMBER, diagonal, "a diagonal, or a matrix of one, copied") PLAIN(
                 "lexsort", 0, LIST, lexsort, "an order by several keys, by kernels of kiln's own")
                 PLAIN("_order_by", 0, TEXT, order_by,

@@ -291,7 +291,10 @@ static kiln_status pick(const kiln__parser *p, const kiln__subscript *list, size
         return kiln__parse_fail(p, v->at, v->width, KILN_ERR_RANGE,
                                 "there are %zu values here, and none has the number %" PRId64,
                                 v->count, i);
-    kiln__set_node(v, v->items[i < 0 ? i + all : i]);
+    if (v->kind == KILN__PARSED_SEVERAL)
+        *v = v->values[i < 0 ? i + all : i];
+    else
+        kiln__set_node(v, v->items[i < 0 ? i + all : i]);
     return KILN_OK;
 }
 
@@ -302,7 +305,7 @@ static kiln_status parse_subscript(kiln__parser *p, kiln__parsed *v)
     const size_t at = v->at;
     size_t count;
 
-    if (v->kind == KILN__PARSED_TUPLE) {
+    if (v->kind == KILN__PARSED_TUPLE || v->kind == KILN__PARSED_SEVERAL) {
         KILN_CHECK(parse_subscripts(p, list, &count, &mask));
         return pick(p, list, mask.width != 0 ? 0 : count, v);
     }

@@ -39,11 +39,12 @@ typedef enum kiln__parsed_kind {
     KILN__PARSED_ROWS,  /* a list of lists: `count` rows, one after the other in `items` */
     KILN__PARSED_NONE,
     KILN__PARSED_DTYPE,
-    KILN__PARSED_SHAPE,  /* of the array `node`: x.shape */
-    KILN__PARSED_AT,     /* elements of `node` that a method changes: x.at[...] */
-    KILN__PARSED_TEXT,   /* in quotes, which `at` and `width` include */
-    KILN__PARSED_CHOSEN, /* the elements of `node` where `mask` is true */
-    KILN__PARSED_COUNTED /* the first elements of `node`, as many as `mask`, a number, says */
+    KILN__PARSED_SHAPE,   /* of the array `node`: x.shape */
+    KILN__PARSED_AT,      /* elements of `node` that a method changes: x.at[...] */
+    KILN__PARSED_TEXT,    /* in quotes, which `at` and `width` include */
+    KILN__PARSED_CHOSEN,  /* the elements of `node` where `mask` is true */
+    KILN__PARSED_COUNTED, /* the first elements of `node`, as many as `mask`, a number, says */
+    KILN__PARSED_SEVERAL  /* `count` values of any kind but this one, TUPLE and ROWS */
 } kiln__parsed_kind;
 
 enum { KILN__TUPLE_MAX = 64, KILN__NAMES_MAX = 256, KILN__DEPTH_MAX = 100 };
@@ -53,6 +54,8 @@ typedef struct kiln__parsed {
     kiln_dtype dtype;
     kiln_node node;                   /* of a NODE */
     kiln_node mask;                   /* of CHOSEN and COUNTED */
+    int axis;                         /* of COUNTED: along which its elements count */
+    struct kiln__parsed *values;      /* of SEVERAL; the parser's */
     kiln_node *items;                 /* of a TUPLE and of ROWS; the parser's */
     int64_t *rows;                    /* of ROWS: how many items each has; the parser's */
     const kiln_subscript *subscripts; /* of AT; the parser's */

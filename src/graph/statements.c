@@ -52,8 +52,10 @@ static void add_result(kiln__parser *p, const kiln__parsed *v)
         return;
     }
     kiln__counted_result(v, both);
-    if (p->result_count < 64)
+    if (p->result_count < KILN__COUNTED_MAX) {
         p->graph->counted |= UINT64_C(1) << p->result_count;
+        p->graph->counted_axis[p->result_count] = (int8_t)v->axis;
+    }
     add_output(p, both[0], v);
     add_output(p, both[1], v);
 }
@@ -104,14 +106,15 @@ static kiln_status parse_statement(kiln__parser *p, kiln__parsed *result, value_
         if (count > 0)
             KILN_CHECK(kiln__next_token(p));
         KILN_CHECK(kiln__parse_expression(p, &v));
-        const bool tuple = v.kind == KILN__PARSED_TUPLE;
+        const bool several = v.kind == KILN__PARSED_SEVERAL;
+        const bool tuple = v.kind == KILN__PARSED_TUPLE || several;
         if (!tuple && v.kind != KILN__PARSED_CHOSEN && v.kind != KILN__PARSED_COUNTED)
             KILN_CHECK(kiln__need_node(p, &v));
         for (size_t k = 0; k < (tuple ? v.count : 1); k++) {
             if (count == KILN__TUPLE_MAX)
                 return kiln__parse_fail(p, v.at, v.width, KILN_ERR_ARGUMENT, "too many values");
-            values[count] = v;
-            if (tuple)
+            values[count] = several ? v.values[k] : v;
+            if (tuple && !several)
                 kiln__set_node(&values[count], v.items[k]);
             if (targets == 0 && result == NULL)
                 add_result(p, &values[count]);
@@ -220,7 +223,12 @@ kiln_status kiln_graph_parse(kiln_context *ctx, const char *text, const char *co
     return kiln__graph_from_text(ctx, text, names, name_count, &o, out, results_out, err);
 }
 
+int kiln_graph_result_axis(const kiln_graph *graph, size_t result)
+{
+    return kiln_graph_result_is_counted(graph, result) ? graph->counted_axis[result] : 0;
+}
+
 bool kiln_graph_result_is_counted(const kiln_graph *graph, size_t result)
 {
-    return graph != NULL && result < 64 && (graph->counted >> result & 1) != 0;
+    return graph != NULL && result < KILN__COUNTED_MAX && (graph->counted >> result & 1) != 0;
 }

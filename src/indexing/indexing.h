@@ -44,6 +44,18 @@ kiln_status kiln__choose_infer(kiln__chooser what, const kiln_array *array, kiln
 kiln_status kiln__choose_into(kiln__chooser what, const kiln_array *const *operands,
                               kiln_stream *stream, kiln_array **outs, kiln_error *err);
 
+/* unique() as a step of graphs. `data`: the axis, and which results are wanted beside the first two; the others have no
+ * elements. The results are how many there are, and with room for all where each stands first; for each element, or each
+ * part along the axis, the number of its equal; and how often each occurs. (unique_rows.c) */
+#define KILN__UNIQUE_ALL INT64_MIN
+enum { KILN__UNIQUE_WANTS_INVERSE = 1, KILN__UNIQUE_WANTS_COUNTS = 2 };
+enum { KILN__UNIQUE_COUNT, KILN__UNIQUE_FIRST, KILN__UNIQUE_INVERSE, KILN__UNIQUE_COUNTS };
+/* The axis from the first on, -1: none; how many elements or parts the array has. ERR_AXIS. */
+kiln_status kiln__unique_infer(const kiln_array *x, const int64_t *data, int *axis_out,
+                               int64_t *count_out, kiln_error *err);
+kiln_status kiln__unique_into(const kiln_array *x, const int64_t *data, kiln_stream *stream,
+                              kiln_array **outs, kiln_error *err);
+
 /* kiln_array_place() into a copy, as a step of graphs; `operands` are the array, the mask and values of the array's dtype.
  * (masks.c) */
 kiln_status kiln__place_infer(const kiln_array *const *operands, kiln_error *err);
@@ -91,8 +103,8 @@ kiln_status kiln__scatter_into(const kiln_array *const *operands, const int64_t 
 
 /* convolve() and correlate() of vectors as steps of graphs: the result's dtype and size, and the call. `mode` is a
  * kiln_slide_mode; `out` is an array of these. (convolve.c) */
-kiln_status kiln__slide_infer(bool correlate, const kiln_array *a, const kiln_array *v, int64_t mode,
-                              kiln_dtype *dtype, int64_t *count, kiln_error *err);
+kiln_status kiln__slide_infer(bool correlate, const kiln_array *a, const kiln_array *v,
+                              int64_t mode, kiln_dtype *dtype, int64_t *count, kiln_error *err);
 kiln_status kiln__slide_into(bool correlate, const kiln_array *a, const kiln_array *v, int64_t mode,
                              kiln_stream *stream, kiln_array *out, kiln_error *err);
 

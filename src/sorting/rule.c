@@ -28,6 +28,8 @@ typedef struct ruled {
     const kiln_array *const *arrays;
     size_t count;
     int64_t length;
+    const kiln_array
+        *rows; /* a matrix that the rule looks at, as kiln_rows[] of rows of kiln_width; or NULL */
 } ruled;
 
 /* ---- what is given -------------------------------------------------------------------------------- */
@@ -173,8 +175,9 @@ static void put_functions(const ruled *r, bool merges, kiln__buf *b)
 {
     const kiln__param *params = r->names->def->params;
 
-    kiln__buf_printf(b, "auto before = [](const kiln_item &%s, const kiln_item &%s) -> bool {\n",
-                     r->o.descending ? "b" : "a", r->o.descending ? "a" : "b");
+    kiln__buf_printf(b, "auto before = [%s](const kiln_item &%s, const kiln_item &%s) -> bool {\n",
+                     r->rows != NULL ? "&" : "", r->o.descending ? "b" : "a",
+                     r->o.descending ? "a" : "b");
     kiln__buf_printf(b, "    return (%s);\n};\n", r->rule.less);
     kiln__buf_puts(b, "auto load = [&](long long k) -> kiln_item {\n    kiln_item item;\n");
     for (size_t k = 0; k < r->count; k++)
@@ -240,6 +243,9 @@ static kiln_status make_texts(const ruled *r, bool merges, texts *t, kiln_error 
         kiln__buf_printf(&t->in, "raw %s from%zu, ", dtype, k);
         kiln__buf_printf(&t->out, "raw %s to%zu, ", dtype, k);
     }
+    if (r->rows != NULL)
+        kiln__buf_printf(&t->in, "raw %s kiln_rows, int64 kiln_width, ",
+                         kiln_dtype_name(r->rows->dtype));
     kiln__buf_puts(&t->in, merges ? "raw int64 order, int64 count, int64 width" : "int64 count");
     kiln__buf_puts(&t->out, "raw int64 place");
     put_preamble(r, &t->preamble);
@@ -271,11 +277,15 @@ static void drop_buffers(const ruled *r, kiln_array **buffers)
 static kiln_status pass(const ruled *r, const texts *t, kiln_array *const *from, int64_t width,
                         kiln_array *const *to, kiln_error *err)
 {
-    kiln_arg args[2 * ARRAYS_MAX + 4];
+    kiln_arg args[2 * ARRAYS_MAX + 6];
     size_t used = 0;
 
     for (size_t k = 0; k < r->count; k++)
         args[used++] = kiln_arg_array(width == 0 ? r->arrays[k] : from[k]);
+    if (r->rows != NULL) {
+        args[used++] = kiln_arg_array((kiln_array *)r->rows);
+        args[used++] = kiln_arg_int(r->rows->shape[1]);
+    }
     if (width > 0)
         args[used++] = kiln_arg_array(from[r->count]);
     args[used++] = kiln_arg_int(r->length);
@@ -316,6 +326,72 @@ done:
     drop_buffers(r, buffers[1]);
     texts_clear(&tiles);
     texts_clear(&merges);
+    return status;
+}
+
+/* ---- rows of a matrix ------------------------------------------------------------------------------ */
+
+/* first(p, q), whether element p stands before q by the order of the dtype: NaN behind numbers, complex ones by their
+ * parts. */
+static void put_before(kiln_dtype dtype, kiln__buf *b)
+{
+    const char kind = kiln_dtype_kind(dtype);
+    const char *type = kiln_dtype_ctype(dtype);
+    const kiln_dtype part = dtype == KILN_COMPLEX64 ? KILN_FLOAT32 : KILN_FLOAT64;
+
+    if (kind == 'c')
+        kiln__buf_printf(
+            b,
+            "auto less = [](%s p, %s q) -> bool { return p < q || (q != q && p == p); };\n"
+            "auto first = [&](%s p, %s q) -> bool {\n"
+            "    return less(p.real(), q.real()) ||\n"
+            "           (!less(q.real(), p.real()) && less(p.imag(), q.imag()));\n};\n",
+            kiln_dtype_ctype(part), kiln_dtype_ctype(part), type, type);
+    else
+        kiln__buf_printf(b, "auto first = [](%s p, %s q) -> bool { return p < q%s; };\n", type,
+                         type, kind == 'f' ? " || (q != q && p == p)" : "");
+}
+
+kiln_status kiln__sort_matrix(const kiln_array *rows, kiln_stream *stream, kiln_array **order,
+                              kiln_error *err)
+{
+    kiln_sort_options o = KILN_SORT_OPTIONS_INIT;
+    kiln_array *places = NULL;
+    kiln__buf less = KILN__BUF_INIT;
+    kiln_status status = KILN_OK;
+    ruled r = {.ctx = rows->ctx,
+               .in = "int64 row",
+               .count = 1,
+               .length = rows->shape[0],
+               .rows = rows,
+               .rule = KILN_SORT_RULE_INIT};
+
+    *order = NULL;
+    o.stream = stream;
+    KILN_TRY(kiln__sort_options_read(&r.o, &o, err));
+    if (r.o.stream == NULL)
+        r.o.stream = kiln__device_stream(kiln__context_device(r.ctx));
+    kiln__buf_puts(&less, "[&]() -> bool {\n");
+    put_before(rows->dtype, &less);
+    kiln__buf_puts(&less, "for (long long k = 0; k < kiln_width; k++) {\n"
+                          "    const auto p = kiln_rows[a.row * kiln_width + k], "
+                          "q = kiln_rows[b.row * kiln_width + k];\n"
+                          "    if (first(p, q))\n        return true;\n"
+                          "    if (first(q, p))\n        return false;\n}\nreturn false;\n}()");
+    if (less.failed) {
+        status = kiln__fail_memory(err, less.capacity);
+        goto done;
+    }
+    r.rule.less = less.text;
+    KILN_TRY(kiln_array_arange(r.ctx, KILN_INT64, 0, (double)r.length, 1, &places, err));
+    r.arrays = (const kiln_array *const *)&places;
+    KILN_TRY(read_names(&r, err));
+    KILN_TRY(sort_by_less(&r, NULL, order, err));
+
+done:
+    kiln__buf_clear(&less);
+    kiln_array_release(places);
+    kiln__kernel_destroy(r.names);
     return status;
 }
 

@@ -164,6 +164,11 @@ kiln_dtype kiln__dtype_without_sign(kiln_dtype dtype);
 kiln_status kiln__sort_take(const kiln_array *x, const kiln_array *order, kiln_stream *stream,
                             kiln_array **out, kiln_error *err);
 
+/* The stable order of the rows of a matrix without gaps, int64, by their first elements, then by those behind them, ...:
+ * a new vector. (rule.c) */
+kiln_status kiln__sort_matrix(const kiln_array *rows, kiln_stream *stream, kiln_array **order,
+                              kiln_error *err);
+
 /* kiln_array_lexsort() of keys that were checked by kiln__lexsort_check(), into `out`. (sort.c) */
 kiln_status kiln__lexsort_check(const kiln_array *const *keys, size_t count, kiln_error *err);
 kiln_status kiln__lexsort_into(const kiln_array *const *keys, size_t count, kiln_stream *stream,

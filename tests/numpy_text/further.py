@@ -208,6 +208,28 @@ def placed_values(d):
                   "place({0}[::-1], {1}, {2})"), x, m, v, moves=True)
 
 
+def distinct(d):
+    x = d.array(1, same=True)
+    asked = [name for name in ("return_index", "return_inverse", "return_counts") if d.once_in(2)]
+    with np.errstate(all="ignore"):
+        if np.isnan(np.asarray(x.value, complex)).any():
+            asked = ["return_index"] + [name for name in asked if name != "return_index"]  # NumPy's sort is stable then
+    lying = d.among("{0}", "{0}", "{0}[::-1]", "swapaxes({0}, 0, -1)")
+    over = ", axis=%s" % d.axis(x, none=True) if d.once_in(2) else ""
+    if over and x.dtype == np.float16 and np.isnan(x.value).any():
+        raise Rejected  # NumPy orders NaN of float16 before numbers here, and nowhere else
+    text = "unique(%s%s%s)" % (lying, "".join(", %s=True" % name for name in asked), over)
+    d.add(text, x, moves=True, jumps=True, counted=True, results=1 + len(asked) if asked else 0)
+
+
+def repeated_rows(d):
+    """Rows of which some are equal."""
+    x = d.input(value=d.rng.integers(0, 3, (1 + d.below(40), 1 + d.below(3))).astype(d.among("int8", "float32", "bool")))
+    k = d.among(0, -2, 1)
+    d.add("unique({0}, axis=%d, return_index=True, return_inverse=True, return_counts=True)" % k, x, moves=True,
+          jumps=True, counted=True, results=4)
+
+
 def columns(d):
     x = d.array(1, most=2)
     others = [x] + [d.input(shape=x.shape[:1] + d.among((), (2,), (1,)), dtype=str(x.dtype)) for _ in range(d.below(3))]
@@ -217,7 +239,7 @@ def columns(d):
 
 
 WEIGHTS = {
-    nan_quantiles: 3, histograms_of_points: 2, values_by_lists: 2, placed_values: 2, columns: 2,
+    nan_quantiles: 3, histograms_of_points: 2, values_by_lists: 2, placed_values: 2, columns: 2, distinct: 4, repeated_rows: 2,
     named: 4, named_jumps: 3, pair: 5, complex_parts: 2, two_results: 2, views_of_views: 6, nan_reduced: 3,
     softmaxes: 2, factored: 3, put_at: 3, lists_of_quantiles: 1, nonzeros: 1, made_of_numbers: 1,
 }
