@@ -1,5 +1,8 @@
 /*
  * sabotage.c - a process that damages a cache folder while others use it.
+ *
+ * Rule: nothing here follows a link, and links lead to nothing outside of the folder that holds the cache's: it may
+ *       be run by root.
  */
 #define _GNU_SOURCE
 #include "sabotage.h"
@@ -74,7 +77,7 @@ static int remove_file(const char *path, const struct stat *st, int type, struct
 /* Something that is no regular file in the place of what was there. */
 static void replace(const char *path)
 {
-    static const char *const targets[] = {"/etc/hostname", ".", "/nowhere"};
+    static const char *const targets[] = {".", "..", "nowhere"};
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     const int socket_fd = socket(AF_UNIX, SOCK_STREAM, 0);
 
@@ -94,6 +97,17 @@ static void replace(const char *path)
         (void)bind(socket_fd, (const struct sockaddr *)(const void *)&address, sizeof address);
     }
     close(socket_fd);
+}
+
+/* What a file or a folder itself can suffer, by way of a descriptor. */
+static void change(const char *path, off_t length, int mode)
+{
+    const int fd = open(path, (mode < 0 ? O_WRONLY : O_RDONLY) | O_NONBLOCK | O_NOFOLLOW);
+
+    if (fd < 0)
+        return;
+    ignore(mode < 0 ? ftruncate(fd, length) : fchmod(fd, (mode_t)mode));
+    close(fd);
 }
 
 static void overwrite(const char *path, off_t size, size_t bytes)
@@ -116,7 +130,7 @@ static void damage(const char *folder, const char *path, const struct stat *st)
 
     switch (draw(8)) {
     case 0:
-        ignore(truncate(path, (off_t)draw((uint64_t)st->st_size + 1)));
+        change(path, (off_t)draw((uint64_t)st->st_size + 1), -1);
         break;
     case 1:
         overwrite(path, st->st_size, 1);
@@ -131,7 +145,7 @@ static void damage(const char *folder, const char *path, const struct stat *st)
         (void)remove(path);
         break;
     case 5:
-        (void)chmod(path, (mode_t)draw(01000));
+        change(path, 0, (int)draw(01000));
         break;
     case 6:
         (void)utimensat(AT_FDCWD, path, times, AT_SYMLINK_NOFOLLOW);
