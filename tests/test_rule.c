@@ -153,6 +153,49 @@ static void test_rule__only_what_is_wanted(void **state)
     kiln_array_release(order);
 }
 
+/* Matrices along their first axis: each column is sorted by itself. */
+static void test_rule__along_an_axis(void **state)
+{
+    enum { ROWS = 43, COLUMNS = 3 };
+    static data d;
+    static float got[ROWS * COLUMNS];
+    static int64_t places[ROWS * COLUMNS];
+    test_env *t = *state;
+
+    for (int by_key = 0; by_key < 2; by_key++) {
+        kiln_sort_options o = KILN_SORT_OPTIONS_INIT;
+        kiln_sort_rule rule = KILN_SORT_RULE_INIT;
+        kiln_array *matrix[2] = {NULL}, *sorted[2] = {NULL}, *order = NULL;
+        const kiln_axes first = {1, {0}};
+        make(t, &d, ROWS * COLUMNS, false);
+        for (int k = 0; k < 2; k++)
+            OK(t,
+               kiln_array_reshape(d.array[k], 2, (int64_t[]){ROWS, COLUMNS}, &matrix[k], &t->err));
+        *(by_key ? &rule.key : &rule.less) =
+            by_key ? "x * y" : "a.x < b.x || (a.x == b.x && a.y > b.y)";
+        o.axes = &first;
+        OK(t, kiln_array_sort_by("float32 x, int32 y", (const kiln_array *const *)matrix, 2, &rule,
+                                 &o, sorted, &order, &t->err));
+        OK(t, kiln_array_to_host(sorted[0], got, sizeof got, NULL, &t->err));
+        OK(t, kiln_array_to_host(order, places, sizeof places, NULL, &t->err));
+        for (int c = 0; c < COLUMNS; c++) {
+            item column[ROWS];
+            for (int r = 0; r < ROWS; r++) {
+                column[r] = d.items[r * COLUMNS + c];
+                column[r].at = r;
+            }
+            qsort(column, ROWS, sizeof column[0], by_key ? by_product : by_both);
+            for (int r = 0; r < ROWS; r++)
+                if (got[r * COLUMNS + c] != column[r].x || places[r * COLUMNS + c] != column[r].at)
+                    fail_msg("row %d of column %d is wrong", r, c);
+        }
+        drop(matrix, 2);
+        drop(sorted, 2);
+        drop(&order, 1);
+        drop(d.array, 3);
+    }
+}
+
 static void test_rule__mistakes_are_refused(void **state)
 {
     test_env *t = *state;
@@ -188,6 +231,7 @@ int main(int argc, char **argv)
         TEST(test_rule__less),
         TEST(test_rule__key),
         TEST(test_rule__only_what_is_wanted),
+        TEST(test_rule__along_an_axis),
         TEST(test_rule__mistakes_are_refused),
     };
     return test_env_main(argc, argv, "test_rule", tests, COUNT(tests));

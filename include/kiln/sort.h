@@ -164,7 +164,7 @@ KILN_API KILN_NODISCARD kiln_status kiln_array_lexsort(const kiln_array *const *
                                                        kiln_array **out, kiln_error *err);
 
 /**
- * Sort several vectors of one length together, by a rule of your own: stable, on either device.
+ * Sort several arrays of one shape together, row by row along an axis, by a rule of your own: stable, on either device.
  *
  *     kiln_sort_rule rule = KILN_SORT_RULE_INIT;
  *     rule.less = "a.price < b.price || (a.price == b.price && a.day > b.day)";
@@ -174,7 +174,8 @@ KILN_API KILN_NODISCARD kiln_status kiln_array_lexsort(const kiln_array *const *
  * sort of the keys, which is faster.
  *
  * @param in          Names and dtypes of the arrays, as of a kernel's inputs.
- * @param opts        May be NULL. `axes` is not looked at; `descending` swaps a and b, or turns the keys' order.
+ * @param opts        May be NULL. `axes` is the axis, all elements where it is NULL; `descending` swaps a and b, or turns the
+ *                    keys' order.
  * @param sorted_out  Receives as many new arrays; NULL: not wanted.
  * @param order_out   Receives int64 places, as kiln_array_argsort() gives; NULL: not wanted.
  * @return ERR_NULL; ERR_ARGUMENT for a rule with neither `less` nor `key`, or both; ERR_ARGUMENT_COUNT,

@@ -6,6 +6,7 @@ from collections import namedtuple
 from . import _functions, _kiln
 from ._array import MODES, arange, asarray, index_arrays, ones, zeros
 from ._dtypes import name_of
+from ._kernels import eval
 from ._standard import concat, flatnonzero
 
 UniqueAllResult = namedtuple("UniqueAllResult", "values indices inverse_indices counts")
@@ -26,15 +27,35 @@ def _call(name, *arrays, axis=None, numbers=(), flag=False, method=0):
 
 # ---- orders ----------------------------------------------------------------------------------
 
-def sort(x, /, axis=-1, *, descending=False, stable=True):
-    """The elements of each row along an axis (None: all elements), sorted. Every sort is stable."""
+def _by_rule(name, x, axis, descending, key, less):
+    """A sort by an array of keys, or by a C++ expression that tells whether element a stands before b."""
+    if key is not None and less is not None:
+        raise ValueError("a sort has a key or a rule (less), not both")
+    over = "None" if axis is None else axis.__index__()
+    tail = f", axis={over}" + (", descending=True" if descending else "")
+    if key is not None:
+        return eval(f"{name}(x, key=k{tail})", x=x, k=asarray(key))
+    if "'" in less or "\\" in less:
+        raise ValueError(f"{less!r} holds a quotation mark")
+    if descending:
+        raise ValueError("a rule (less) tells the direction, too")
+    return eval(f"{name}(x, less='{less}'{tail})", x=x)
+
+
+def sort(x, /, axis=-1, *, descending=False, stable=True, key=None, less=None):
+    """The elements of each row along an axis (None: all elements), sorted: by an array of keys, which broadcasts, where
+    `key` is one, or by a rule of the program's own, `less="a * a < b * b"`. Every sort is stable."""
     del stable
+    if key is not None or less is not None:
+        return _by_rule("sort", asarray(x), axis, descending, key, less)
     return _call("sort", asarray(x), axis=axis, flag=descending)
 
 
-def argsort(x, /, axis=-1, *, descending=False, stable=True):
+def argsort(x, /, axis=-1, *, descending=False, stable=True, key=None, less=None):
     """Where each element of the sorted rows stood."""
     del stable
+    if key is not None or less is not None:
+        return _by_rule("argsort", asarray(x), axis, descending, key, less)
     return _call("argsort", asarray(x), axis=axis, flag=descending)
 
 

@@ -98,6 +98,12 @@ class Sorting(unittest.TestCase):
                 self.same(got, want)
         self.same(kiln.unique_counts(x).counts, np.unique(x, return_counts=True)[1])
         self.same(kiln.unique_inverse(x).inverse_indices, np.unique(x, return_inverse=True)[1])
+        z = np.array([[3, -1, 2], [-5, 4, 0]], "float32")
+        self.same(kiln.sort(z, axis=0, less="a > b"), -np.sort(-z, axis=0))
+        self.same(kiln.argsort(z, key=abs(z)), np.argsort(abs(z), kind="stable"))
+        self.same(kiln.sort(z, axis=None, key=-z), -np.sort(-z, axis=None))
+        with self.assertRaisesRegex(ValueError, "not both"):
+            kiln.sort(z, key=z, less="a < b")
         for axis in (0, 1, -1):
             y = np.array([[1, 0, 1], [0, 2, 0], [1, 0, 1], [0, 1, 0]], "int16")
             for got, want in zip(kiln.unique(y, True, True, True, axis=axis), np.unique(y, True, True, True, axis=axis),

@@ -222,6 +222,9 @@ kiln_node kiln__opaque_node(const kiln__opaque_given *given, size_t result, cons
 enum { KILN__OPAQUE_DATA_MAX = 64 };
 size_t kiln__opaque_text(const char *text, size_t bytes, int64_t data[KILN__OPAQUE_DATA_MAX]);
 
+/* In the text of an order by a rule, instead of an axis: all elements. */
+enum { KILN__ORDER_ALL = 99 };
+
 /* The one kernel of such a step, where dtypes and layouts tell which that is: its definition, and the
  * step as a call of it, which names no axes where it is a KILN__STEP_CUSTOM. *out NULL: a run chooses
  * kernels. */

@@ -10,6 +10,7 @@
  * a list of src/linalg.
  */
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "graph/graph.h"
 #include "indexing/indexing.h"
@@ -29,6 +30,13 @@ typedef struct operation {
                           kiln__definition **out, kiln_error *err);
     int function; /* kiln__linalg_function, kiln__tensor_function, kiln__chooser, kiln__sorting_function, kiln_scan_op */
 } operation;
+
+static void give_like(const kiln_array *x, kiln__linalg_value *result)
+{
+    result->dtype = x->dtype;
+    result->rank = x->rank;
+    memcpy(result->shape, x->shape, (size_t)x->rank * sizeof *result->shape);
+}
 
 /* ---- matrix products --------------------------------------------------------------------------- */
 
@@ -198,9 +206,7 @@ static kiln_status infer_need(const operation *op, const kiln_array *const *oper
     const kiln_array *x = operands[1];
 
     (void)op, (void)count, (void)data;
-    results->dtype = x->dtype;
-    results->rank = x->rank;
-    memcpy(results->shape, x->shape, (size_t)x->rank * sizeof *results->shape);
+    give_like(x, results);
     return kiln__need_infer(operands, err);
 }
 
@@ -240,9 +246,7 @@ static kiln_status infer_shuffle(const operation *op, const kiln_array *const *o
     const kiln_array *x = operands[1];
 
     (void)op, (void)count, (void)data;
-    results->dtype = x->dtype;
-    results->rank = x->rank;
-    memcpy(results->shape, x->shape, (size_t)x->rank * sizeof *results->shape);
+    give_like(x, results);
     return kiln__shuffle_infer(operands[0], x, err);
 }
 
@@ -262,9 +266,7 @@ static kiln_status infer_place(const operation *op, const kiln_array *const *ope
     const kiln_array *x = operands[0];
 
     (void)op, (void)count, (void)data;
-    results->dtype = x->dtype;
-    results->rank = x->rank;
-    memcpy(results->shape, x->shape, (size_t)x->rank * sizeof *results->shape);
+    give_like(x, results);
     return kiln__place_infer(operands, err);
 }
 
@@ -398,23 +400,41 @@ static kiln_status run_lexsort(const operation *op, const kiln_array *const *ope
 
 /* ---- orders by a rule of the program's own --------------------------------------------------------- */
 
+/* The axis of a rule's text, below; KILN__ORDER_ALL: all elements. */
+static int axis_of_rule(const int64_t *data)
+{
+    const char digits[4] = {((const char *)data)[4], ((const char *)data)[5],
+                            ((const char *)data)[6]};
+
+    return (int)strtol(digits, NULL, 10);
+}
+
 static kiln_status infer_order_by(const operation *op, const kiln_array *const *operands,
                                   size_t count, const int64_t *data, kiln__linalg_value *results,
                                   kiln_error *err)
 {
-    (void)op, (void)data;
+    const kiln_array *x = operands[0];
+    const int axis = axis_of_rule(data);
+
+    (void)op;
     results->dtype = KILN_INT64;
-    results->rank = 1;
-    results->shape[0] = operands[0]->size;
-    for (size_t k = 0; k < count; k++)
-        if (operands[k]->rank != 1 || operands[k]->size != operands[0]->size)
+    results->rank = axis == KILN__ORDER_ALL ? 1 : x->rank;
+    memcpy(results->shape, x->shape, (size_t)x->rank * sizeof *x->shape);
+    if (axis == KILN__ORDER_ALL)
+        results->shape[0] = x->size;
+    else if (axis < -x->rank || axis >= x->rank)
+        return kiln__fail(err, KILN_ERR_AXIS, "sort: axis %d is not one of an array of %d axes",
+                          axis, x->rank);
+    for (size_t k = 1; k < count; k++)
+        if (operands[k]->rank != x->rank ||
+            memcmp(operands[k]->shape, x->shape, (size_t)x->rank * sizeof *x->shape) != 0)
             return kiln__fail(err, KILN_ERR_SHAPE,
-                              "sort: arrays are vectors of one length; array %zu is not", k + 1);
+                              "sort: arrays have one shape; that of array %zu is another", k + 1);
     return KILN_OK;
 }
 
-/* The text: "l" or "k", for less and key; "d" for a descending order; two digits, the dtype of keys; the arrays' names; a
- * line feed; the rule. */
+/* The text: "l" or "k", for less and key; "d" for a descending order; two digits, the dtype of keys; the axis with its sign, in
+ * three; the arrays' names; a line feed; the rule. */
 static kiln_status run_order_by(const operation *op, const kiln_array *const *operands,
                                 size_t count, const int64_t *data, kiln_stream *stream,
                                 kiln_array **outs, kiln_error *err)
@@ -433,7 +453,9 @@ static kiln_status run_order_by(const operation *op, const kiln_array *const *op
     o.descending = text[1] == 'd';
     rule.key_dtype = (kiln_dtype)((text[2] - '0') * 10 + (text[3] - '0'));
     *(text[0] == 'l' ? &rule.less : &rule.key) = said;
-    KILN_TRY(kiln_array_sort_by(text + 4, operands, count, &rule, &o, NULL, &order, err));
+    const kiln_axes axes = {1, {axis_of_rule(data)}};
+    o.axes = axes.axis[0] == KILN__ORDER_ALL ? NULL : &axes;
+    KILN_TRY(kiln_array_sort_by(text + 7, operands, count, &rule, &o, NULL, &order, err));
     KILN_TRY(kiln__array_assign_on(outs[0], order, stream, err));
 
 done:
@@ -572,60 +594,37 @@ static kiln_status infer(const kiln__opaque *o, const kiln__opaque_value *values
      run_scatter,                                                                                  \
      NULL,                                                                                         \
      0},
-#define NORM(function, conditions)                                                                 \
-    {{.name = function,                                                                            \
-      .operand_count = 1,                                                                          \
-      .result_count = 1,                                                                           \
-      .data = KILN__OPAQUE_NONE,                                                                   \
-      .why = "a norm, of reductions and singular values",                                          \
-      .infer = infer},                                                                             \
-     infer_norm,                                                                                   \
-     run_norm,                                                                                     \
-     NULL,                                                                                         \
-     conditions},
-#define SLIDE(function, correlates)                                                                \
-    {{.name = function,                                                                            \
-      .operand_count = 2,                                                                          \
-      .result_count = 1,                                                                           \
-      .data = KILN__OPAQUE_NUMBER,                                                                 \
-      .why = "sums over a window, by a kernel of kiln's own",                                      \
-      .infer = infer},                                                                             \
-     infer_slide,                                                                                  \
-     run_slide,                                                                                    \
-     NULL,                                                                                         \
-     correlates},
 #define PLAIN(function, arity, given, what, reason)                                                \
+    SEVERAL(function, arity, 1, given, what, 0, reason)
+#define SEVERAL(function, arity, made, given, what, number, reason)                                \
     {{.name = function,                                                                            \
       .operand_count = arity,                                                                      \
-      .result_count = 1,                                                                           \
+      .result_count = made,                                                                        \
       .data = KILN__OPAQUE_##given,                                                                \
       .why = reason,                                                                               \
       .infer = infer},                                                                             \
      infer_##what,                                                                                 \
      run_##what,                                                                                   \
      NULL,                                                                                         \
-     0},
+     number},
+#define NORM(function, conditions)                                                                 \
+    SEVERAL(function, 1, 1, NONE, norm, conditions, "a norm, of reductions and singular values")
+#define SLIDE(function, correlates)                                                                \
+    SEVERAL(function, 2, 1, NUMBER, slide, correlates,                                             \
+            "sums over a window, by a kernel of kiln's own")
 static const operation operations[] = {
-    PLAIN("shuffle", 2, NONE, shuffle, "elements in random order, by a kernel of kiln's own") PLAIN(
-        "_place", 3, NONE, place, "a copy with values where a mask is true"){
-        {.name = "_unique",
-         .operand_count = 1,
-         .result_count = KILN__OPAQUE_RESULTS,
-         .data = KILN__OPAQUE_SUBSCRIPTS,
-         .why = "elements or parts in order, and where each stands first, by kernels of kiln's own",
-         .infer = infer},
-        infer_unique,
-        run_unique,
-        NULL,
-        0},
+    PLAIN("shuffle", 2, NONE, shuffle, "elements in random order, by a kernel of kiln's own")
+    PLAIN("_place", 3, NONE, place, "a copy with values where a mask is true")
     PLAIN("_need", 4, NONE, need, "values that the function does not take are reported")
-        PLAIN("_pad", 2, SUBSCRIPTS, pad, "padding by what the array holds, along all its axes")
-            PLAIN("_diag", 1, NUMBER, diagonal, "a diagonal, or a matrix of one, copied") PLAIN(
-                "lexsort", 0, LIST, lexsort, "an order by several keys, by kernels of kiln's own")
-                PLAIN("_order_by", 0, TEXT, order_by,
-                      "an order by a rule of the program's own, by kernels of kiln's own")
-                    PLAIN("_histogram", 0, LIST, histogram,
-                          "elements counted by bins, by kernels of kiln's own") NORM("_norm", 0)
+    PLAIN("_pad", 2, SUBSCRIPTS, pad, "padding by what the array holds, along all its axes")
+    PLAIN("_diag", 1, NUMBER, diagonal, "a diagonal, or a matrix of one, copied")
+    PLAIN("lexsort", 0, LIST, lexsort, "an order by several keys, by kernels of kiln's own")
+    PLAIN("_order_by", 0, TEXT, order_by,
+          "an order by a rule of the program's own, by kernels of kiln's own")
+    PLAIN("_histogram", 0, LIST, histogram, "elements counted by bins, by kernels of kiln's own")
+    SEVERAL("_unique", 1, KILN__OPAQUE_RESULTS, SUBSCRIPTS, unique, 0,
+            "elements or parts in order, and where each stands first, by kernels of kiln's own")
+    NORM("_norm", 0)
                         NORM("_cond", 1) KILN_SCAN_MAP(SCAN) SLIDE("_convolve", 0) SLIDE(
                             "_correlate", 1) SCATTER("scatter") KILN__SORTING_FUNCTIONS(SORTING)
                             CHOOSE("compress", 2, MASKED) CHOOSE("flatnonzero", 1, FLAT)

@@ -50,7 +50,7 @@ static kiln_status read_descending(const kiln__parser *p, const kiln__parsed_cal
 
 /* The order of arrays by a rule; `signature` and `rule` are texts of the program, or NULL: those of one array. */
 static kiln_status order_of(kiln__parser *p, const kiln__parsed_call *c, const kiln_node *arrays,
-                            size_t count, const kiln__parsed *signature, kiln_node *out)
+                            size_t count, const kiln__parsed *signature, int axis, kiln_node *out)
 {
     const kiln__parsed *less = named(c, "less"), *key = named(c, "key"),
                        *dtype = named(c, "key_dtype");
@@ -72,10 +72,10 @@ static kiln_status order_of(kiln__parser *p, const kiln__parsed_call *c, const k
     const char *said = p->text + rule->at + 1;
     const int used = snprintf(
         text, sizeof text,
-        signature != NULL ? "%c%c%02d%.*s\n%.*s"
-                          : "%c%c%02d%.*s\n[](T a, T b) -> bool { return (%.*s); }(a.x, b.x)",
+        signature != NULL ? "%c%c%02d%+03d%.*s\n%.*s"
+                          : "%c%c%02d%+03d%.*s\n[](T a, T b) -> bool { return (%.*s); }(a.x, b.x)",
         less != NULL ? 'l' : 'k', descending ? 'd' : 'a', dtype != NULL ? (int)dtype->dtype : 0,
-        signature != NULL ? (int)signature->width - 2 : 3,
+        axis, signature != NULL ? (int)signature->width - 2 : 3,
         signature != NULL ? p->text + signature->at + 1 : "T x", bytes, said);
     const size_t data_count =
         used > 0 && (size_t)used < sizeof text ? kiln__opaque_text(text, (size_t)used, data) : 0;
@@ -93,15 +93,34 @@ static kiln_status order_of(kiln__parser *p, const kiln__parsed_call *c, const k
     return KILN_OK;
 }
 
-static kiln_node taken(kiln_node x, kiln_node order, size_t at)
+/* The elements of each row in its order. */
+static kiln_node taken(kiln_node x, kiln_node order, int axis, size_t at)
 {
-    return kiln_node_take(x, order, 0, KILN_INDEX_CLIP, KILN__PLACE(at));
+    return axis == KILN__ORDER_ALL
+               ? kiln_node_take(x, order, KILN_AXIS_FLAT, KILN_INDEX_CLIP, KILN__PLACE(at))
+               : kiln_node_take_along_axis(x, order, axis, KILN_INDEX_CLIP, KILN__PLACE(at));
+}
+
+/* The axis, by its name or in its place `at`: the last one where none is given. */
+static kiln_status read_axis(const kiln__parser *p, kiln__parsed_call *c, size_t at, int *out)
+{
+    const kiln__parsed *v;
+    int64_t axis = -1;
+
+    KILN_CHECK(kiln__call_axis(p, c, at, &v));
+    if (v->width != 0 && v->kind != KILN__PARSED_NONE)
+        KILN_CHECK(kiln__need_integer(p, v, &axis));
+    if (axis < -KILN_RANK_MAX || axis >= KILN_RANK_MAX)
+        return kiln__parse_fail(p, v->at, v->width, KILN_ERR_AXIS, "no array has such an axis");
+    *out = v->kind == KILN__PARSED_NONE && v->width != 0 ? KILN__ORDER_ALL : (int)axis;
+    return KILN_OK;
 }
 
 /* sort_by("float32 x, int32 y", x, y, less="a.x < b.x"): the arrays, sorted together, then their order. */
 static kiln_status call_sort_by(kiln__parser *p, kiln__parsed_call *c, kiln__parsed *out)
 {
     kiln_node arrays[KILN__OPAQUE_OPERANDS], order = {0};
+    int axis = 0;
     const size_t count = c->count > 0 ? c->count - 1 : 0;
 
     if (count == 0 || count > KILN__OPAQUE_OPERANDS)
@@ -113,31 +132,34 @@ static kiln_status call_sort_by(kiln__parser *p, kiln__parsed_call *c, kiln__par
         KILN_CHECK(kiln__need_node(p, &c->arg[k + 1]));
         arrays[k] = kiln__graph_number(p->graph, c->arg[k + 1].node);
     }
-    KILN_CHECK(order_of(p, c, arrays, count, &c->arg[0], &order));
+    KILN_CHECK(read_axis(p, c, KILN__ARGUMENTS_MAX, &axis));
+    KILN_CHECK(order_of(p, c, arrays, count, &c->arg[0], axis, &order));
     out->kind = KILN__PARSED_TUPLE;
     out->items = kiln__tuple_new(p, count + 1);
     out->count = count + 1;
     if (out->items == NULL)
         return kiln__fail_memory(p->err, (count + 1) * sizeof *out->items);
     for (size_t k = 0; k < count; k++)
-        out->items[k] = taken(arrays[k], order, c->at);
+        out->items[k] = taken(arrays[k], order, axis, c->at);
     out->items[count] = order;
     return KILN_OK;
 }
 
-/* sort(x, less="abs(a) < abs(b)"), argsort(x, less=...), of a vector. */
+/* sort(x, axis=-1, less="abs(a) < abs(b)"), argsort(x, less=...). */
 static kiln_status call_sort(kiln__parser *p, kiln__parsed_call *c, kiln__parsed *out)
 {
     kiln_node order = {0};
+    int axis = 0;
 
-    if (c->count != 1 || named(c, "key") != NULL)
+    if (c->count < 1 || c->count > 2 || named(c, "key") != NULL)
         return fail(p, c, KILN_ERR_ARGUMENT_COUNT,
-                    "with less= takes a vector and no axis and no key");
+                    "with less= takes an array and an axis, and no key");
     KILN_CHECK(kiln__need_node(p, &c->arg[0]));
     const kiln_node x = kiln__graph_number(p->graph, c->arg[0].node);
-    KILN_CHECK(order_of(p, c, &x, 1, NULL, &order));
-    kiln__set_node(out,
-                   kiln__same_word(c->name, c->bytes, "sort") ? taken(x, order, c->at) : order);
+    KILN_CHECK(read_axis(p, c, 1, &axis));
+    KILN_CHECK(order_of(p, c, &x, 1, NULL, axis, &order));
+    kiln__set_node(out, kiln__same_word(c->name, c->bytes, "sort") ? taken(x, order, axis, c->at)
+                                                                   : order);
     return KILN_OK;
 }
 

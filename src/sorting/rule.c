@@ -24,10 +24,10 @@ typedef struct ruled {
     kiln_sort_options o;
     kiln_sort_rule rule;
     const char *in;
-    kiln__kernel *names; /* of which the definition is looked at */
-    const kiln_array *const *arrays;
+    kiln__kernel *names;             /* of which the definition is looked at */
+    const kiln_array *const *arrays; /* matrices without gaps, whose rows are sorted */
     size_t count;
-    int64_t length;
+    int64_t length, row_count;
     const kiln_array
         *rows; /* a matrix that the rule looks at, as kiln_rows[] of rows of kiln_width; or NULL */
 } ruled;
@@ -43,9 +43,11 @@ static kiln_status check_rule(const ruled *r, kiln_error *err)
                           r->count, ARRAYS_MAX);
     for (size_t k = 0; k < r->count; k++) {
         KILN_CHECK(kiln__array_check(r->arrays[k], k > 0 ? r->ctx : NULL, "sort: an array", err));
-        if (r->arrays[k]->rank != 1 || r->arrays[k]->size != r->arrays[0]->size)
+        const kiln_array *x = r->arrays[k], *y = r->arrays[0];
+        if (x->rank != y->rank ||
+            memcmp(x->shape, y->shape, (size_t)x->rank * sizeof *x->shape) != 0)
             return kiln__fail(err, KILN_ERR_SHAPE,
-                              "sort: arrays are vectors of one length; array %zu is not", k + 1);
+                              "sort: arrays have one shape; that of array %zu is another", k + 1);
     }
     return KILN_OK;
 }
@@ -102,10 +104,30 @@ static kiln_status run(const ruled *r, const char *in, const char *out, const ki
     return status;
 }
 
+/* The elements of each row in the order that is told for it. */
+static const kiln__kept_texts along_texts = {
+    .calls = &kiln__loop_calls,
+    .request = {.name = "kiln_take_rows",
+                .in = "raw T x, int64 length, int64 order",
+                .out = "T z",
+                .snippet = {[KILN__SNIPPET_OP] = "z = x[i / length * length + order]"}},
+};
+
+static kiln_status take_rows(const ruled *r, const kiln_array *x, const kiln_array *order,
+                             kiln_array **out, kiln_error *err)
+{
+    const kiln_arg args[] = {kiln_arg_array((kiln_array *)x), kiln_arg_int(r->length),
+                             kiln_arg_array((kiln_array *)order), kiln_arg_out(out)};
+
+    return kiln__kept_run(r->ctx, &along_texts, args, KILN_COUNT_OF(args), r->o.stream, err);
+}
+
 static kiln_status sort_by_key(const ruled *r, kiln_array **sorted, kiln_array **order_out,
                                kiln_error *err)
 {
     const kiln_dtype dtype = r->rule.key_dtype != 0 ? r->rule.key_dtype : KILN_FLOAT64;
+    const kiln_axes last = {1, {-1}};
+    kiln_sort_options along = r->o;
     kiln_array *keys = NULL, *order = NULL;
     kiln_arg args[ARRAYS_MAX + 1];
     kiln__buf op = KILN__BUF_INIT;
@@ -114,14 +136,16 @@ static kiln_status sort_by_key(const ruled *r, kiln_array **sorted, kiln_array *
 
     snprintf(out, sizeof out, "%s kiln_key", kiln_dtype_name(dtype));
     kiln__buf_printf(&op, "kiln_key = (%s)(%s)", kiln_dtype_ctype(dtype), r->rule.key);
-    KILN_TRY(kiln__array_new(r->ctx, dtype, 1, &r->length, NULL, r->o.stream, &keys, err));
+    along.axes = &last;
+    KILN_TRY(kiln__array_new(r->ctx, dtype, 2, (int64_t[]){r->row_count, r->length}, NULL,
+                             r->o.stream, &keys, err));
     for (size_t k = 0; k < r->count; k++)
         args[k] = kiln_arg_array(r->arrays[k]);
     args[r->count] = kiln_arg_array(keys);
     KILN_TRY(run(r, r->in, out, &op, r->rule.preamble, args, r->count + 1, -1, err));
-    KILN_TRY(kiln_array_argsort(keys, &r->o, &order, err));
+    KILN_TRY(kiln_array_argsort(keys, &along, &order, err));
     for (size_t k = 0; sorted != NULL && k < r->count; k++)
-        KILN_TRY(kiln__sort_take(r->arrays[k], order, r->o.stream, &sorted[k], err));
+        KILN_TRY(take_rows(r, r->arrays[k], order, &sorted[k], err));
     if (order_out != NULL) {
         *order_out = order;
         order = NULL;
@@ -190,30 +214,34 @@ static void put_functions(const ruled *r, bool merges, kiln__buf *b)
 }
 
 /* TILE neighbours in registers, by exchanges of neighbours: odd and even ones in turn. */
-static const char tile_text[] = "const long long begin = i * TILE, left = count - begin;\n"
-                                "kiln_item items[TILE];\n"
-                                "int at[TILE];\n"
-                                "KILN_UNROLL for (int k = 0; k < TILE; k++) {\n"
-                                "    at[k] = k;\n"
-                                "    items[k] = load(k < left ? begin + k : begin);\n"
-                                "}\n"
-                                "KILN_UNROLL for (int round = 0; round < TILE; round++)\n"
-                                "    KILN_UNROLL for (int k = round & 1; k + 1 < TILE; k += 2)\n"
-                                "        if (k + 1 < left && before(items[k + 1], items[k])) {\n"
-                                "            const kiln_item item = items[k];\n"
-                                "            const int was = at[k];\n"
-                                "            items[k] = items[k + 1], at[k] = at[k + 1];\n"
-                                "            items[k + 1] = item, at[k + 1] = was;\n"
-                                "        }\n"
-                                "KILN_UNROLL for (int k = 0; k < TILE; k++)\n"
-                                "    if (k < left)\n"
-                                "        store(begin + k, items[k], begin + at[k])";
+static const char tile_text[] =
+    "const long long tiles = (count + TILE - 1) / TILE, start = i / tiles * count,\n"
+    "                begin = start + i % tiles * TILE, left = start + count - begin;\n"
+    "kiln_item items[TILE];\n"
+    "int at[TILE];\n"
+    "KILN_UNROLL for (int k = 0; k < TILE; k++) {\n"
+    "    at[k] = k;\n"
+    "    items[k] = load(k < left ? begin + k : begin);\n"
+    "}\n"
+    "KILN_UNROLL for (int round = 0; round < TILE; round++)\n"
+    "    KILN_UNROLL for (int k = round & 1; k + 1 < TILE; k += 2)\n"
+    "        if (k + 1 < left && before(items[k + 1], items[k])) {\n"
+    "            const kiln_item item = items[k];\n"
+    "            const int was = at[k];\n"
+    "            items[k] = items[k + 1], at[k] = at[k + 1];\n"
+    "            items[k + 1] = item, at[k + 1] = was;\n"
+    "        }\n"
+    "KILN_UNROLL for (int k = 0; k < TILE; k++)\n"
+    "    if (k < left)\n"
+    "        store(begin + k, items[k], begin - start + at[k])";
 
 /* CHUNK elements of the run that two runs of `width` elements become. */
 static const char merge_text[] =
-    "const long long begin = i * CHUNK, base = begin / (2 * width) * (2 * width),\n"
-    "                middle = base + width < count ? base + width : count,\n"
-    "                last = middle + width < count ? middle + width : count,\n"
+    "const long long chunks = (count + CHUNK - 1) / CHUNK, start = i / chunks * count,\n"
+    "                stop = start + count, from = i % chunks * CHUNK, begin = start + from,\n"
+    "                base = start + from / (2 * width) * (2 * width),\n"
+    "                middle = base + width < stop ? base + width : stop,\n"
+    "                last = middle + width < stop ? middle + width : stop,\n"
     "                end = begin + CHUNK < last ? begin + CHUNK : last, first = begin - base;\n"
     "long long low = first > last - middle ? first - (last - middle) : 0,\n"
     "          high = first < middle - base ? first : middle - base;\n"
@@ -258,12 +286,13 @@ static kiln_status make_texts(const ruled *r, bool merges, texts *t, kiln_error 
                : KILN_OK;
 }
 
-/* New arrays of all members, and behind them one of places. */
+/* New arrays of all members, and behind them one of places in their rows. */
 static kiln_status make_buffers(const ruled *r, kiln_array **buffers, kiln_error *err)
 {
     for (size_t k = 0; k <= r->count; k++)
-        KILN_CHECK(kiln__array_new(r->ctx, k < r->count ? r->arrays[k]->dtype : KILN_INT64, 1,
-                                   &r->length, NULL, r->o.stream, &buffers[k], err));
+        KILN_CHECK(kiln__array_new(r->ctx, k < r->count ? r->arrays[k]->dtype : KILN_INT64, 2,
+                                   (int64_t[]){r->row_count, r->length}, NULL, r->o.stream,
+                                   &buffers[k], err));
     return KILN_OK;
 }
 
@@ -294,7 +323,7 @@ static kiln_status pass(const ruled *r, const texts *t, kiln_array *const *from,
     for (size_t k = 0; k <= r->count; k++)
         args[used++] = kiln_arg_array(to[k]);
     return run(r, t->in.text, t->out.text, &t->op, t->preamble.text, args, used,
-               kiln__blocks(r->length, width == 0 ? TILE : CHUNK), err);
+               r->row_count * kiln__blocks(r->length, width == 0 ? TILE : CHUNK), err);
 }
 
 static kiln_status sort_by_less(const ruled *r, kiln_array **sorted, kiln_array **order,
@@ -312,9 +341,9 @@ static kiln_status sort_by_less(const ruled *r, kiln_array **sorted, kiln_array 
     for (int k = 0; k < 2; k++)
         if (k == 0 || r->length > TILE)
             KILN_TRY(make_buffers(r, buffers[k], err));
-    if (r->length > 0)
+    if (r->length > 0 && r->row_count > 0)
         KILN_TRY(pass(r, &tiles, NULL, 0, buffers[0], err));
-    for (int64_t width = TILE; width < r->length; width *= 2, at = !at)
+    for (int64_t width = TILE; r->row_count > 0 && width < r->length; width *= 2, at = !at)
         KILN_TRY(pass(r, &merges, buffers[at], width, buffers[!at], err));
     for (size_t k = 0; sorted != NULL && k < r->count; k++)
         sorted[k] = kiln_array_retain(buffers[at][k]);
@@ -356,13 +385,14 @@ kiln_status kiln__sort_matrix(const kiln_array *rows, kiln_stream *stream, kiln_
                               kiln_error *err)
 {
     kiln_sort_options o = KILN_SORT_OPTIONS_INIT;
-    kiln_array *places = NULL;
+    kiln_array *places = NULL, *flat = NULL;
     kiln__buf less = KILN__BUF_INIT;
     kiln_status status = KILN_OK;
     ruled r = {.ctx = rows->ctx,
                .in = "int64 row",
                .count = 1,
                .length = rows->shape[0],
+               .row_count = 1,
                .rows = rows,
                .rule = KILN_SORT_RULE_INIT};
 
@@ -386,12 +416,58 @@ kiln_status kiln__sort_matrix(const kiln_array *rows, kiln_stream *stream, kiln_
     KILN_TRY(kiln_array_arange(r.ctx, KILN_INT64, 0, (double)r.length, 1, &places, err));
     r.arrays = (const kiln_array *const *)&places;
     KILN_TRY(read_names(&r, err));
-    KILN_TRY(sort_by_less(&r, NULL, order, err));
+    KILN_TRY(sort_by_less(&r, NULL, &flat, err));
+    KILN_TRY(kiln_array_reshape(flat, 1, &r.length, order, err));
 
 done:
     kiln__buf_clear(&less);
     kiln_array_release(places);
+    kiln_array_release(flat);
     kiln__kernel_destroy(r.names);
+    return status;
+}
+
+/* ---- arrays as rows -------------------------------------------------------------------------------- */
+
+/* A call's arrays with their rows along the last axis, and as matrices. */
+typedef struct laid {
+    kiln__rows rows[ARRAYS_MAX];
+    kiln_array *matrix[ARRAYS_MAX];
+} laid;
+
+static kiln_status lay_out(ruled *r, const kiln_axes *axes, laid *l, kiln_error *err)
+{
+    for (size_t k = 0; k < r->count; k++) {
+        KILN_CHECK(kiln__rows_begin(&l->rows[k], "sort", r->arrays[k], axes, r->o.stream, err));
+        const int64_t shape[] = {l->rows[k].rows, l->rows[k].length};
+        KILN_CHECK(kiln_array_reshape(l->rows[k].x, 2, shape, &l->matrix[k], err));
+    }
+    r->row_count = l->rows[0].rows;
+    r->length = l->rows[0].length;
+    r->arrays = (const kiln_array *const *)l->matrix;
+    return KILN_OK;
+}
+
+static void drop_layout(laid *l)
+{
+    for (size_t k = 0; k < ARRAYS_MAX; k++) {
+        kiln__rows_end(&l->rows[k]);
+        kiln_array_release(l->matrix[k]);
+    }
+}
+
+/* A matrix of sorted rows back along the axis; `*made` is released. */
+static kiln_status deliver(const kiln__rows *rows, kiln_array **made, kiln_array **out,
+                           kiln_error *err)
+{
+    kiln_array *shaped = NULL;
+    kiln_status status = kiln_array_reshape(*made, rows->rank, rows->shape, &shaped, err);
+
+    if (status == KILN_OK)
+        status = kiln__rows_deliver(rows, &shaped, out, err);
+    kiln_array_release(shaped);
+    kiln_array_release(*made);
+    *made = NULL;
     return status;
 }
 
@@ -402,6 +478,8 @@ kiln_status kiln_array_sort_by(const char *in, const kiln_array *const *arrays, 
                                kiln_array **sorted_out, kiln_array **order_out, kiln_error *err)
 {
     ruled r = {.in = in, .arrays = arrays, .count = count, .rule = KILN_SORT_RULE_INIT};
+    kiln_array *made[ARRAYS_MAX] = {NULL}, *order = NULL;
+    laid l = {0};
     kiln_status status = KILN_OK;
 
     for (size_t k = 0; sorted_out != NULL && k < count; k++)
@@ -415,16 +493,28 @@ kiln_status kiln_array_sort_by(const char *in, const kiln_array *const *arrays, 
     KILN_CHECK(kiln__sort_options_read(&r.o, opts, err));
     KILN_CHECK(kiln__array_check(count > 0 ? arrays[0] : NULL, NULL, "sort: an array", err));
     r.ctx = arrays[0]->ctx;
-    r.length = arrays[0]->size;
-    r.o.axes = NULL;
     KILN_CHECK(kiln__device_check(kiln__context_device(r.ctx), err));
     if (r.o.stream == NULL)
         r.o.stream = kiln__device_stream(kiln__context_device(r.ctx));
     KILN_TRY(check_rule(&r, err));
     KILN_TRY(read_names(&r, err));
-    KILN_TRY((r.rule.less != NULL ? sort_by_less : sort_by_key)(&r, sorted_out, order_out, err));
+    KILN_TRY(lay_out(&r, r.o.axes, &l, err));
+    KILN_TRY((r.rule.less != NULL ? sort_by_less : sort_by_key)(
+        &r, sorted_out != NULL ? made : NULL, order_out != NULL ? &order : NULL, err));
+    for (size_t k = 0; sorted_out != NULL && k < count; k++)
+        KILN_TRY(deliver(&l.rows[k], &made[k], &sorted_out[k], err));
+    if (order_out != NULL)
+        KILN_TRY(deliver(&l.rows[0], &order, order_out, err));
 
 done:
+    for (size_t k = 0; k < ARRAYS_MAX; k++)
+        kiln_array_release(made[k]);
+    kiln_array_release(order);
+    drop_layout(&l);
+    if (status != KILN_OK && order_out != NULL) {
+        kiln_array_release(*order_out);
+        *order_out = NULL;
+    }
     for (size_t k = 0; status != KILN_OK && sorted_out != NULL && k < count; k++) {
         kiln_array_release(sorted_out[k]);
         sorted_out[k] = NULL;

@@ -41,7 +41,11 @@ def topk(x, k, axis=-1, largest=True):
 
 def argsort(x, axis=-1, key=None, descending=False, less=None):
     if less is not None:
-        return by_rule((x,), less, lambda item: item[0])
+        rows = np.ravel(x) if axis is None else np.moveaxis(np.asarray(x), axis, -1)
+        order = np.empty(rows.shape, np.int64)
+        for at in np.ndindex(rows.shape[:-1]):
+            order[at] = by_rule((rows[at],), less, lambda item: item[0])
+        return order if axis is None else np.moveaxis(order, -1, axis)
     x = np.asarray(x if key is None else np.broadcast_to(key, np.shape(x)))
     if not descending:
         return np.argsort(x, axis=axis, kind="stable")

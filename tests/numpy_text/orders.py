@@ -90,12 +90,14 @@ def sorted_by(d):
         d.add("topk({0}, %d, axis=%d, largest=False)" % (1 + d.below(x.shape[k]), k), x, moves=True, jumps=True,
               results=2)
     else:
-        x = d.array(1, "if", same=True, most=1)
-        if x.kind == "f" and np.isnan(x.value).any():
+        x = d.array(1, "if", same=True, most=3)
+        if x.size > 600 or x.kind == "f" and np.isnan(x.value).any():
             raise Rejected
         rule = d.among("a > b", "a < b", "a * a < b * b") if x.kind == "f" else d.among("a > b", "a < b")
-        if d.once_in(2):
-            d.add("sort({0}, less='%s')" % rule, x, moves=True)
+        if d.once_in(2) or x.rank > 1:
+            lying, over = d.among("{0}", "{0}", "{0}[::-1]"), d.among("", ", axis=%s" % d.axis(x, none=True))
+            d.add(d.among("sort(%s%s, less='%s')", "argsort(%s%s, less='%s')") % (lying, over, rule), x, moves=True,
+                  jumps=True)
         else:
             y = d.input(shape=x.shape)
             d.add("sort_by('T x, U y', {0}, {1}, less='%s')" % re.sub(r"\b([ab])\b", r"\1.x", rule), x, y, moves=True,
