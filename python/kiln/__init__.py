@@ -34,7 +34,7 @@ e, pi, inf, nan = 2.718281828459045, 3.141592653589793, float("inf"), float("nan
 globals().update(_DTYPES)
 globals().update(_array.NUMPY)
 
-from . import _expressions, _sorting, _standard, linalg
+from . import _expressions, _sorting, _standard, linalg, random
 from ._sorting import (argpartition, argsort, bincount, digitize, extract, histogram, histogram_bin_edges, isin,
                        lexsort, median, partition, percentile, place, put, put_along_axis, quantile, searchsorted,
                        sort, sort_by, take, take_along_axis, topk, unique, unique_all, unique_counts, unique_inverse,

@@ -47,7 +47,7 @@ class _Call:
             return f"'{value}'"
         if isinstance(value, (list, tuple)):
             ends = "()" if isinstance(value, tuple) else "[]"
-            inner = ", ".join(map(self.text, value)) + ("," if isinstance(value, tuple) else "")
+            inner = ", ".join(map(self.text, value)) + ("," if value and isinstance(value, tuple) else "")
             return ends[0] + inner + ends[1]
         if getattr(value, "ndim", 0) == 0 and hasattr(value, "__index__"):
             return repr(value.__index__())

@@ -144,6 +144,26 @@ class Expressions(unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "no word"):
             kiln.pad(x, 1, mode="edge', mode='wrap")
 
+    def test_random_numbers(self):
+        random = kiln.random
+        self.same("uniform(k, (2, 3))", np.asarray(random.uniform(42, (2, 3))), k=42)
+        self.same("normal(k, 4, 10, 2, dtype=float32)", np.asarray(random.normal(7, 4, 10, 2, dtype="float32")), k=7)
+        np.testing.assert_array_equal(np.sort(random.permutation(1, 6)), np.arange(6))
+        np.testing.assert_array_equal(np.sort(random.shuffle(4, [3, 1, 2])), [1, 2, 3])
+        self.assertEqual(len(set(np.asarray(random.choice(3, 10, 10, replace=False)).tolist())), 10)
+        drawn = np.asarray(random.integers(5, 1000, 3, 9))
+        self.assertEqual((drawn.min(), drawn.max(), drawn.dtype), (3, 8, np.int64))
+        vectors = np.asarray(random.multivariate_normal(5, [0, 100], [[1, 0], [0, 1.0]], 20))
+        self.assertEqual(vectors.shape, (20, 2))
+        self.assertTrue((abs(vectors - [0, 100]) < 10).all())
+        for name, args in (("random", ()), ("standard_normal", ()), ("standard_exponential", ()), ("exponential", (2.0,)),
+                           ("standard_gamma", (2.0,)), ("gamma", (2.0, 3.0)), ("poisson", (4.0,)), ("binomial", (9, 0.5)),
+                           ("random_bits", ()), ("bernoulli", (0.5,))):
+            self.same(f"{name}(k, 5{''.join(f', {a}' for a in args)})", np.asarray(getattr(random, name)(1, 5, *args)), k=1)
+        self.assertEqual(random.random(1, ()).shape, ())
+        with self.assertRaisesRegex(kiln.RangeError, "bernoulli"):
+            random.bernoulli(1, 3, 2.0)
+
     def test_masks_of_eval(self):
         x = odd((3, 4), "float32")
         self.assertEqual(kiln.eval("sum(x[m])", x=x, m=x > 1), x[x > 1].sum())
