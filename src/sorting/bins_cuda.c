@@ -37,7 +37,7 @@ typedef struct edges_part {
 typedef struct bins_call {
     const void *x;
     const double *edges;
-    edges_part *parts;
+    edges_part *parts, *told; /* the same; `told` is the host's memory */
     int64_t *counts;
     int64_t size, bins;
     int32_t part_count;
@@ -170,14 +170,12 @@ kiln_status kiln__bins_cuda(const kiln_array *x, const double *edges, const kiln
         c.parts = parts->data;
         KILN_TRY(kiln__host_alloc(device, bytes, false, &memory, err));
         memset(memory, 0, bytes);
+        c.told = memory;
         KILN_TRY(kiln__event_create(device, &kiln__event_plain, &told, err));
     }
     KILN_TRY(begin(device, edges_entry, &c, stream, err));
-    if (edges != NULL) {
-        KILN_TRY(kiln__copy_enqueue(device, memory, parts->data, (size_t)parts->size, false, stream,
-                                    err));
+    if (edges != NULL)
         KILN_TRY(kiln__event_record(told, stream, err));
-    }
     status = kiln__launch(device, bins_entry, &config, &c, sizeof c, stream, err);
     if (edges != NULL) {
         const kiln_status waited = kiln__event_synchronize(told, status == KILN_OK ? err : NULL);

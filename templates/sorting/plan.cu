@@ -1,5 +1,5 @@
 //% plain KILN__T T bins bins_call copies counts edges edges_part even off part_count parts per
-//% plain size wrong x
+//% plain size told wrong x
 // A call of sorting/bins.cu, and what sorting/edges.cu finds of its edges.
 typedef KILN__T T;
 
@@ -13,7 +13,7 @@ struct edges_part {
 struct bins_call {
     const T *x;
     const double *edges;
-    edges_part *parts;
+    edges_part *parts, *told; // the same for the device and, where the host is to know, for it
     long long *counts;
     long long size, bins;
     int part_count;
