@@ -22,7 +22,7 @@
 //#     tile n - 1:                                | look back, write |
 //#
 //# Results that depend on places alone (`by_place`) are computed when they are written; aside are their places in
-//# the tile, of two bytes.
+//# the tile, of two bytes. The next tile is loaded as soon as it is known which elements of this one are kept.
 //#
 //# Where there is shared memory for one buffer only, the tile before is written before the results of this one are
 //# put aside. Where a tile keeps more than there is room for, all but the last of its results are written at
@@ -42,7 +42,7 @@
 //% own kept known lane left load look look_back M many mine more needed next number of_thread op
 //% own out_ P places put q r reg_ rounds rows settle skew SPAN stage start sum tell tickets tile tiles
 //% own told total turn U u V v value_ W w waits warp warps WHOLE whole word words write_held
-//% plain __popc
+//% plain __popc bits
 //% insert scan/common.cu:tickets
 constexpr int SPAN = 33;                     // words of a group: its tiles', then its own (codegen/filter_plan.c)
 constexpr unsigned long long WHOLE = 128 + 32; // all tiles of a group have come, and what is before it
@@ -123,6 +123,10 @@ ${entry}(const __grid_constant__ args a)
         fetch(r, tile * (G * U));
     for (int turn = 0;; turn ^= 1) {
 //% insert :take
+//% if by_place
+        if (next < tiles)
+            fetch(r, next * (G * U));
+//% end
 //% if kept_loads
         if (next < tiles)
             fetch(r, next * (G * U));
@@ -145,8 +149,10 @@ ${entry}(const __grid_constant__ args a)
 //% insert :stage
 //% insert :put_aside
 //% if !kept_loads
+//% if !by_place
         if (next < tiles)
             fetch(r, next * (G * U));
+//% end
         if (held >= 0)
             write_held();
 //% end
@@ -369,14 +375,16 @@ ${entry}(const __grid_constant__ args a)
                 const ${p.type} (&in_${p.name})[${p.lanes}] = reg_${p.name}[u];
 //% end
                 int at = before + first[u] - from;
+//% if by_place
+                for (unsigned int bits = kept[u]; bits != 0; bits &= bits - 1, at++)
+                    if (!rounds || (at >= 0 && at < M)) // all of a tile, or this round
+                        held_places[at] = (unsigned short)((of_thread(0) + u * W) * V + __ffs((int)bits) - 1);
+//% else
                 #pragma unroll
                 for (int v = 0; v < V; v++) {
                     if ((kept[u] >> v & 1) == 0)
                         continue;
                     if (!rounds || (at >= 0 && at < M)) { // all of a tile, or this round
-//% if by_place
-                        held_places[at] = (unsigned short)((of_thread(0) + u * W) * V + v);
-//% else
 //% for p in outputs
                         ${p.type} out_${p.name};
 //% end
@@ -391,9 +399,9 @@ ${entry}(const __grid_constant__ args a)
 //% for p in outputs
                         held_${p.name}[at] = out_${p.name};
 //% end
-//% end
                     }
                     at++;
                 }
+//% end
             }
         };
