@@ -300,15 +300,28 @@ ${entry}(const __grid_constant__ args a)
 //% for p in inputs
             const ${p.type} (&in_${p.name})[${p.lanes}] = reg_${p.name}[u];
 //% end
-            #pragma unroll
-            for (int v = 0; v < V; v++) {
-                const ${index} e = (start + u * W) * V + v;
-                if (more && (whole || e < count) && keep((ptrdiff_t)e
+            if (whole) {
+                #pragma unroll
+                for (int v = 0; v < V; v++) {
+                    const ${index} e = (start + u * W) * V + v;
+                    if (keep((ptrdiff_t)e
 //% for p in inputs
-                    , in_${p.name}[${p.lane}]
+                        , in_${p.name}[${p.lane}]
 //% end
-                ))
-                    kept[u] |= 1u << v;
+                    ))
+                        kept[u] |= 1u << v;
+                }
+            } else {
+                #pragma unroll
+                for (int v = 0; v < V; v++) {
+                    const ${index} e = (start + u * W) * V + v;
+                    if (more && e < count && keep((ptrdiff_t)e
+//% for p in inputs
+                        , in_${p.name}[${p.lane}]
+//% end
+                    ))
+                        kept[u] |= 1u << v;
+                }
             }
 //% insert :late
             after[u / P] += (unsigned int)__popc(kept[u]) << u % P * F;
