@@ -10,9 +10,9 @@
 
 #include "sorting/sorting.h"
 
-/* Several blocks a multiprocessor with counters for some bins, or one that has all shared memory. Small blocks are for
- * few elements: of large ones fewer fit, whose counters leave more of the L1 cache to loads. */
-enum { SMALL_THREADS = 256, SMALL_BLOCKS = 6, SMALL_SIZE = 1 << 21, THREADS = 512, BLOCKS = 3 };
+/* Several blocks a multiprocessor with counters for some bins, or one that has all shared memory. Of few elements one block
+ * has enough, and fewer counts are added together. */
+enum { SMALL_THREADS = 512, SMALL_BLOCKS = 1, SMALL_SIZE = 1 << 21, THREADS = 512, BLOCKS = 3 };
 enum { WIDE_THREADS = 1024, WIDE_ROWS_MAX = 8, ELEMENTS_A_BIN = 64 };
 enum {
     SHARED_BINS = 8192,
