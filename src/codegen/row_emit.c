@@ -422,13 +422,16 @@ static bool loads_in_stages(const kiln__row_emit *e)
 
 /* The number of blocks that should be resident on a multiprocessor: while one reduces, others load. Clusters
  * of 16-bit floats get no more registers than they need, so that more of them are resident
- * (bench/results/rows-shapes-h200.txt); where stages load, what they make of elements is not packed. */
+ * (bench/results/rows-shapes-h200.txt), but what many stages make of elements, or of what they load, is
+ * not packed. */
 static int64_t resident_blocks(const kiln__row_emit *e)
 {
-    const bool clustered = e->v->row.cluster > 1, loads = has_narrow_inputs(e) && loads_in_stages(e);
-    const bool packed = is_packed(e) && !loads;
+    const bool clustered = e->v->row.cluster > 1, loads = loads_in_stages(e);
+    const bool many = loads || (clustered && e->def->rows->stage_count >= CHAIN_STAGES);
+    const bool packed = is_packed(e) && !many;
+    const bool more = many && (has_narrow_inputs(e) || !any_param(e, kiln__row_stores));
     const int64_t beside = (packed ? PACKED_BESIDE : clustered ? CLUSTER_BESIDE : REGISTERS_BESIDE) +
-                           (loads ? BATCH_WORDS : 0);
+                           (more ? BATCH_WORDS : 0);
     const int64_t held = in_registers(e) ? e->v->unroll * access_words(e->def, e->v, packed) : 0;
     const int64_t threads = REGISTERS / (held + beside);
     const int64_t blocks = (threads < RESIDENT_THREADS ? threads : RESIDENT_THREADS) /
