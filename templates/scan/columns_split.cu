@@ -26,13 +26,13 @@
 //# when the kernel ends, as in rows_split.cu.
 //% plain KILN__DYNAMIC_SHARED ifndef name uint4
 //% own A L W a above above_mask acc across all all_of along_ answer args ask at_ at_0 await base base_
-//% own based before begin bits blocks dynamic buffer_bytes bytes c carriers carries carry clear col columns
+//% own all_run based before begin bits blocks dynamic buffer_bytes bytes c carriers carries carry clear col columns
 //% own coming d done e end_ F fetch find first found from from_left G g groups groups_of has
-//% own has_all height held held_base here i identity in_place inside j joined K k keep_ticket known
+//% own has_all height held held_base here i identity in_place j joined K k keep_ticket known
 //% own lane lead left length load look many map message message_bytes more N n next next_all out_
-//% own out_of over p part part_bits part_of part_words past_ piece_ pitch place place_of post
-//% own publish Q q quot_ R r reduce reg_ rest result_ result_bytes row rows_left run sent shared
-//% own slot stage_bytes start step steps store stride sum sums super take taken there ticket tile
+//% own out_of over p pad part part_bits part_of part_words past_ piece_ pitch place place_of post
+//% own publish Q q quot_ R r reduce reg_ rest result_ result_bytes row rows rows_left run sent shared
+//% own slot spot stage_bytes start step steps store stride sum sums super take taken there ticket tile
 //% own tiles to to_ told total total_run turn turns ty U u V v valid value value_of warp
 //% own warps whole word written
 //% insert scan/common.cu:shuffle
@@ -108,7 +108,9 @@ ${entry}(const __grid_constant__ args a)
 //# Where the tiles are, and what the threads of a block share.
 //% insert :find
     __shared__ int ticket;
-    __shared__ alignas(16) unsigned char bytes[N * K * sizeof(part)];
+    // A row for each warp; columns of it are in different banks.
+    constexpr int pad = K + 1;
+    __shared__ alignas(16) unsigned char bytes[N * pad * sizeof(part)];
     part *const warps = (part *)bytes;
 //% insert :tickets
 
@@ -380,10 +382,9 @@ ${entry}(const __grid_constant__ args a)
 //% else
     constexpr int pitch = K;
 //% end
-    // Of the thread's rows of a tile that begins with row kiln__begin, the mapped element of row
-    // kiln__u. Below the end the last row is repeated.
-    auto value_of = [&](const columns &here, const unsigned char *const from, const ${index} begin, const int u) -> part {
-        const int row = ty * U + u, col = c < here.width ? c : here.width - 1;
+    // The mapped element of a row of a tile that begins with row kiln__begin; kiln__spot: where it is in shared
+    // memory. Below the end the last row is repeated.
+    auto value_of = [&](const columns &here, const unsigned char *const from, const ${index} begin, const int row, const int col, const int spot) -> part {
         const ${index} j = begin + row < (${index})a.length ? begin + row : (${index})a.length - 1;
         (void)j;
         return map(
@@ -394,7 +395,7 @@ ${entry}(const __grid_constant__ args a)
 //% end
 //% for p in inputs
 //% if p.vector
-            , *(const ${p.type} *)(from + at_${p.name} + (row * pitch + col) * (int)sizeof(${p.type}))
+            , *(const ${p.type} *)(from + at_${p.name} + spot * (int)sizeof(${p.type}))
 //% else
             , *(const ${p.type} *)(here.row_${p.name} + col * (${index})a.stride_${p.name}_${keep_last} + along_${p.name}(j))
 //% end
@@ -483,10 +484,11 @@ ${entry}(const __grid_constant__ args a)
             if (threadIdx.x == 0)
                 coming = ask(a.tickets);
             __syncthreads();
-            part sum = value_of(here, place_of, begin, 0);
+            const int row = ty * U, col = c < here.width ? c : here.width - 1;
+            part sum = value_of(here, place_of, begin, row, col, row * pitch + col);
             #pragma unroll (U > 32 ? 16 : U) // compilers take long over more
             for (int u = 1; u < U; u++)
-                sum = reduce(sum, value_of(here, place_of, begin, u));
+                sum = reduce(sum, value_of(here, place_of, begin, row + u, col, (row + u) * pitch + col));
             part run = sum;
             #pragma unroll
             for (int d = 1; d < R; d *= 2) {
@@ -495,7 +497,7 @@ ${entry}(const __grid_constant__ args a)
                     run = reduce(above, run);
             }
             if (r == R - 1)
-                warps[warp * K + c] = run;
+                warps[warp * pad + c] = run;
             if (threadIdx.x == 0)
                 keep_ticket(coming);
             __syncthreads();
@@ -504,18 +506,37 @@ ${entry}(const __grid_constant__ args a)
             if (next < total)
                 fetch(next);
 //% end
+//% insert :warps_above
+            part above;
+            if (R > 1)
+                above = from_left<32>(run, K % 32);
+            __syncthreads();
             bool based = false;
-            #pragma unroll (N * sizeof(part) > 64 ? 8 : N) // what is loaded at once is in registers
-            for (int k = 0; k < N - 1; k++)
-                if (k < warp)
-                    take(based, base, warps[k * K + c]);
-            if (R > 1) {
-                const part above = from_left<32>(run, K % 32);
-                if (r > 0)
-                    take(based, base, above);
+            if (warp > 0)
+                take(based, base, warps[warp * pad + c]);
+            if (R > 1 && r > 0)
+                take(based, base, above);
+
+//% part warps_above
+//# The sums of a column that the block's warps have go to neighbouring lanes, which scan them, publish the tile's
+//# sum, and leave to each warp the sum of those above it.
+            if (threadIdx.x < (N * K + 31) / 32 * 32) { // whole warps
+                const int n = threadIdx.x % N, col = threadIdx.x / N % K;
+                part all_run = warps[n * pad + col];
+                #pragma unroll
+                for (int d = 1; d < N; d *= 2) {
+                    const part left = from_left<32>(all_run, d);
+                    if (n >= d)
+                        all_run = reduce(left, all_run);
+                }
+                __syncwarp(); // all have read what the next lane overwrites
+                if (threadIdx.x >= N * K)
+                    ; // the lanes that complete a warp
+                else if (n < N - 1)
+                    warps[(n + 1) * pad + col] = all_run;
+                else
+                    publish(sums + (taken * K + col) * part_words, all_run, 1);
             }
-            if (threadIdx.x >= G - K)
-                publish(sums + (taken * K + c) * part_words, reduce(base, sum), 1);
 
 //% part hear
 //# Phases 3b and 4: the sum of everything above the held tile arrives and is combined with that of
@@ -528,17 +549,20 @@ ${entry}(const __grid_constant__ args a)
                 acc = has ? reduce(carry, acc) : carry;
                 has = true;
             }
-            const ${index} start = begin + ty * U;
-            const bool inside = c < here.width;
+            const int row = ty * U;
+            const ${index} start = begin + row, left = length - start;
+            const int rows = c >= here.width || left < 0 ? 0 : left < U ? (int)left : U; // that it stores
+            int spot = row * pitch + c;
 //% if few
             #pragma unroll 4 // the next tile's inputs are in registers
+            for (int u = 0; u < rows; u++, spot += pitch) {
 //% else
             #pragma unroll (U > 32 ? 16 : U)
-//% end
-            for (int u = 0; u < U; u++) {
-                const ${index} j = start + u;
-                if (!inside || j >= length)
+            for (int u = 0; u < U; u++, spot += pitch) {
+                if (u >= rows)
                     continue;
+//% end
+                const ${index} j = start + u;
 //% for p in outputs
 //% if few
                 [[maybe_unused]] ${p.type} *const to_${p.name} = (${p.type} *)(here.row_${p.name} + c * (${index})a.stride_${p.name}_${keep_last} + along_${p.name}(j));
@@ -550,12 +574,13 @@ ${entry}(const __grid_constant__ args a)
                 load(out_${p.name}, to_${p.name});
 //% end
 //% end
-                const part value = value_of(here, place_of, begin, u);
+                const part value = value_of(here, place_of, begin, row + u, c, spot);
+                const bool first = u == 0 && !has; // of the whole column
 //% if exclusive
-                const part told = has ? acc : identity();
-                take(has, acc, value);
+                const part told = first ? identity() : acc;
+                acc = first ? value : reduce(acc, value);
 //% else
-                take(has, acc, value);
+                acc = first ? value : reduce(acc, value);
                 const part &told = acc;
 //% end
                 post(place(j), told
@@ -565,7 +590,7 @@ ${entry}(const __grid_constant__ args a)
                 );
 //% for p in outputs
 //% if few
-                ((${p.type} *)(out_of(place_of) + result_${p.name}))[(ty * U + u) * pitch + c] = out_${p.name}[0];
+                ((${p.type} *)(out_of(place_of) + result_${p.name}))[spot] = out_${p.name}[0];
 //% else
                 store(to_${p.name}, out_${p.name});
 //% end
@@ -585,6 +610,7 @@ ${entry}(const __grid_constant__ args a)
                     store((${p.type} *)(here.row_${p.name} + along_${p.name}(begin)) + e, piece_${p.name});
 //% end
                 } else {
+                    #pragma unroll 1
                     for (int i = e; i < valid; i++) {
 //% for p in outputs
                         ((${p.type} *)(here.row_${p.name} + along_${p.name}(begin)))[i] = ((const ${p.type} *)(out_of(place_of) + result_${p.name}))[i];
