@@ -158,12 +158,16 @@ def error_of(result, peer, arrays):
 def prepare(given):
     """Compile what the chosen rows need."""
     part, parts = map(int, given.part.split("/"))
-    cases = [(w[2], w[3], dtype) for w in chosen(given) for dtype in w[4]]
-    for text, shapes, dtype in cases[part::parts]:
+    cases = [(w[2], w[3], dtype, w[5]) for w in chosen(given) for dtype in w[4]]
+    for text, shapes, dtype, peer in cases[part::parts]:
+        arrays = arrays_of(shapes, dtype)
         try:
-            kiln.eval(text, **arrays_of(shapes, dtype))
+            kiln.eval(text, **arrays)
+            if given.peers > 0:
+                torch.compile(peer, dynamic=False)(*arrays.values())
         except kiln.Error as error:
             print(text[:60], error)
+        torch._dynamo.reset()
         torch.cuda.synchronize()
         torch.cuda.empty_cache()
 
@@ -201,7 +205,7 @@ def main():
     options.add_argument("--seconds", type=float, default=600)
     options.add_argument("--match", default="")
     options.add_argument("--part", default="0/1", help="K/N: every N-th row from K on is only run once, so that "
-                         "N processes fill the cache of kernels; nothing is timed")
+                         "N processes fill the caches of kernels; nothing is timed")
     options.add_argument("--out")
     given = options.parse_args()
     if given.part != "0/1":
