@@ -46,7 +46,8 @@ enum {
     HOLD_PEELED_MIN = 16,       /* accesses of rows that begin anywhere, below which they are staged */
     PEEL_ACCESSES = 256,        /* rows of more are peeled by a whole block */
     SPLIT_BLOCKS_PER_UNIT = 24, /* whole waves, whether 3, 4, 6, 8 or 12 blocks are resident */
-    COLUMNS_OF_THREAD = 8, /* at most: each has an accumulator */
+    COLUMNS_OF_THREAD = 8, /* at most: each has an accumulator, */
+    COLUMNS_OF_MOMENTS = 4, /* of four words where it is moments */
     ONCE_ELEMENTS_MIN = 64, /* of a result, below which loads are not marked as read once */
     CUDA_LANES = 4,
     CPU_LANES = 32, /* gcc unrolls a loop of 16 before it looks for vectors, and then finds none */
@@ -382,14 +383,17 @@ static void columns_on_cuda(kiln__plan *plan, int units, bool small, int64_t out
                             int64_t length)
 {
     kiln__variant *v = &plan->variant;
-    /* Bytes in eights: accesses of half the size, so twice as many. */
-    const bool narrow = v->reduction.batch == KILN__BATCH_SUM && v->vec == COLUMNS_OF_THREAD &&
-                        kiln_dtype_size((kiln_dtype)v->dtype[0]) == 1;
+    const bool moments = kiln__batch_is_of_moments((kiln__batch)v->reduction.batch);
+    /* Bytes in eights, and what moments take in fours: accesses of half the size, so twice as many. A merge is then of
+     * twice as many elements, too, and costs moments as many instructions as four of these. */
+    const bool narrow = (moments || (v->reduction.batch == KILN__BATCH_SUM &&
+                                     v->vec == COLUMNS_OF_THREAD)) &&
+                        v->vec * (int)kiln_dtype_size((kiln_dtype)v->dtype[0]) <= ACCESS_BYTES / 2;
     const int64_t full = (int64_t)units * BLOCKS_PER_UNIT;
     const int64_t columns = plan->shape[v->keep_rank - 1] / v->vec;
     const int64_t outer = outputs / plan->shape[v->keep_rank - 1];
     /* Moments are dear to merge: where columns are many enough, a thread takes whole ones. */
-    const bool alone = kiln__batch_is_of_moments((kiln__batch)v->reduction.batch) &&
+    const bool alone = moments &&
                        outer * (columns / BLOCK_THREADS) >= (int64_t)units * BATCH_BLOCKS_PER_UNIT;
     int64_t rows = 1; /* of threads */
 
@@ -598,10 +602,13 @@ static void plan_walk(const kiln__plan_request *q, kiln__walk *keep, kiln__walk 
     const int64_t outputs = kiln__walk_size(keep), elements = kiln__walk_size(red);
     int64_t length = elements;
 
-    if (backend != KILN_BACKEND_CPU)
-        v->vec = (uint8_t)(rows ? choose_vec(red, keep, q->operands, v, ACCESS_BYTES)
-                                : choose_vec(keep, red, q->operands, v, COLUMNS_OF_THREAD));
     v->reduction.batch = (uint16_t)kiln__reduce_batch(def, v, is_ordered(red));
+    const bool moments = kiln__batch_is_of_moments((kiln__batch)v->reduction.batch);
+    if (backend != KILN_BACKEND_CPU)
+        v->vec = (uint8_t)choose_vec(rows ? red : keep, rows ? keep : red, q->operands, v,
+                                     rows      ? ACCESS_BYTES
+                                     : moments ? COLUMNS_OF_MOMENTS
+                                               : COLUMNS_OF_THREAD);
     if (backend != KILN_BACKEND_CPU && rows)
         choose_peel(q, keep, red, v);
     kiln__walk_join(keep, red, plan);
