@@ -74,8 +74,8 @@ static kiln_status lu_small(kiln__solver_gpu *g, kiln_error *err)
     return kiln__small_run(g, KILN__SMALL_LU, 2, false, &results, err);
 }
 
-/* g->a = P L U. */
-static kiln_status factorise_lu(kiln__solver_gpu *g, int64_t columns, kiln_error *err)
+/* g->a = P L U, of the matrices as they are or `scaled`. */
+static kiln_status factorise_lu(kiln__solver_gpu *g, int64_t columns, bool scaled, kiln_error *err)
 {
     /* The batched substitution takes one matrix for each right side, and the other one pivots of 64 bits. */
     g->batched = suits_batches(g, columns) && g->matrices == g->s->layout.count &&
@@ -86,6 +86,8 @@ static kiln_status factorise_lu(kiln__solver_gpu *g, int64_t columns, kiln_error
     if (kiln__gpu_is_empty(g))
         return KILN_OK;
     KILN_CHECK(kiln__gpu_use_cusolver(g, err));
+    if (scaled)
+        KILN_CHECK(kiln__gpu_scale(g, err));
     return g->batched ? lu_batched(g, err) : lu_each(g, err);
 }
 
@@ -222,8 +224,11 @@ kiln_status kiln__cuda_solve(kiln__solver_gpu *g, kiln_error *err)
     if (kiln__small_suits(g))
         return solve_small(g, 0, err);
     KILN_CHECK(kiln__gpu_take_right_sides(g, err));
-    KILN_CHECK(factorise_lu(g, right_columns(g->s), err));
-    return substitute(g, g->s->result[0].array, right_columns(g->s), err);
+    KILN_CHECK(factorise_lu(g, right_columns(g->s), true, err));
+    if (kiln__gpu_is_empty(g))
+        return KILN_OK;
+    KILN_CHECK(substitute(g, g->s->result[0].array, right_columns(g->s), err));
+    return kiln__gpu_scale_back(g, g->s->result[0].array, true, err);
 }
 
 /* y = inverse(P L U) of a stack, in columns. */
@@ -288,17 +293,18 @@ kiln_status kiln__cuda_inv(kiln__solver_gpu *g, kiln_error *err)
     if (kiln__small_suits(g))
         return solve_small(g, 1, err);
     KILN_CHECK(kiln__gpu_new(g, NULL, g->s->dtype, n, n, KILN__GPU_COLUMNS, y, err));
-    KILN_CHECK(factorise_lu(g, n, err));
+    KILN_CHECK(factorise_lu(g, n, true, err));
     if ((*y)->size == 0)
         return KILN_OK;
-    return g->batched ? invert_batched(g, *y, err) : invert_each(g, *y, err);
+    KILN_CHECK(g->batched ? invert_batched(g, *y, err) : invert_each(g, *y, err));
+    return kiln__gpu_scale_back(g, *y, true, err);
 }
 
 /* Factors by rows, and the places that rows were exchanged with, from 0. */
 kiln_status kiln__cuda_lu(kiln__solver_gpu *g, kiln_error *err)
 {
     kiln__solver *s = g->s;
-    KILN_CHECK(kiln__small_suits(g) ? lu_small(g, err) : factorise_lu(g, 1, err));
+    KILN_CHECK(kiln__small_suits(g) ? lu_small(g, err) : factorise_lu(g, 1, false, err));
     kiln_array_release(g->info); /* of a singular matrix the factors are asked for */
     g->info = NULL;
     s->result[0].array = g->a;
@@ -357,7 +363,7 @@ kiln_status kiln__cuda_det(kiln__solver_gpu *g, kiln_error *err)
 
     options.stream = plain.stream = s->stream;
     options.axes = KILN_AXES(-1);
-    KILN_TRY(kiln__small_suits(g) ? lu_small(g, err) : factorise_lu(g, 1, err));
+    KILN_TRY(kiln__small_suits(g) ? lu_small(g, err) : factorise_lu(g, 1, false, err));
     KILN_TRY(turned_diagonal(g, &factors, err));
     if (s->task->result_count > 1) {
         KILN_TRY(kiln_array_op(KILN_OP_SIGN, KILN_ARGS(factors), &plain, &signs, err));
@@ -428,6 +434,7 @@ kiln_status kiln__cuda_triangular(kiln__solver_gpu *g, kiln_error *err)
     KILN_CHECK(kiln__gpu_take_matrices(g, KILN__GPU_COLUMNS, err));
     KILN_CHECK(check_diagonals(g, err));
     KILN_CHECK(kiln__gpu_use_cublas(g, err));
+    KILN_CHECK(kiln__gpu_scale(g, err));
     kiln__put_number(s->dtype, 1, one);
     for (int64_t nth = 0; nth < s->layout.count; nth++) {
         const void *a = kiln__gpu_at(g->a, kiln__gpu_matrix(g, nth), g->a_bytes);
@@ -436,7 +443,7 @@ kiln_status kiln__cuda_triangular(kiln__solver_gpu *g, kiln_error *err)
             columns, one, a, n, kiln__gpu_at(s->result[0].array, nth, bytes), n);
         KILN_CHECK(kiln__gpu_check(g, "cublas<t>trsm", result, err));
     }
-    return KILN_OK;
+    return kiln__gpu_scale_back(g, s->result[0].array, true, err);
 }
 
 /* ---- Cholesky -------------------------------------------------------------------------------- */
@@ -608,7 +615,7 @@ kiln_status kiln__cuda_qr(kiln__solver_gpu *g, kiln_error *err)
         KILN_TRY(kiln__gpu_use_cusolver(g, err));
         KILN_TRY(kiln__gpu_scale(g, err));
         KILN_TRY(qr_each(g, scales, q, s->result[1].array, err));
-        KILN_TRY(kiln__gpu_scale_back(g, s->result[1].array, err));
+        KILN_TRY(kiln__gpu_scale_back(g, s->result[1].array, false, err));
     }
     KILN_TRY(first_of(q, -1, columns, &whole, err));
     KILN_TRY(kiln__array_copy_on(whole, s->stream, &s->result[0].array, err));
@@ -688,7 +695,7 @@ kiln_status kiln__cuda_eigh(kiln__solver_gpu *g, kiln_error *err)
         KILN_CHECK(eigh_all(g, vectors ? KILN__SOLVER_VECTORS : 0,
                             s->o.upper ? KILN__SOLVER_UPPER : KILN__SOLVER_LOWER,
                             s->result[0].array, err));
-        KILN_CHECK(kiln__gpu_scale_back(g, s->result[0].array, err));
+        KILN_CHECK(kiln__gpu_scale_back(g, s->result[0].array, false, err));
     }
     if (vectors) {
         s->result[1].array = g->a;
@@ -730,5 +737,5 @@ kiln_status kiln__cuda_eig(kiln__solver_gpu *g, kiln_error *err)
             g->work->address, device_bytes, g->host_work, host_bytes, kiln__gpu_info(g, nth));
         KILN_CHECK(kiln__gpu_check(g, "cusolverDnXgeev", result, err));
     }
-    return kiln__gpu_scale_back(g, s->result[0].array, err);
+    return kiln__gpu_scale_back(g, s->result[0].array, false, err);
 }

@@ -277,34 +277,42 @@ done:
     return status;
 }
 
-/* x times 2^k, or 2^-k (`direction` -1), where k brings the matrix that x is of near 1. */
-static kiln_status scale(kiln__solver_gpu *g, kiln_array *x, int direction, kiln_error *err)
+/* x times 2^k, or 2^-k (`direction` -1), where k brings the matrix that x is of near 1. Of x, `axes` belong to one
+ * matrix; the others are the stack. */
+static kiln_status scale(kiln__solver_gpu *g, kiln_array *x, int axes, int direction,
+                         kiln_error *err)
 {
     /* Squares of what lies between, and sums of them, are neither subnormal nor infinite (LAPACK: xGESVD, xSYEVD). */
-    const int exponent = g->s->real == KILN_FLOAT32 ? 40 : 400;
+    const int exponent = g->s->real == KILN_FLOAT32 ? 40 : 400, stack = g->sizes->rank;
     const kiln__piece piece =
         kiln_dtype_kind(x->dtype) == 'c' ? KILN__PIECE_SCALE_COMPLEX : KILN__PIECE_SCALE;
-    if (x->size == 0)
-        return KILN_OK;
-    return kiln__piece_run(piece,
-                           &(kiln__piece_arguments){.x = x,
-                                                    .z = g->sizes,
-                                                    .m = (int64_t)x->size / g->matrices,
-                                                    .n = exponent,
-                                                    .p = direction},
-                           x, g->s->stream, err);
+    int64_t shape[KILN_RANK_MAX], strides[KILN_RANK_MAX];
+    kiln_array *sizes = NULL;
+
+    for (int axis = 0; axis < stack + axes; axis++) {
+        shape[axis] = axis < stack ? g->sizes->shape[axis] : 1;
+        strides[axis] = axis < stack ? g->sizes->strides[axis] : 0;
+    }
+    KILN_CHECK(
+        kiln__array_view(g->sizes, stack + axes, shape, strides, g->sizes->data, &sizes, err));
+    const kiln_status status = kiln__piece_run(
+        piece, &(kiln__piece_arguments){.x = x, .z = sizes, .n = exponent, .p = direction}, x,
+        g->s->stream, err);
+    kiln_array_release(sizes);
+    return status;
 }
 
 kiln_status kiln__gpu_scale(kiln__solver_gpu *g, kiln_error *err)
 {
     if (g->sizes == NULL)
         KILN_CHECK(measure(g, err));
-    return scale(g, g->a, 1, err);
+    return scale(g, g->a, 2, 1, err);
 }
 
-kiln_status kiln__gpu_scale_back(kiln__solver_gpu *g, kiln_array *result, kiln_error *err)
+kiln_status kiln__gpu_scale_back(kiln__solver_gpu *g, kiln_array *result, bool inverse,
+                                 kiln_error *err)
 {
-    return scale(g, result, -1, err);
+    return scale(g, result, result->rank - g->s->layout.stack_rank, inverse ? 1 : -1, err);
 }
 
 /* Whether a matrix may have failed. A kernel of kiln's tells; of few matrices the host reads all the numbers anyway, and of

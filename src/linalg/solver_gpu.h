@@ -72,10 +72,12 @@ int64_t kiln__gpu_matrix(const kiln__solver_gpu *g, int64_t nth);
 kiln_status kiln__gpu_read_info(kiln__solver_gpu *g, kiln_error *err);
 /* Mark matrices with elements that are not finite as failed, and make them 0. They are `g->matrices`. */
 kiln_status kiln__gpu_refuse_nan(kiln__solver_gpu *g, kiln_error *err);
-/* Routines that square elements as they are lose those near the ends of the dtype's range. Multiply each of `g->a` by
- * a power of two where its largest element is there; and bring back a result of the same stack, which is as large. */
+/* Routines that square elements as they are lose those near the ends of the dtype's range, and cuBLAS subnormal pivots.
+ * Multiply each of `g->a` by a power of two where its largest element is there; and bring back a result of the call's
+ * stack, which is as large as the matrix, or (`inverse`) as its inverse. */
 kiln_status kiln__gpu_scale(kiln__solver_gpu *g, kiln_error *err);
-kiln_status kiln__gpu_scale_back(kiln__solver_gpu *g, kiln_array *result, kiln_error *err);
+kiln_status kiln__gpu_scale_back(kiln__solver_gpu *g, kiln_array *result, bool inverse,
+                                 kiln_error *err);
 
 /* ---- small matrices (small_cuda.c) ---- */
 

@@ -149,13 +149,15 @@ typedef struct piece {
     "e = kiln_frexp_exponent(" LARGER(v) "); p += e; " v " = T(kiln_ldexp(" v                      \
                                          ".real(), -e), kiln_ldexp(" v ".imag(), -e)); "
 #define FAR(e, size)                                                                               \
-    "int " e " = " size " - " size " == R(0) ? kiln_frexp_exponent(" size ") : 0; "                \
-    e " = " e " > n || " e " < -n ? " e " : 0; "
-#define SCALE "const R size = z[i / m]; " FAR("e", "size") "e = p < 0 ? e : -e; "
+    "int " e " = " size " - " size " == R(0) ? kiln_frexp_exponent(" size ") : 0; " e " = " e      \
+    " > n || " e " < -n ? " e " : 0; "
+#define FAR(e, size)                                                                               \
+    "int " e " = " size " - " size " == R(0) ? kiln_frexp_exponent(" size ") : 0; " e " = " e      \
+    " > n || " e " < -n ? " e " : 0; "
+#define SCALE FAR("e", "z") "e = p < 0 ? e : -e; "
 #define RESCALE FAR("e", "u") FAR("f", "z") "e -= f; "
 #define TIMES_POWER "y = e == 0 ? x : kiln_ldexp(x, e)"
-#define TIMES_POWER_COMPLEX                                                                        \
-    "y = e == 0 ? x : T(kiln_ldexp(x.real(), e), kiln_ldexp(x.imag(), e))"
+#define TIMES_POWER_COMPLEX "y = e == 0 ? x : T(kiln_ldexp(x.real(), e), kiln_ldexp(x.imag(), e))"
 static const piece pieces[KILN__PIECES] = {
     [KILN__PIECE_LOWER] = PIECE("xmn", "T x, " SHAPE, "y = i % n <= i / n % m ? x : T(0)"),
     [KILN__PIECE_UPPER] = PIECE("xmn", "T x, " SHAPE, "y = i % n >= i / n % m ? x : T(0)"),
@@ -183,11 +185,9 @@ static const piece pieces[KILN__PIECES] = {
     [KILN__PIECE_PRODUCT_COMPLEX] =
         PIECE("xn", "raw T x, int64 n",
               PRODUCT(NEAR_COMPLEX, "y = T(kiln_ldexp(d.real(), p), kiln_ldexp(d.imag(), p))")),
-    [KILN__PIECE_SCALE] = PIECE("xzmnp", "T x, raw R z, " SHAPE ", float64 p",
-                                SCALE TIMES_POWER),
+    [KILN__PIECE_SCALE] = PIECE("xznp", "T x, R z, int64 n, float64 p", SCALE TIMES_POWER),
     [KILN__PIECE_SCALE_COMPLEX] =
-        PIECE("xzmnp", "T x, raw R z, " SHAPE ", float64 p",
-              SCALE TIMES_POWER_COMPLEX),
+        PIECE("xznp", "T x, R z, int64 n, float64 p", SCALE TIMES_POWER_COMPLEX),
     [KILN__PIECE_RESCALE] = PIECE("xyzn", "T x, R u, R z, int64 n", RESCALE TIMES_POWER),
     [KILN__PIECE_RESCALE_COMPLEX] =
         PIECE("xyzn", "T x, R u, R z, int64 n", RESCALE TIMES_POWER_COMPLEX),

@@ -79,8 +79,8 @@ typedef enum kiln__piece {
     KILN__PIECE_COMBINE,    /* x, y, z: p x + q y + r z + s in the diagonal */
     KILN__PIECE_PRODUCT, /* x: the product of each n elements, whose exponent is kept apart: real */
     KILN__PIECE_PRODUCT_COMPLEX, /* and complex */
-    KILN__PIECE_SCALE, /* x, z: x times a power of two that brings z, one for each m elements, near 1 where its
-                          exponent is beyond n of either sign; p < 0: divided by it. Real */
+    KILN__PIECE_SCALE, /* x, z: x times a power of two that brings z near 1 where its exponent is beyond n of either
+                          sign; p < 0: divided by it. Real */
     KILN__PIECE_SCALE_COMPLEX, /* and complex */
     KILN__PIECE_RESCALE, /* x, y, z: x times the power of two that y would be divided by, divided by that for z; all
                             three broadcast. Real */

@@ -195,7 +195,7 @@ kiln_status kiln__cuda_svd(kiln__solver_gpu *g, kiln_error *err)
         KILN_CHECK(svd_by_gesvdp(g, &c, order, &exact, err));
     if (!exact)
         KILN_CHECK(svd_by_gesvd(g, &c, order, err));
-    return kiln__gpu_scale_back(g, s->result[vectors ? 1 : 0].array, err);
+    return kiln__gpu_scale_back(g, s->result[vectors ? 1 : 0].array, false, err);
 }
 
 bool kiln__svd_is_widened(const kiln_array *a)
