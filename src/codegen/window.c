@@ -59,15 +59,16 @@ static const march marches[] = {
     {4, 8, 4, 2, 4, 4, 108},  {4, 4, 4, 2, 4, 4, 80},  {4, 4, 4, 2, 1, 2, 80},  {4, 4, 2, 4, 1, 2, 80},
 };
 /* Planes in a block's ring of shared memory, of which it has so many bytes; bytes of a copy to it, and of the
- * units in which memory is read; planes that a block marches through at least, and how many are best. */
+ * units in which memory is read; planes that a block marches through at least, and how many are best: as measured
+ * (bench/results/stencils-h200.txt). */
 enum {
     RING = 3,
+    RING_OF_WORDS = 4, /* of elements of 4 bytes */
     RING_BYTES = 48 << 10,
     PIECE_BYTES = 16,
     SECTOR_BYTES = 32,
-    MARCH_MIN = 16,
-    MARCH_NARROW = 32, /* elements of 1 and 2 bytes */
-    MARCH_BEST = 48,
+    MARCH_MIN = 8,
+    MARCH_BEST = 16,
     BLOCKS_OF_UNIT = 4 /* that a multiprocessor should have, if there are so many planes */
 };
 
@@ -520,7 +521,7 @@ static bool march_choose(const kiln__walk *w, const kiln__operand *operands, con
     v.layout = KILN__LAYOUT_WINDOW;
     v.unroll = 1;
     v.loop.planes = 1;
-    v.loop.ring = RING;
+    v.loop.ring = c.itemsize == 4 ? RING_OF_WORDS : RING;
     v.loop.slant = slant;
     for (size_t s = 0; s < KILN_COUNT_OF(marches); s++) {
         const march *m = &marches[s];
@@ -601,14 +602,11 @@ int kiln__window_across(const kiln__variant *v)
 static int64_t planes_of_a_block(int units, const kiln__plan *plan)
 {
     const kiln__variant *v = &plan->variant;
-    int64_t planes = plan->shape[v->rank - 3], tiles = 1, best = MARCH_BEST;
+    int64_t planes = plan->shape[v->rank - 3], tiles = 1;
 
     for (int a = 0; a < v->rank; a++)
         tiles *= a == v->rank - 3 ? 1 : plan->walk[a];
-    for (size_t p = 0; p < v->param_count; p++)
-        if (v->access[p] == KILN__ACCESS_WINDOW && kiln_dtype_size((kiln_dtype)v->dtype[p]) < WORD_BYTES)
-            best = MARCH_NARROW;
-    best = kiln__tuned("KILN_TUNE_MARCH_PLANES", (int)best);
+    const int64_t best = kiln__tuned("KILN_TUNE_MARCH_PLANES", MARCH_BEST);
     int64_t chunks = (planes + best / 2) / best;
     chunks = most(chunks, kiln__least(planes / MARCH_MIN, kiln__divide_up(BLOCKS_OF_UNIT * (int64_t)units, tiles)));
     return kiln__divide_up(planes, most(chunks, 1));
