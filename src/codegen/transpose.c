@@ -7,7 +7,7 @@
  * through tiles: `tile` elements along B, and on a GPU as many along A as give each thread `unroll` words
  * (templates/cuda/transpose.cu). Where one of the axes is short, the tile is as short there and longer
  * along the other. Where all rows begin at sectors, tiles are square (templates/cuda/transpose_even.cu); where not,
- * and where elements have one size of at most 4 bytes, tiles lie as in memory (templates/cuda/transpose_gather.cu).
+ * and where elements of up to 4 bytes are not words alone, tiles lie as in memory (templates/cuda/transpose_gather.cu).
  */
 #include "codegen/emit.h"
 #include "codegen/walk.h"
@@ -222,14 +222,14 @@ static bool banks_meet(int vec, int apart)
     return vec * apart % 16 == 0;
 }
 
-/* A tile of a GPU that lies in shared memory as it lies in memory: of operands of up to 4 bytes. False elsewhere, where
- * banks would meet (bytes of rows that begin at words: bench/results/bandwidth-h200.txt), and where an axis does not
- * fill a tile. */
+/* A tile of a GPU that lies in shared memory as it lies in memory: of operands of up to 4 bytes, but not of words alone,
+ * which are no faster so (bench/results/workloads-h200.txt). False elsewhere, where banks would meet (bytes of rows that
+ * begin at words: bench/results/bandwidth-h200.txt), and where an axis does not fill a tile. */
 static bool choose_gather(const kiln__walk *w, const kiln__definition *def, int b, kiln__variant *v)
 {
     gathered g = {0};
 
-    if (def->large || !can_gather(w, &g) || kiln__tuned("KILN_TUNE_GATHERED", 1) == 0)
+    if (def->large || !can_gather(w, &g) || (g.size == 4 && g.tiled_size == 4))
         return false;
     const int side = g.size == 4 ? GATHER_SIDE_OF_WORDS : GATHER_SIDE,
               tile = GATHER_ROW / g.tiled_size;
