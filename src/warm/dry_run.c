@@ -7,6 +7,7 @@
  * device. A run on a device of src/device/dry.c takes the same decisions, and compiles and computes nothing. What decides
  * by values that it reads back asks kiln__device_is_dry(), and takes every way then (src/linalg: expm, svd).
  */
+#include "kiln/expression.h"
 #include "warm/expression.h"
 
 /* An input of a call: an array of C-order, or a number of the kind of its dtype. */
@@ -37,6 +38,25 @@ static kiln_status read_result(const kiln__target *target, kiln_array *array, ki
     return status;
 }
 
+/* The same of a result whose length along an axis only the device knows: every length would show the same plans as the powers
+ * of two below it. */
+static kiln_status read_counted(const kiln__target *target, kiln_array *array, int axis,
+                                kiln_error *err)
+{
+    const int at = axis < 0 ? axis + array->rank : axis;
+
+    if (at == 0) /* what is cut off lies behind the rest */
+        return KILN_OK;
+    for (int64_t length = 1; length < array->shape[at]; length *= 2) {
+        kiln_array *first = NULL;
+        KILN_CHECK(kiln_array_slice(array, at, 0, length, 1, &first, err));
+        const kiln_status status = read_result(target, first, err);
+        kiln_array_release(first);
+        KILN_CHECK(status);
+    }
+    return KILN_OK;
+}
+
 static kiln_status run_graph(const kiln__dry_run_request *r, kiln_context *ctx, kiln_graph *graph,
                              size_t results, kiln_error *err)
 {
@@ -52,8 +72,12 @@ static kiln_status run_graph(const kiln__dry_run_request *r, kiln_context *ctx, 
     for (size_t k = r->input_count; k < count; k++)
         args[k] = kiln_arg_out(&arrays[k]);
     KILN_TRY(kiln_graph_run(graph, args, count, NULL, err));
-    for (size_t k = r->input_count; k < count; k++)
+    for (size_t k = r->input_count; k < count; k++) {
         KILN_TRY(read_result(r->target, arrays[k], err));
+        if (kiln_graph_result_is_counted(graph, k - r->input_count))
+            KILN_TRY(read_counted(r->target, arrays[k],
+                                  kiln_graph_result_axis(graph, k - r->input_count), err));
+    }
 
 done:
     for (size_t k = 0; arrays != NULL && k < count; k++)
