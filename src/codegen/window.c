@@ -55,8 +55,9 @@ typedef struct march {
     int registers_max;
 } march;
 static const march marches[] = {
-    {16, 4, 1, 4, 8, 8, 160}, {8, 4, 4, 2, 4, 8, 108}, {8, 4, 2, 4, 4, 8, 108}, {8, 2, 2, 4, 4, 8, 80},
-    {4, 8, 4, 2, 4, 4, 108},  {4, 4, 4, 2, 4, 4, 80},  {4, 4, 4, 2, 1, 2, 80},  {4, 4, 2, 4, 1, 2, 80},
+    {16, 4, 1, 4, 8, 8, 160}, {8, 4, 4, 2, 4, 8, 108}, {8, 4, 2, 4, 4, 8, 108},
+    {8, 2, 2, 4, 4, 8, 80},   {4, 8, 4, 2, 4, 4, 108}, {4, 4, 4, 2, 4, 4, 80},
+    {4, 4, 4, 2, 1, 2, 80},   {4, 4, 2, 4, 1, 2, 80},
 };
 /* Planes in a block's ring of shared memory, of which it has so many bytes; bytes of a copy to it, and of the
  * units in which memory is read; planes that a block marches through at least, and how many are best: as measured
@@ -131,7 +132,8 @@ static int64_t plane_of(const kiln__walk *w, int k, int itemsize_max)
 }
 
 /* Find the root of each candidate: the first candidate of equal strides that is near it, or itself. */
-static void find_kin(const kiln__walk *w, const kiln__operand *operands, int itemsize_max, kiln__plan *plan)
+static void find_kin(const kiln__walk *w, const kiln__operand *operands, int itemsize_max,
+                     kiln__plan *plan)
 {
     memset(plan->kin, 0, sizeof plan->kin);
     plan->has_kin = true;
@@ -445,8 +447,8 @@ static bool stores_words(const kiln__walk *w, const kiln__operand *operands, int
 
 /* Planes of which a thread holds words, summed over the words of a row of a window: a word is held until the
  * last view that has a part of it has seen it. */
-static int64_t planes_held(const kiln__walk *w, const view *views, int window, int64_t along, int64_t turns,
-                           int word)
+static int64_t planes_held(const kiln__walk *w, const view *views, int window, int64_t along,
+                           int64_t turns, int word)
 {
     int64_t held = 0;
 
@@ -490,14 +492,16 @@ static bool march_fits(const kiln__walk *w, const view *views, int windows, cons
 
 /* Whether that shape suits the words: rows of windows, in shared memory too, and of outputs begin at them, and
  * few of its warps have no columns. */
-static bool march_suits(const kiln__walk *w, const kiln__operand *operands, const common *c, const march *m)
+static bool march_suits(const kiln__walk *w, const kiln__operand *operands, const common *c,
+                        const march *m)
 {
     const int vec = m->word_bytes / c->itemsize;
     const int64_t columns = w->shape[w->rank - 1], tile = (int64_t)WARP_THREADS * vec * m->across;
     const int64_t idle = kiln__divide_up(columns, tile) * tile - columns;
 
     return c->itemsize >= m->itemsize_min && c->itemsize <= m->itemsize_max &&
-           (c->bits % PIECE_BYTES == 0 || (m->word_bytes <= most(c->itemsize, WORD_BYTES) && c->bits % m->word_bytes == 0)) &&
+           (c->bits % PIECE_BYTES == 0 ||
+            (m->word_bytes <= most(c->itemsize, WORD_BYTES) && c->bits % m->word_bytes == 0)) &&
            stores_words(w, operands, vec) && (m->across < 4 || vec == 1 || 8 * idle <= columns);
 }
 
@@ -548,7 +552,8 @@ int kiln__ring_rows(const kiln__variant *v, int down)
 int kiln__ring_row(const kiln__variant *v, int itemsize, int along)
 {
     const int64_t words = WARP_THREADS * kiln__window_across(v) + kiln__divide_up(along, v->vec);
-    const int64_t bytes = words * v->vec * itemsize + (v->loop.slant ? PIECE_BYTES - WORD_BYTES : 0);
+    const int64_t bytes =
+        words * v->vec * itemsize + (v->loop.slant ? PIECE_BYTES - WORD_BYTES : 0);
     return (int)kiln__divide_up(bytes, SECTOR_BYTES) * SECTOR_BYTES;
 }
 
@@ -608,7 +613,8 @@ static int64_t planes_of_a_block(int units, const kiln__plan *plan)
         tiles *= a == v->rank - 3 ? 1 : plan->walk[a];
     const int64_t best = kiln__tuned("KILN_TUNE_MARCH_PLANES", MARCH_BEST);
     int64_t chunks = (planes + best / 2) / best;
-    chunks = most(chunks, kiln__least(planes / MARCH_MIN, kiln__divide_up(BLOCKS_OF_UNIT * (int64_t)units, tiles)));
+    chunks = most(chunks, kiln__least(planes / MARCH_MIN,
+                                      kiln__divide_up(BLOCKS_OF_UNIT * (int64_t)units, tiles)));
     return kiln__divide_up(planes, most(chunks, 1));
 }
 
@@ -625,8 +631,9 @@ void kiln__window_walk(int units, kiln__plan *plan)
     if (v->loop.ring != 0)
         plan->word[KILN__WORD_CHUNK] = planes_of_a_block(units, plan);
     if (v->loop.planes > 0)
-        plan->walk[last - 2] = kiln__divide_up(plan->shape[last - 2],
-                                               v->loop.ring != 0 ? plan->word[KILN__WORD_CHUNK] : v->loop.planes);
+        plan->walk[last - 2] =
+            kiln__divide_up(plan->shape[last - 2],
+                            v->loop.ring != 0 ? plan->word[KILN__WORD_CHUNK] : v->loop.planes);
 }
 
 /* Whether a variant can march: words that registers have, of one size of elements. */
@@ -645,8 +652,8 @@ static bool march_is_valid(const kiln__definition *def, const kiln__variant *v)
 bool kiln__window_fits(const kiln__definition *def, const kiln__variant *v)
 {
     if (v->backend != KILN_BACKEND_CUDA || v->rank < (v->loop.planes > 0 ? 3 : 2) ||
-        v->loop.tile == 0 || (v->loop.tile & (v->loop.tile - 1)) != 0 || v->loop.index_linear || v->block < WARP_THREADS ||
-        v->block % (WARP_THREADS * kiln__window_across(v)) != 0)
+        v->loop.tile == 0 || (v->loop.tile & (v->loop.tile - 1)) != 0 || v->loop.index_linear ||
+        v->block < WARP_THREADS || v->block % (WARP_THREADS * kiln__window_across(v)) != 0)
         return false;
     if (v->loop.ring != 0 ? !march_is_valid(def, v) : v->loop.slant != 0)
         return false;
@@ -655,7 +662,8 @@ bool kiln__window_fits(const kiln__definition *def, const kiln__variant *v)
             v->access[p] == KILN__ACCESS_WINDOW || v->access[p] == KILN__ACCESS_VECTOR;
         if (v->access[p] == KILN__ACCESS_WINDOW && v->loop.behind[p] > 0 && v->loop.planes == 0)
             return false;
-        if (v->loop.ring == 0 && moves && v->vec > 1 && v->vec * kiln_dtype_size(v->dtype[p]) != WORD_BYTES)
+        if (v->loop.ring == 0 && moves && v->vec > 1 &&
+            v->vec * kiln_dtype_size(v->dtype[p]) != WORD_BYTES)
             return false;
     }
     return true;
