@@ -390,6 +390,28 @@ done:
 
 /* ---- triangular systems ---------------------------------------------------------------------- */
 
+/* g->a: a copy of the triangles that are read, and 0 elsewhere: what stands there is not looked at for NaN or for how large
+ * the elements are. */
+static kiln_status take_triangles(kiln__solver_gpu *g, kiln_error *err)
+{
+    const kiln__solver *s = g->s;
+    kiln_array *whole;
+
+    KILN_CHECK(kiln__gpu_take_matrices(g, KILN__GPU_COLUMNS, err));
+    if (kiln__gpu_is_empty(g))
+        return KILN_OK;
+    whole = g->a;
+    g->a = NULL;
+    kiln_status status =
+        kiln__gpu_new(g, whole, s->dtype, s->n, s->n, KILN__GPU_COLUMNS, &g->a, err);
+    if (status == KILN_OK)
+        status = kiln__piece_run(s->o.upper ? KILN__PIECE_UPPER : KILN__PIECE_LOWER,
+                                 &(kiln__piece_arguments){.x = whole, .m = s->n, .n = s->n}, g->a,
+                                 s->stream, err);
+    kiln_array_release(whole);
+    return status;
+}
+
 /* The first element of each diagonal that is 0, counted from 1, into g->info. */
 static kiln_status check_diagonals(kiln__solver_gpu *g, kiln_error *err)
 {
@@ -431,7 +453,7 @@ kiln_status kiln__cuda_triangular(kiln__solver_gpu *g, kiln_error *err)
     KILN_CHECK(kiln__gpu_take_right_sides(g, err));
     if (s->result[0].array->size == 0)
         return KILN_OK;
-    KILN_CHECK(kiln__gpu_take_matrices(g, KILN__GPU_COLUMNS, err));
+    KILN_CHECK(take_triangles(g, err));
     KILN_CHECK(check_diagonals(g, err));
     KILN_CHECK(kiln__gpu_use_cublas(g, err));
     KILN_CHECK(kiln__gpu_scale(g, err));
@@ -676,20 +698,9 @@ kiln_status kiln__cuda_eigh(kiln__solver_gpu *g, kiln_error *err)
         const kiln__small_results results = {.y = s->result[0].array, .z = s->result[1].array};
         return kiln__small_run(g, KILN__SMALL_JACOBI, vectors ? 1 : 0, false, &results, err);
     }
-    KILN_CHECK(kiln__gpu_take_matrices(g, KILN__GPU_COLUMNS, err));
+    KILN_CHECK(take_triangles(g, err));
     if (!kiln__gpu_is_empty(g)) {
         KILN_CHECK(kiln__gpu_use_cusolver(g, err));
-        /* Of what is not read, NaN are no matter. */
-        kiln_array *whole = g->a;
-        g->a = NULL;
-        kiln_status status =
-            kiln__gpu_new(g, whole, s->dtype, s->n, s->n, KILN__GPU_COLUMNS, &g->a, err);
-        if (status == KILN_OK)
-            status = kiln__piece_run(s->o.upper ? KILN__PIECE_UPPER : KILN__PIECE_LOWER,
-                                     &(kiln__piece_arguments){.x = whole, .m = s->n, .n = s->n},
-                                     g->a, s->stream, err);
-        kiln_array_release(whole);
-        KILN_CHECK(status);
         KILN_CHECK(kiln__gpu_refuse_nan(g, err));
         KILN_CHECK(kiln__gpu_scale(g, err));
         KILN_CHECK(eigh_all(g, vectors ? KILN__SOLVER_VECTORS : 0,
