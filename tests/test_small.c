@@ -433,10 +433,11 @@ static void check_tiny(test_env *t, int function, kiln_dtype dtype, int64_t m, i
     static double a[2 * TINY_STACK * TINY_SIDE * TINY_SIDE], b[2 * TINY_STACK * TINY_SIDE * 3];
     double x[TINY_STACK * TINY_SIDE * 3], got[2 * TINY_STACK * TINY_SIDE * 3];
     const bool narrow = dtype == KILN_FLOAT32 || dtype == KILN_COMPLEX64;
-    /* Eliminations round subnormal numbers to whole multiples of the least one; least squares are scaled. */
+    /* Eliminations round subnormal numbers to whole multiples of the least one, those of the right side too, whose elements
+     * are 2^more times as large as those of a; least squares are scaled. */
     const double digits = ldexp(1, narrow ? -23 : -52);
-    const double bound =
-        1000 * (digits + (function > 0 ? ldexp(1, (narrow ? -149 : -1074) - power) : 0));
+    const int finest = (narrow ? -149 : -1074) - power - (more < 0 ? more : 0);
+    const double bound = 1000 * (digits + (function > 0 ? ldexp(1, finest) : 0));
     kiln_array *y = NULL, *wide = NULL;
 
     memset(b, 0, sizeof b);
