@@ -44,6 +44,10 @@ kiln_status kiln__choose_infer(kiln__chooser what, const kiln_array *array, kiln
 kiln_status kiln__choose_into(kiln__chooser what, const kiln_array *const *operands,
                               kiln_stream *stream, kiln_array **outs, kiln_error *err);
 
+/* How often each distinct element or part occurs, and the number of each element's: from the places, in a sorted order, at
+ * which equal ones begin. (unique.c) */
+extern const kiln__kept_texts kiln__unique_counts, kiln__unique_inverse;
+
 /* unique() as a step of graphs. `data`: the axis, and which results are wanted beside the first two; the others have no
  * elements. The results are how many there are, and with room for all where each stands first; for each element, or each
  * part along the axis, the number of its equal; and how often each occurs. (unique_rows.c) */

@@ -39,7 +39,7 @@ static const kiln__kept_texts sorted_texts[] = {
     OF_SORTED("T y, int64 count", "y = v"),
     OF_SORTED("T y, int64 place, int64 count", "y = v; place = i")};
 
-static const kiln__kept_texts counts_texts = {
+const kiln__kept_texts kiln__unique_counts = {
     .calls = &kiln__loop_calls,
     .request =
         {
@@ -47,12 +47,13 @@ static const kiln__kept_texts counts_texts = {
             .in = "int64 place, raw int64 places, int64 unique, int64 all",
             .out = "int64 count",
             .snippet = {[KILN__SNIPPET_OP] =
-                            "count = (i + 1 < unique ? places[i + 1] : all) - place"},
+                            "count = i >= unique ? 0 : (i + 1 < unique ? places[i + 1] : all) - "
+                            "place"},
         },
 };
 
 /* Element `at`, which is number i in the order, belongs to the last distinct element at or before place i. */
-static const kiln__kept_texts inverse_texts = {
+const kiln__kept_texts kiln__unique_inverse = {
     .calls = &kiln__loop_calls,
     .request =
         {
@@ -134,7 +135,7 @@ static kiln_status count_each(const kiln_array *x, kiln_array *places, results *
                              kiln_arg_int(kiln_array_size(places)), kiln_arg_int(x->size),
                              kiln_arg_out(&r->counts)};
 
-    return kiln__kept_run(x->ctx, &counts_texts, args, KILN_COUNT_OF(args), NULL, err);
+    return kiln__kept_run(x->ctx, &kiln__unique_counts, args, KILN_COUNT_OF(args), NULL, err);
 }
 
 static kiln_status number_each(const kiln_array *array, kiln_array *order, kiln_array *places,
@@ -146,7 +147,7 @@ static kiln_status number_each(const kiln_array *array, kiln_array *order, kiln_
 
     return array->size == 0
                ? KILN_OK
-               : kiln__kept_run(array->ctx, &inverse_texts, args, KILN_COUNT_OF(args), NULL, err);
+               : kiln__kept_run(array->ctx, &kiln__unique_inverse, args, KILN_COUNT_OF(args), NULL, err);
 }
 
 kiln_status kiln_array_unique(const kiln_array *array, kiln_array **out, kiln_array **first_out,

@@ -32,40 +32,6 @@ static const kiln__kept_texts distinct_texts = {
         },
 };
 
-static const kiln__kept_texts counts_texts = {
-    .calls = &kiln__loop_calls,
-    .request =
-        {
-            .name = "kiln_unique_row_counts",
-            .in = "int64 place, raw int64 places, int64 unique, int64 all",
-            .out = "int64 count",
-            .snippet = {[KILN__SNIPPET_OP] =
-                            "count = i >= unique ? 0 : (i + 1 < unique ? places[i + 1] : all) - "
-                            "place"},
-        },
-};
-
-/* Row `at`, which is number i in the order, belongs to the last distinct one that begins at or before place i. */
-static const kiln__kept_texts inverse_texts = {
-    .calls = &kiln__loop_calls,
-    .request =
-        {
-            .name = "kiln_unique_row_inverse",
-            .in = "raw int64 places, int64 unique, int64 at",
-            .out = "raw int64 inverse",
-            .snippet = {[KILN__SNIPPET_OP] =
-                            "long long low = 0, high = unique;\n"
-                            "while (high - low > 1) {\n"
-                            "    const long long middle = low + (high - low) / 2;\n"
-                            "    if (places[middle] <= i)\n"
-                            "        low = middle;\n"
-                            "    else\n"
-                            "        high = middle;\n"
-                            "}\n"
-                            "inverse[at] = low;"},
-        },
-};
-
 kiln_status kiln__unique_infer(const kiln_array *x, const int64_t *data, int *axis_out,
                                int64_t *count_out, kiln_error *err)
 {
@@ -141,12 +107,12 @@ kiln_status kiln__unique_into(const kiln_array *x, const int64_t *data, kiln_str
                                 kiln_arg_int(n), kiln_arg_array(outs[KILN__UNIQUE_COUNTS])};
     if (n > 0 && (data[1] & KILN__UNIQUE_WANTS_COUNTS) != 0)
         KILN_TRY(
-            kiln__kept_run(x->ctx, &counts_texts, counted, KILN_COUNT_OF(counted), stream, err));
+            kiln__kept_run(x->ctx, &kiln__unique_counts, counted, KILN_COUNT_OF(counted), stream, err));
     const kiln_arg numbered[] = {kiln_arg_array(place), kiln_arg_array(count),
                                  kiln_arg_array(order), kiln_arg_array(outs[KILN__UNIQUE_INVERSE])};
     if (n > 0 && (data[1] & KILN__UNIQUE_WANTS_INVERSE) != 0)
         KILN_TRY(
-            kiln__kept_run(x->ctx, &inverse_texts, numbered, KILN_COUNT_OF(numbered), stream, err));
+            kiln__kept_run(x->ctx, &kiln__unique_inverse, numbered, KILN_COUNT_OF(numbered), stream, err));
 
 done:
     kiln_array_release(rows);
