@@ -579,6 +579,135 @@ static void test_scatter__mistakes_are_refused(void **state)
     kiln_array_release(wide);
 }
 
+/* The sum of each place as docs/indexing.md says: values in the order of their places, in chunks of 128. */
+static void sum_by_chunks(double *x, int64_t places, const int64_t *index, const double *value,
+                          int64_t count, bool narrow)
+{
+    int64_t at = 0;
+
+    for (int64_t p = 0; p < places; p++) {
+        double total = 0, chunk = 0;
+        bool chunks = false, any = false;
+        for (int64_t k = 0; k < count; k++) {
+            if (index[k] != p)
+                continue;
+            if (any && at % 128 == 0) {
+                total = !chunks ? chunk : narrow ? (float)total + (float)chunk : total + chunk;
+                chunks = true;
+                any = false;
+            }
+            chunk = !any ? value[k] : narrow ? (float)chunk + (float)value[k] : chunk + value[k];
+            any = true;
+            at++;
+        }
+        if (chunks)
+            chunk = narrow ? (float)total + (float)chunk : total + chunk;
+        if (any)
+            x[p] = narrow ? (float)x[p] + (float)chunk : x[p] + chunk;
+    }
+}
+
+/* Random values, whose sums are rounded, at random places, many of them at a few. */
+static void check_bits(test_env *t, kiln_dtype dtype, int64_t places, int64_t count)
+{
+    const bool narrow = dtype == KILN_FLOAT32;
+    int64_t *const index = malloc((size_t)count * sizeof *index);
+    double *const value = malloc((size_t)count * sizeof *value);
+    double *const want = malloc((size_t)places * sizeof *want);
+    double *const got = malloc((size_t)places * sizeof *got);
+    kiln_array *x = NULL, *i = NULL, *v = NULL, *given = NULL, *result = NULL;
+
+    for (int64_t k = 0; k < count; k++) {
+        index[k] = (int64_t)test_random_below(t, (uint64_t)places);
+        if (test_random_below(t, 2) == 0)
+            index[k] %= 3;
+        value[k] = (double)test_random(t) / 1e18 - 9;
+        value[k] = narrow ? (float)value[k] : value[k];
+    }
+    for (int64_t k = 0; k < places; k++)
+        want[k] = test_random_below(t, 2) == 0 ? -0.0 : 0.1f;
+    OK(t, kiln_array_from_host(t->ctx, KILN_FLOAT64, 1, &places, want, NULL, &given, &t->err));
+    OK(t, kiln_array_cast(given, dtype, &x, &t->err));
+    kiln_array_release(given);
+    OK(t, kiln_array_from_host(t->ctx, KILN_FLOAT64, 1, &count, value, NULL, &given, &t->err));
+    OK(t, kiln_array_cast(given, dtype, &v, &t->err));
+    OK(t, kiln_array_from_host(t->ctx, KILN_INT64, 1, &count, index, NULL, &i, &t->err));
+    const kiln_subscript at = kiln_subscript_array(i);
+    OK(t, kiln_array_scatter(x, &at, 1, kiln_arg_array(v), KILN_SCATTER_ADD, NULL, &t->err));
+    sum_by_chunks(want, places, index, value, count, narrow);
+    OK(t, kiln_array_cast(x, KILN_FLOAT64, &result, &t->err));
+    OK(t, kiln_array_to_host(result, got, (size_t)places * sizeof *got, NULL, &t->err));
+    for (int64_t k = 0; k < places; k++)
+        CHECK(memcmp(&got[k], &want[k], sizeof got[k]) == 0,
+              "%s, %d places, %d values: place %d is %.17g, not %.17g", kiln_dtype_name(dtype),
+              (int)places, (int)count, (int)k, got[k], want[k]);
+    kiln_array_release(given), kiln_array_release(x), kiln_array_release(v);
+    kiln_array_release(i), kiln_array_release(result);
+    free(index), free(value), free(want), free(got);
+}
+
+static void test_scatter__sums_have_the_bits_of_chunks(void **state)
+{
+    static const int64_t sizes[][2] = {{1, 1},   {1, 127}, {1, 129},   {2, 700},
+                                       {5, 128}, {9, 257}, {40, 3000}, {70000, 60}};
+    test_env *t = *state;
+
+    for (size_t k = 0; k < COUNT(sizes); k++) {
+        check_bits(t, KILN_FLOAT32, sizes[k][0], sizes[k][1]);
+        check_bits(t, KILN_FLOAT64, sizes[k][0], sizes[k][1]);
+    }
+}
+
+/* The last of several values stays, and whole numbers of all widths wrap; rows that threads share among them. */
+static void test_scatter__rows_of_each_width_are_set_and_added(void **state)
+{
+    static const kiln_dtype dtypes[] = {KILN_UINT8, KILN_INT16, KILN_UINT32, KILN_INT64};
+    enum { ROWS = 7, NAMED = 40, WIDTH_MOST = 600 };
+    static int64_t want[ROWS * WIDTH_MOST], got[ROWS * WIDTH_MOST], values[NAMED * WIDTH_MOST];
+    test_env *t = *state;
+
+    for (size_t d = 0; d < COUNT(dtypes); d++)
+        for (int64_t width = 1; width <= WIDTH_MOST; width *= width == 1 ? 3 : 200) {
+            const int64_t shape[] = {ROWS, width}, given[] = {NAMED, width};
+            const int bits = 8 * (int)kiln_dtype_size(dtypes[d]);
+            for (int adds = 0; adds < 2; adds++) {
+                kiln_array *x = NULL, *v = NULL, *w = NULL, *i = NULL;
+                int32_t index[NAMED];
+                memset(want, 0, sizeof want);
+                for (int64_t k = 0; k < NAMED * width; k++)
+                    values[k] = (int64_t)test_random(t);
+                for (int k = 0; k < NAMED; k++) {
+                    index[k] = (int32_t)test_random_below(t, ROWS);
+                    for (int64_t c = 0; c < width; c++) {
+                        int64_t *const to = &want[index[k] * width + c];
+                        *to =
+                            (int64_t)((adds ? (uint64_t)*to : 0) + (uint64_t)values[k * width + c]);
+                    }
+                }
+                OK(t,
+                   kiln_array_from_host(t->ctx, KILN_INT64, 2, given, values, NULL, &w, &t->err));
+                OK(t, kiln_array_cast(w, dtypes[d], &v, &t->err));
+                OK(t, kiln_array_from_host(t->ctx, KILN_INT32, 1, &(int64_t){NAMED}, index, NULL,
+                                           &i, &t->err));
+                OK(t, kiln_array_zeros(t->ctx, dtypes[d], 2, shape, &x, &t->err));
+                const kiln_subscript at = kiln_subscript_array(i);
+                OK(t,
+                   kiln_array_scatter(x, &at, 1, kiln_arg_array(v),
+                                      adds ? KILN_SCATTER_ADD : KILN_SCATTER_SET, NULL, &t->err));
+                kiln_array_release(w);
+                w = NULL;
+                OK(t, kiln_array_cast(x, KILN_INT64, &w, &t->err));
+                OK(t, kiln_array_to_host(w, got, (size_t)(ROWS * width) * 8, NULL, &t->err));
+                for (int64_t k = 0; k < ROWS * width; k++)
+                    CHECK((uint64_t)got[k] << (64 - bits) == (uint64_t)want[k] << (64 - bits),
+                          "%s, rows of %d, %s: element %d", kiln_dtype_name(dtypes[d]), (int)width,
+                          adds ? "added" : "set", (int)k);
+                kiln_array_release(x), kiln_array_release(v);
+                kiln_array_release(w), kiln_array_release(i);
+            }
+        }
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -588,6 +717,8 @@ int main(int argc, char **argv)
         TEST(test_scatter__sums_are_reproducible),
         TEST(test_scatter__several_axes_and_slices),
         TEST(test_scatter__rows_are_added),
+        TEST(test_scatter__sums_have_the_bits_of_chunks),
+        TEST(test_scatter__rows_of_each_width_are_set_and_added),
         TEST(test_scatter__put_is_numpys),
         TEST(test_scatter__values_may_be_of_the_array),
         TEST(test_scatter__nodes_give_new_arrays),

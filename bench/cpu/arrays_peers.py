@@ -182,6 +182,54 @@ def draws():
          lambda: theirs.poisson(4, 1 << 20))
 
 
+def lengths():
+    """The same functions of 10^4 and of 10^7 elements."""
+    for dtype, power_of_ten in ((d, p) for p in (4, 7)
+                                for d in ("float32", "float64", "int32", "int64")):
+        n = 10**power_of_ten
+        rows = n // 100
+        name = f"10^{power_of_ten} {dtype}"
+        few = np.dtype(dtype).kind == "f" and 1 << 10 or 1 << 14
+        x = Arrays(x=lambda dtype=dtype, n=n: numbers(dtype, n))
+        repeated = Arrays(x=lambda dtype=dtype, n=n, few=few:
+                          draw.integers(0, few, n).astype(dtype))
+        both(f"sort {name}", x, lambda m, x: m.sort(x))
+        both(f"argsort {name}", x, lambda m, x: m.argsort(x))
+        both(f"partition {name}, in the middle", x, lambda m, x, n=n: m.partition(x, n // 2))
+        both(f"argpartition {name}", x, lambda m, x, n=n: m.argpartition(x, n // 2))
+        both(f"median {name}", x, lambda m, x: m.median(x))
+        both(f"quantile {name}", x, lambda m, x: m.quantile(x, 0.9))
+        both(f"unique {name}, all values", x, lambda m, x: m.unique(x))
+        both(f"unique {name}, few values", repeated, lambda m, x: m.unique(x))
+        both(f"histogram {name}, 256 bins", x, lambda m, x: m.histogram(x, 256)[0])
+        y = Arrays(x=lambda dtype=dtype, n=n: np.sort(numbers(dtype, n)),
+                   y=lambda dtype=dtype, n=n: numbers(dtype, n // 10))
+        both(f"searchsorted {name}, a tenth", y, lambda m, x, y: m.searchsorted(x, y))
+        y = Arrays(x=lambda dtype=dtype, n=n: numbers(dtype, n),
+                   y=lambda dtype=dtype, n=n: numbers(dtype, n // 100))
+        both(f"isin {name}, a hundredth", y, lambda m, x, y: m.isin(x, y))
+        y = Arrays(x=lambda dtype=dtype, n=n: draw.integers(0, 4, n).astype(dtype))
+        both(f"nonzero {name}, 75 %", y, lambda m, x: m.nonzero(x)[0])
+        y = Arrays(x=lambda dtype=dtype, n=n: numbers(dtype, n),
+                   i=lambda n=n: draw.random(n) < 0.3)
+        both(f"x[mask] {name}, 30 %", y, lambda m, x, i: x[i])
+        y = Arrays(x=lambda dtype=dtype, n=n: np.zeros(n // 10, dtype),
+                   y=lambda dtype=dtype, n=n: draw.integers(0, 8, n).astype(dtype),
+                   i=lambda n=n: draw.integers(0, n // 10, n))
+        case(f"sums at places {name}, a tenth of them",
+             lambda y=y: kiln.eval("scatter_add(x, i, y)", **y.get()[0]),
+             lambda y=y: np.add.at(*[y.get()[1][k] for k in "xiy"]))
+        y = Arrays(x=lambda dtype=dtype, n=n: numbers(dtype, n).reshape(-1, 100),
+                   i=lambda rows=rows: draw.integers(0, 100, (rows, 100)))
+        both(f"take_along_axis {name}", y, lambda m, x, i: m.take_along_axis(x, i, axis=1))
+        both(f"take {name}", y, lambda m, x, i: m.take(x, i[0], axis=1))
+        both(f"sort rows of 100 {name}", y, lambda m, x, i: m.sort(x, axis=1))
+        both(f"argsort rows of 100 {name}", y, lambda m, x, i: m.argsort(x, axis=1))
+        y = Arrays(x=lambda n=n: draw.integers(0, 100, n).astype("int32"),
+                   y=lambda dtype=dtype, n=n: numbers(dtype, n))
+        both(f"lexsort {name}", y, lambda m, x, y: m.lexsort((y, x)))
+
+
 def measure(label, seconds):
     """The least time of kiln and of NumPy, in turns."""
     calls, least = CASES[label], [float("inf")] * 2
@@ -206,7 +254,7 @@ def main():
     parser.add_argument("--below", type=float, default=float("inf"))
     options = parser.parse_args()
     kiln.set_default_device("cpu")
-    for group in (sorts, indices, rearrangements, scans, draws):
+    for group in (sorts, indices, rearrangements, scans, draws, lengths):
         group()
     threads = len(os.sched_getaffinity(0))
     print(f"{threads} thread(s), NumPy {np.__version__}, load {os.getloadavg()[0]:.1f}")

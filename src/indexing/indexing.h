@@ -9,7 +9,7 @@
  * report.c     what kernels report indices out of range to
  * unique.c     distinct elements
  * convolve.c   sums over a window that slides
- * scatter.c    x[i] = v and sums at indices, in place; scatter_run.c: its kernels
+ * scatter.c    x[i] = v and sums at indices, in place; scatter_run.c: its kernels, scatter_cpu.c: without sorting
  * scattered.c  the same in graphs
  *
  * What takes elements by indices is in src/graph (take.c), because a graph does it.

@@ -6,6 +6,9 @@
 
 #include "indexing/indexing.h"
 
+/* Values whose places are sorted are combined in chunks of so many: what results depend on, on every device. */
+enum { KILN__SCATTER_CHUNK = 128 };
+
 /* One call. Arrays are counted. */
 typedef struct kiln__scattering {
     const char *name;
@@ -35,6 +38,13 @@ kiln_status kiln__scatter_dense(kiln_array *x, kiln_stream *stream, kiln_array *
                                 kiln_error *err);
 /* Enqueue the kernels of a call whose arrays are complete. */
 kiln_status kiln__scatter_run(kiln__scattering *s, kiln_error *err);
+
+/* Whether values are better combined without sorted places, and that: `places` of so many values, `none` for one that has
+ * no place, change `target`, which has no gaps, as `values` have none. (scatter_cpu.c) */
+bool kiln__scatter_suits_cpu(const kiln__scattering *s);
+kiln_status kiln__scatter_cpu(const kiln__scattering *s, const kiln_array *target,
+                              const kiln_array *places, const kiln_array *values, int64_t none,
+                              kiln_error *err);
 
 /* What put_along_axis() wants of axes: ERR_AXIS, ERR_SHAPE. (scatter.c) */
 kiln_status kiln__scatter_check_along(int rank, int indices, int64_t axis, kiln_error *err);

@@ -3,6 +3,7 @@
  *
  *     indexed axes first, values > [a kernel that changes each element]
  *                                > [places > sorted > runs of equal places]
+ *                                > [places > scatter_cpu.c]
  *
  * Several values may name one element. Where the order of a combination does not matter (integers), each
  * value changes its element by an atomic operation. Otherwise the places are sorted, and every run of
@@ -91,36 +92,86 @@ static void put_index_inputs(const kiln__scattering *s, kiln__buf *in)
 
 /* ---- kernels ---- */
 
+/* A kernel's texts. Those whose `key` is not 0 are kept by the context, and are empty where the kernel is there. */
 typedef struct kernel_text {
     const char *name;
     kiln__buf in, op;
     const char *out;
 } kernel_text;
 
-/* Run a kernel of these texts; `size` -1: arrays decide it. */
-static kiln_status run_text(const kiln__scattering *s, kernel_text *t, const kiln_arg *args,
-                            size_t count, int64_t size, kiln_error *err)
+/* Which of the kernels below. */
+typedef enum text_kind {
+    TEXT_DIRECT = 1,
+    TEXT_PLACES,
+    TEXT_SET,
+    TEXT_CHUNKS,
+    TEXT_CHAIN
+} text_kind;
+
+typedef kiln_status (*put_text_fn)(const kiln__scattering *s, kernel_text *t, kiln_error *err);
+
+typedef struct wanted {
+    const kiln__scattering *s;
+    put_text_fn put;
+} wanted;
+
+/* All that texts depend on beside their kind, in one number; 0: it does not fit. */
+static uint64_t key_of(const kiln__scattering *s, text_kind kind)
 {
-    kiln_elementwise_options opts = KILN_ELEMENTWISE_OPTIONS_INIT;
+    enum { INDICES_MOST = 4, DTYPE_BITS = 6, AXIS_BITS = 5 };
+    uint64_t key = (uint64_t)kind << 3 | (uint64_t)s->what;
+
+    if (s->what == KILN_SCATTER_REDUCE || s->index_count > INDICES_MOST)
+        return 0;
+    key = key << DTYPE_BITS | (uint64_t)s->target->dtype;
+    key = key << 2 | (uint64_t)s->o.mode;
+    key = key << 3 | (uint64_t)s->index_count;
+    for (int k = 0; k < s->index_count; k++) {
+        key = key << DTYPE_BITS | (uint64_t)s->index[k]->dtype;
+        key = key << AXIS_BITS | (uint64_t)s->axis[k];
+    }
+    return key;
+}
+
+/* The kernel of such texts, one that belongs to the context or, for a reduction of the user's, a new one. */
+static kiln_status make_kernel(kiln_context *ctx, const void *data, kiln__kernel **out,
+                               kiln_error *err)
+{
+    const wanted *w = data;
+    kernel_text t = {NULL, KILN__BUF_INIT, KILN__BUF_INIT, "raw T x"};
+    kiln_status status = w->put(w->s, &t, err);
+
+    if (status == KILN_OK && (t.in.failed || t.op.failed))
+        status = kiln__fail_memory(err, t.op.capacity);
+    if (status == KILN_OK)
+        return kiln__loop_kernel(ctx, t.name, &t.in, t.out, &t.op, out, err);
+    kiln__buf_clear(&t.in);
+    kiln__buf_clear(&t.op);
+    return status;
+}
+
+/* Run a kernel; `size` -1: arrays decide it. */
+static kiln_status run_text(const kiln__scattering *s, text_kind kind, put_text_fn put,
+                            const kiln_arg *args, size_t count, int64_t size, kiln_error *err)
+{
     kiln_elementwise_call_options call = KILN_ELEMENTWISE_CALL_OPTIONS_INIT;
-    kiln_elementwise *op = NULL;
+    const wanted w = {s, put};
+    const uint64_t key = key_of(s, kind);
+    kiln__kernel *kernel = NULL;
     kiln_status status = KILN_OK;
 
-    if (t->in.failed || t->op.failed) {
-        status = kiln__fail_memory(err, t->op.capacity);
-        goto done;
-    }
-    opts.name = t->name;
     call.stream = s->stream;
     call.has_size = size >= 0;
     call.size = size;
-    KILN_TRY(kiln_elementwise_create(s->ctx, t->in.text, t->out, t->op.text, &opts, &op, err));
-    KILN_TRY(kiln_elementwise_run(op, args, count, &call, err));
+    if (key != 0)
+        KILN_TRY(kiln__kept_kernel(s->ctx, make_kernel, &w, key, &kernel, err));
+    else
+        KILN_TRY(make_kernel(s->ctx, &w, &kernel, err));
+    KILN_TRY(kiln_elementwise_run((kiln_elementwise *)kernel, args, count, &call, err));
 
 done:
-    kiln_elementwise_destroy(op);
-    kiln__buf_clear(&t->in);
-    kiln__buf_clear(&t->op);
+    if (key == 0)
+        kiln_elementwise_destroy((kiln_elementwise *)kernel);
     return status;
 }
 
@@ -162,25 +213,30 @@ static bool adds_atomically(const kiln__scattering *s)
            (whole || dtype == KILN_FLOAT32 || dtype == KILN_FLOAT64);
 }
 
+static kiln_status put_direct(const kiln__scattering *s, kernel_text *t, kiln_error *err)
+{
+    t->name = "kiln_scatter";
+    put_index_inputs(s, &t->in);
+    kiln__buf_puts(&t->in, "T v, T first");
+    KILN_CHECK(put_combination(s, &t->op, err));
+    kiln__buf_puts(&t->op, "const long long at = ");
+    put_place(s, "x.shape()[%d]", "x.strides()[%d]", &t->op);
+    kiln__buf_puts(&t->op, ";\nif (at != kiln_nowhere)\n    ");
+    kiln__buf_puts(&t->op, s->index_count == 0           ? "kiln_change(&first, at, v, join)"
+                           : s->what == KILN_SCATTER_SET ? "kiln_change_whole(&first, at, v)"
+                           : adds_atomically(s)          ? "kiln_change_add(&first, at, v)"
+                                                : "kiln_change_atomic(&first, at, v, join)");
+    return KILN_OK;
+}
+
 /* Each value changes its element at once. */
 static kiln_status run_direct(kiln__scattering *s, kiln_error *err)
 {
-    kernel_text t = {"kiln_scatter", KILN__BUF_INIT, KILN__BUF_INIT, "raw T x"};
     kiln_array *views[KILN_RANK_MAX] = {NULL}, *first = NULL;
     kiln_arg args[KILN_RANK_MAX + 4];
     size_t count = 0;
     kiln_status status = KILN_OK;
 
-    put_index_inputs(s, &t.in);
-    kiln__buf_puts(&t.in, "T v, T first");
-    KILN_TRY(put_combination(s, &t.op, err));
-    kiln__buf_puts(&t.op, "const long long at = ");
-    put_place(s, "x.shape()[%d]", "x.strides()[%d]", &t.op);
-    kiln__buf_puts(&t.op, ";\nif (at != kiln_nowhere)\n    ");
-    kiln__buf_puts(&t.op, s->index_count == 0           ? "kiln_change(&first, at, v, join)"
-                          : s->what == KILN_SCATTER_SET ? "kiln_change_whole(&first, at, v)"
-                          : adds_atomically(s)          ? "kiln_change_add(&first, at, v)"
-                                               : "kiln_change_atomic(&first, at, v, join)");
     KILN_TRY(index_views(s, s->values->rank - s->rank, views, err));
     KILN_TRY(first_elements(s, &first, err));
     for (int k = 0; k < s->index_count; k++)
@@ -190,37 +246,42 @@ static kiln_status run_direct(kiln__scattering *s, kiln_error *err)
     args[count++] = kiln_arg_array(s->values);
     args[count++] = kiln_arg_array(first);
     args[count++] = kiln_arg_array(s->target);
-    KILN_TRY(run_text(s, &t, args, count, -1, err));
+    KILN_TRY(run_text(s, TEXT_DIRECT, put_direct, args, count, -1, err));
 
 done:
     for (int k = 0; k < s->index_count; k++)
         kiln_array_release(views[k]);
     kiln_array_release(first);
-    kiln__buf_clear(&t.in);
-    kiln__buf_clear(&t.op);
     return status;
 }
 
 /* ---- sorted places ---- */
 
+static kiln_status put_places(const kiln__scattering *s, kernel_text *t, kiln_error *err)
+{
+    (void)err;
+    t->name = "kiln_scatter_places";
+    t->out = "K place";
+    put_index_inputs(s, &t->in);
+    for (int k = 0; k < s->index_count; k++)
+        kiln__buf_printf(&t->in, "int64 n%d, int64 s%d, ", k, k);
+    kiln__buf_puts(&t->in, "int64 behind");
+    kiln__buf_puts(&t->op, "const long long at = ");
+    put_place(s, "n%d", "s%d", &t->op);
+    kiln__buf_puts(&t->op, ";\nplace = (K)(at == kiln_nowhere ? behind : at)");
+    return KILN_OK;
+}
+
 /* The place of each row of values; `none` for one that has none. */
 static kiln_status find_places(const kiln__scattering *s, int64_t none, kiln_dtype dtype,
                                kiln_array **out, kiln_error *err)
 {
-    kernel_text t = {"kiln_scatter_places", KILN__BUF_INIT, KILN__BUF_INIT, "K place"};
     kiln_arg args[3 * KILN_RANK_MAX + 3];
     kiln_array *places = NULL;
     int64_t step = 1, steps[KILN_RANK_MAX];
     size_t count = 0;
     kiln_status status = KILN_OK;
 
-    put_index_inputs(s, &t.in);
-    for (int k = 0; k < s->index_count; k++)
-        kiln__buf_printf(&t.in, "int64 n%d, int64 s%d, ", k, k);
-    kiln__buf_puts(&t.in, "int64 behind");
-    kiln__buf_puts(&t.op, "const long long at = ");
-    put_place(s, "n%d", "s%d", &t.op);
-    kiln__buf_puts(&t.op, ";\nplace = (K)(at == kiln_nowhere ? behind : at)");
     for (int k = s->index_count; k-- > 0; step *= s->target->shape[k])
         steps[k] = step;
     for (int k = 0; k < s->index_count; k++)
@@ -234,13 +295,11 @@ static kiln_status find_places(const kiln__scattering *s, int64_t none, kiln_dty
     args[count++] = kiln_arg_int(none);
     KILN_TRY(kiln__array_new(s->ctx, dtype, s->rank, s->shape, NULL, s->stream, &places, err));
     args[count++] = kiln_arg_array(places);
-    KILN_TRY(run_text(s, &t, args, count, -1, err));
+    KILN_TRY(run_text(s, TEXT_PLACES, put_places, args, count, -1, err));
     KILN_TRY(kiln_array_reshape(places, 1, &s->count, out, err));
 
 done:
     kiln_array_release(places);
-    kiln__buf_clear(&t.in);
-    kiln__buf_clear(&t.op);
     return status;
 }
 
@@ -299,25 +358,35 @@ static const char chain_text[] =
                "}\n"
                "x[key * row + at] = join(x[key * row + at], sum)";
 
-enum { CHUNK = 128 };
-
 /* A kernel over sorted places. */
-static kiln_status run_sorted(const kiln__scattering *s, const char *name, const char *op,
-                              bool chunks, const kiln_arg *args, size_t count, int64_t size,
-                              kiln_error *err)
+static kiln_status put_sorted(const kiln__scattering *s, kernel_text *t, const char *name,
+                              const char *op, kiln_error *err)
 {
-    kernel_text t = {name, KILN__BUF_INIT, KILN__BUF_INIT,
-                     chunks ? "raw T x, raw T head, raw T tail" : "raw T x"};
+    t->name = name;
+    kiln__buf_puts(&t->in,
+                   "raw K keys, raw O order, raw T v, int64 behind, int64 count, int64 row, "
+                   "int64 chunk");
+    if (op != set_text) {
+        t->out = "raw T x, raw T head, raw T tail";
+        KILN_CHECK(put_combination(s, &t->op, err));
+    }
+    kiln__buf_puts(&t->op, op);
+    return KILN_OK;
+}
 
-    kiln__buf_puts(&t.in, "raw K keys, raw O order, raw T v, int64 behind, int64 count, int64 row, "
-                          "int64 chunk");
-    kiln_status status = chunks ? put_combination(s, &t.op, err) : KILN_OK;
-    kiln__buf_puts(&t.op, op);
-    if (status == KILN_OK)
-        return run_text(s, &t, args, count, size, err);
-    kiln__buf_clear(&t.in);
-    kiln__buf_clear(&t.op);
-    return status;
+static kiln_status put_set(const kiln__scattering *s, kernel_text *t, kiln_error *err)
+{
+    return put_sorted(s, t, "kiln_scatter_set", set_text, err);
+}
+
+static kiln_status put_chunks(const kiln__scattering *s, kernel_text *t, kiln_error *err)
+{
+    return put_sorted(s, t, "kiln_scatter_chunks", chunk_text, err);
+}
+
+static kiln_status put_chain(const kiln__scattering *s, kernel_text *t, kiln_error *err)
+{
+    return put_sorted(s, t, "kiln_scatter_chain", chain_text, err);
 }
 
 /* Change a target without gaps. */
@@ -325,7 +394,8 @@ static kiln_status combine_runs(const kiln__scattering *s, kiln_array *target,
                                 const kiln_array *keys, const kiln_array *order,
                                 const kiln_array *values, int64_t none, kiln_error *err)
 {
-    const int64_t chunks = (s->count + CHUNK - 1) / CHUNK, kept = chunks * s->row;
+    const int64_t chunks = (s->count + KILN__SCATTER_CHUNK - 1) / KILN__SCATTER_CHUNK,
+                  kept = chunks * s->row;
     kiln_array *head = NULL, *tail = NULL;
     kiln_status status = KILN_OK;
     kiln_arg args[10] = {kiln_arg_array((kiln_array *)keys),
@@ -334,18 +404,18 @@ static kiln_status combine_runs(const kiln__scattering *s, kiln_array *target,
                          kiln_arg_int(none),
                          kiln_arg_int(s->count),
                          kiln_arg_int(s->row),
-                         kiln_arg_int(CHUNK),
+                         kiln_arg_int(KILN__SCATTER_CHUNK),
                          kiln_arg_array(target)};
 
     if (s->what == KILN_SCATTER_SET)
-        return run_sorted(s, "kiln_scatter_set", set_text, false, args, 8, s->count * s->row, err);
+        return run_text(s, TEXT_SET, put_set, args, 8, s->count * s->row, err);
     KILN_TRY(kiln__array_new(s->ctx, target->dtype, 1, &kept, NULL, s->stream, &head, err));
     KILN_TRY(kiln__array_new(s->ctx, target->dtype, 1, &kept, NULL, s->stream, &tail, err));
     args[8] = kiln_arg_array(head);
     args[9] = kiln_arg_array(tail);
-    KILN_TRY(run_sorted(s, "kiln_scatter_chunks", chunk_text, true, args, 10, kept, err));
+    KILN_TRY(run_text(s, TEXT_CHUNKS, put_chunks, args, 10, kept, err));
     if (chunks > 1)
-        KILN_TRY(run_sorted(s, "kiln_scatter_chain", chain_text, true, args, 10, kept, err));
+        KILN_TRY(run_text(s, TEXT_CHAIN, put_chain, args, 10, kept, err));
 
 done:
     kiln_array_release(head);
@@ -364,10 +434,14 @@ static kiln_status run_by_order(kiln__scattering *s, kiln_error *err)
     const kiln_dtype key = none < INT32_MAX ? KILN_INT32 : KILN_INT64;
     const kiln_dtype place = s->count < INT32_MAX ? KILN_INT32 : KILN_INT64;
     KILN_TRY(find_places(s, none, key, &keys, err));
-    KILN_TRY(kiln__sort_keys(keys, none + 1, place, s->stream, &sorted, &order, err));
     KILN_TRY(kiln__scatter_dense(s->target, s->stream, &dense, err));
     KILN_TRY(kiln__scatter_dense(s->values, s->stream, &values, err));
-    KILN_TRY(combine_runs(s, dense, sorted, order, values, none, err));
+    if (kiln__scatter_suits_cpu(s)) {
+        KILN_TRY(kiln__scatter_cpu(s, dense, keys, values, none, err));
+    } else {
+        KILN_TRY(kiln__sort_keys(keys, none + 1, place, s->stream, &sorted, &order, err));
+        KILN_TRY(combine_runs(s, dense, sorted, order, values, none, err));
+    }
     if (dense->data != s->target->data)
         KILN_TRY(kiln__array_assign_on(s->target, dense, s->stream, err));
 
@@ -388,6 +462,8 @@ static bool is_direct(const kiln__scattering *s)
 
     if (s->index_count == 0)
         return true;
+    if (s->target->contiguous && kiln__scatter_suits_cpu(s))
+        return false;
     if (s->what == KILN_SCATTER_SET)
         return s->o.fast && size <= 8;
     return size >= 2 && size <= 8 && (s->o.fast || (whole && s->what != KILN_SCATTER_REDUCE));

@@ -1,0 +1,213 @@
+/*
+ * scatter_cpu.c - assignments and sums at places on the cpu device, without sorting the places.
+ *
+ *     places, values > [integers, assignments: each value changes its element, in C-order]
+ *                    > [floating-point sums: counted > the place's first number > sums of chunks]
+ *
+ * Rule: floating-point sums are those of scatter_run.c, bit for bit. There values are sorted by their places and combined
+ *       in chunks of KILN__SCATTER_CHUNK. Which chunk a value is in follows from how many values have lesser places, and
+ *       from how many of its own came before; so that each place needs the sum of its chunk and the sum of those before.
+ */
+#include "indexing/scatter.h"
+
+enum {
+    THREADS_MOST = 8,    /* with more, sorts and atomic operations by all of them are faster */
+    PLACES_A_VALUE = 4,  /* where there are more places for each value, sorting costs less */
+    PLACES_MIN = 1 << 16 /* and where there are more than so many */
+};
+
+typedef struct job {
+    const void *places; /* int32 or int64; `none` for values that have none */
+    const char *values;
+    char *target;
+    void *states, *totals; /* of floating-point sums */
+    int64_t count, none, row, units;
+    size_t size; /* bytes of an element */
+    bool wide;
+} job;
+
+static bool is_float_sum(const kiln__scattering *s)
+{
+    return s->what == KILN_SCATTER_ADD &&
+           (s->target->dtype == KILN_FLOAT32 || s->target->dtype == KILN_FLOAT64);
+}
+
+bool kiln__scatter_suits_cpu(const kiln__scattering *s)
+{
+    const kiln__device *device = kiln__context_device(s->ctx);
+    const char kind = kiln_dtype_kind(s->target->dtype);
+    int64_t places = 1;
+
+    if (!kiln__device_is_host(device) || kiln__device_info(device)->unit_count > THREADS_MOST ||
+        s->index_count == 0)
+        return false;
+    for (int k = 0; k < s->index_count; k++)
+        places *= s->target->shape[k];
+    if (is_float_sum(s))
+        return s->row == 1 && s->count < UINT32_MAX &&
+               (places <= PLACES_MIN || places / PLACES_A_VALUE <= s->count);
+    return s->what == KILN_SCATTER_SET ||
+           (s->what == KILN_SCATTER_ADD && (kind == 'i' || kind == 'u'));
+}
+
+/* ---- assignments and sums of integers ----------------------------------------------------------------- */
+
+/* A unit's part of the elements of each row: all values change them in C-order. */
+#define IN_ORDER(name, type, CHANGE)                                                               \
+    static void name##_##type(const void *args, int64_t begin, int64_t end)                        \
+    {                                                                                              \
+        const job *j = args;                                                                       \
+        const int64_t low = j->row * begin / j->units, high = j->row * end / j->units;             \
+        const int64_t row = j->row, none = j->none, count = j->count;                              \
+        const int64_t *const wide = j->places;                                                     \
+        const int32_t *const narrow = j->places;                                                   \
+        const type *const values = (const type *)(const void *)j->values;                          \
+        type *const target = (type *)(void *)j->target;                                            \
+        for (int64_t k = 0; k < count && row == 1 && !j->wide; k++)                                \
+            if (narrow[k] != none)                                                                 \
+                target[narrow[k]] CHANGE values[k];                                                \
+        for (int64_t k = 0; k < count && (row > 1 || j->wide); k++) {                              \
+            const int64_t place = j->wide ? wide[k] : narrow[k];                                   \
+            for (int64_t at = low; at < high && place != none; at++)                               \
+                target[place * row + at] CHANGE values[k * row + at];                              \
+        }                                                                                          \
+    }
+typedef struct pair {
+    uint64_t low, high;
+} pair;
+
+IN_ORDER(add, uint8_t, +=)
+IN_ORDER(add, uint16_t, +=)
+IN_ORDER(add, uint32_t, +=)
+IN_ORDER(add, uint64_t, +=)
+IN_ORDER(set, uint8_t, =)
+IN_ORDER(set, uint16_t, =)
+IN_ORDER(set, uint32_t, =)
+IN_ORDER(set, uint64_t, =)
+IN_ORDER(set, pair, =)
+
+static kiln__cpu_entry entry_in_order(bool adds, size_t size)
+{
+    switch (size) {
+    case 1:
+        return adds ? add_uint8_t : set_uint8_t;
+    case 2:
+        return adds ? add_uint16_t : set_uint16_t;
+    case 4:
+        return adds ? add_uint32_t : set_uint32_t;
+    case 8:
+        return adds ? add_uint64_t : set_uint64_t;
+    default:
+        return set_pair;
+    }
+}
+
+/* ---- sums of floating-point numbers --------------------------------------------------------------------- */
+
+/*
+ * A place's state: the number, among the sorted values, of its next one, and the sum of the chunk that this is in; its
+ * total is the sum of the chunks before. All begin with -0, to which any number may be added and stays what it is.
+ */
+#define FLOAT_SUMS(T, K)                                                                           \
+    static void sum_##T##_##K(const job *j)                                                        \
+    {                                                                                              \
+        const K *const places = j->places;                                                         \
+        const T *const values = (const T *)(const void *)j->values;                                \
+        T *const target = (T *)(void *)j->target, *const totals = j->totals;                       \
+        state_##T *const states = j->states;                                                       \
+        uint32_t before = 0;                                                                       \
+        for (int64_t p = 0; p <= j->none; p++)                                                     \
+            states[p] = (state_##T){-(T)0, 0}, totals[p] = -(T)0;                                  \
+        for (int64_t k = 0; k < j->count; k++)                                                     \
+            states[places[k]].next++;                                                              \
+        for (int64_t p = 0; p <= j->none; p++) {                                                   \
+            const uint32_t here = states[p].next;                                                  \
+            states[p].next = before;                                                               \
+            before += here;                                                                        \
+        }                                                                                          \
+        for (int64_t k = 0; k < j->count; k++) {                                                   \
+            state_##T *const s = &states[places[k]];                                               \
+            if (s->next++ % KILN__SCATTER_CHUNK == 0) {                                            \
+                totals[places[k]] += s->sum;                                                       \
+                s->sum = values[k];                                                                \
+            } else {                                                                               \
+                s->sum += values[k];                                                               \
+            }                                                                                      \
+        }                                                                                          \
+        before = 0;                                                                                \
+        for (int64_t p = 0; p < j->none; p++) {                                                    \
+            if (states[p].next != before)                                                          \
+                target[p] += totals[p] + states[p].sum;                                            \
+            before = states[p].next;                                                               \
+        }                                                                                          \
+    }
+typedef struct state_float {
+    float sum;
+    uint32_t next;
+} state_float;
+typedef struct state_double {
+    double sum;
+    uint32_t next;
+} state_double;
+FLOAT_SUMS(float, int32_t)
+FLOAT_SUMS(float, int64_t)
+FLOAT_SUMS(double, int32_t)
+FLOAT_SUMS(double, int64_t)
+
+static void sum_floats(const void *args, int64_t begin, int64_t end)
+{
+    const job *j = args;
+
+    (void)begin;
+    (void)end;
+    if (j->size == sizeof(float) && j->wide)
+        sum_float_int64_t(j);
+    else if (j->size == sizeof(float))
+        sum_float_int32_t(j);
+    else if (j->wide)
+        sum_double_int64_t(j);
+    else
+        sum_double_int32_t(j);
+}
+
+/* ---- the call -------------------------------------------------------------------------------------------- */
+
+kiln_status kiln__scatter_cpu(const kiln__scattering *s, const kiln_array *target,
+                              const kiln_array *places, const kiln_array *values, int64_t none,
+                              kiln_error *err)
+{
+    enum { ROW_BYTES = 512 }; /* of rows that threads share */
+    kiln__device *const device = kiln__context_device(s->ctx);
+    const size_t size = kiln_dtype_size(target->dtype);
+    const int64_t units = kiln__device_info(device)->unit_count;
+    kiln_array *states = NULL, *totals = NULL;
+    kiln_status status = KILN_OK;
+    job j = {.places = places->data,
+             .values = values->data,
+             .target = target->data,
+             .count = s->count,
+             .none = none,
+             .row = s->row,
+             .units = s->row * (int64_t)size >= ROW_BYTES ? units : 1,
+             .size = size,
+             .wide = places->dtype == KILN_INT64};
+    const kiln__launch_config config = {.grid_x = j.units, .block = 1};
+    kiln__cpu_entry entry = entry_in_order(s->what == KILN_SCATTER_ADD, size);
+
+    if (is_float_sum(s)) {
+        const int64_t bytes =
+            (none + 1) * (int64_t)(size == 4 ? sizeof(state_float) : sizeof(state_double));
+        entry = sum_floats;
+        KILN_TRY(kiln__array_new(s->ctx, KILN_UINT8, 1, &bytes, NULL, s->stream, &states, err));
+        KILN_TRY(kiln__array_new(s->ctx, target->dtype, 1, &(int64_t){none + 1}, NULL, s->stream,
+                                 &totals, err));
+        j.states = states->data;
+        j.totals = totals->data;
+    }
+    status = kiln__launch(device, (void *)(uintptr_t)entry, &config, &j, sizeof j, s->stream, err);
+
+done:
+    kiln_array_release(states);
+    kiln_array_release(totals);
+    return status;
+}
