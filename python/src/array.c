@@ -49,6 +49,7 @@ static void array_dealloc(PyObject *self)
     if (!kilnpy_is_ending())
         kiln_array_release(a);
     free(((array_object *)self)->dims);
+    Py_XDECREF(((array_object *)self)->untold);
     ((freefunc)SLOT_OF(type, Py_tp_free))(self);
     Py_DECREF(type);
 }
@@ -137,6 +138,47 @@ static PyObject *get_contiguous(PyObject *self, void *unused)
     return PyBool_FromLong(kiln_array_is_contiguous(of(self)));
 }
 
+/* ---- ways to the memory ---- */
+
+int kilnpy_tell(kiln_array *a)
+{
+    kiln_error err = KILN_ERROR_INIT;
+
+    if (kilnpy_device_of(a) != 0 ||
+        kiln_context_synchronize(kiln_array_context(a), &err) == KILN_OK)
+        return 0;
+    kilnpy_raise(&err);
+    return -1;
+}
+
+/* NumPy asks for a buffer first, drops the exception that it gets instead, and asks for the array interface. What
+ * kernels report is told once, so that the exception is kept from the one to the other. */
+static int tell_buffer(array_object *self)
+{
+    PyObject *type, *value, *trace;
+
+    Py_CLEAR(self->untold);
+    if (kilnpy_tell(self->array) == 0)
+        return 0;
+    PyErr_Fetch(&type, &value, &trace);
+    PyErr_NormalizeException(&type, &value, &trace);
+    self->untold = Py_XNewRef(value);
+    PyErr_Restore(type, value, trace);
+    return -1;
+}
+
+static int tell_interface(array_object *self)
+{
+    PyObject *value = self->untold;
+
+    if (value == NULL)
+        return kilnpy_tell(self->array);
+    self->untold = NULL;
+    PyErr_SetObject((PyObject *)Py_TYPE(value), value);
+    Py_DECREF(value);
+    return -1;
+}
+
 /* The dictionary that the array interfaces have in common. */
 static PyObject *interface_of(PyObject *self, bool cuda)
 {
@@ -149,6 +191,8 @@ static PyObject *interface_of(PyObject *self, bool cuda)
                      kiln_context_device(kiln_array_context(of(self)))->id);
         return NULL;
     }
+    if (tell_interface((array_object *)self) != 0)
+        return NULL;
     if (kiln_array_to_interface(of(self), &i, &err) != KILN_OK)
         return kilnpy_raise(&err);
     shape = tuple_of(i.rank, i.shape);
@@ -216,6 +260,8 @@ static int get_buffer(PyObject *self, Py_buffer *b, int flags)
                      kiln_dtype_name(dtype), kiln_context_device(kiln_array_context(a))->id);
         return -1;
     }
+    if (tell_buffer((array_object *)self) != 0)
+        return -1;
     b->readonly = kiln_array_is_read_only(a);
     if ((b->readonly && (flags & PyBUF_WRITABLE) != 0) ||
         ((flags & PyBUF_STRIDES) != PyBUF_STRIDES && !kiln_array_is_contiguous(a))) {

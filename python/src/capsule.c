@@ -118,7 +118,8 @@ PyObject *kilnpy_dlpack(PyObject *self, PyObject *const *args, Py_ssize_t count,
     if (count != 0)
         return PyErr_Format(PyExc_TypeError, "__dlpack__() takes keyword arguments alone");
     if (read_keywords("__dlpack__", known, COUNT_OF(known), args, names, given) != 0 ||
-        read_request(a, given[0], given[1], given[2], given[3], &o, &wants_version) != 0)
+        read_request(a, given[0], given[1], given[2], given[3], &o, &wants_version) != 0 ||
+        kilnpy_tell(a) != 0)
         return NULL;
     /* A struct before DLPack 1.0 cannot say that an array must not be written to. */
     if (!wants_version && kiln_array_is_read_only(a) && !o.copy && !o.host) {

@@ -58,7 +58,7 @@ static int from_object(void *object, DLManagedTensorVersioned **out)
 
     *out = NULL;
     o.stream = KILN_DLPACK_STREAM_NO_SYNC;
-    if (a == NULL)
+    if (a == NULL || kilnpy_tell(a) != 0)
         return -1;
     if (kiln_array_to_dlpack(a, &o, out, &err) != KILN_OK) {
         kilnpy_raise(&err);

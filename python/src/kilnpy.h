@@ -276,6 +276,7 @@ int kilnpy_read_number(PyObject *object, kiln_arg *out);
 typedef struct array_object {
     PyObject_HEAD kiln_array *array; /* counted */
     int64_t *dims; /* shape and strides in elements, for exchange.c; NULL until asked for */
+    PyObject *untold; /* what a buffer was refused with, until the next way to the memory; or NULL */
 } array_object;
 
 extern PyType_Spec kilnpy_array_spec;
@@ -283,6 +284,10 @@ extern PyType_Spec kilnpy_array_spec;
 /* The class of new arrays, which Python derives from Array. */
 int kilnpy_array_class_set(PyObject *class);
 bool kilnpy_is_array(PyObject *object);
+
+/* Before memory of the cpu device is given away, which nobody waits for: an exception and -1 for what kernels have
+ * reported, an index out of range. */
+int kilnpy_tell(kiln_array *a);
 
 /* An object for `a`, whose reference it takes over, also when it fails. */
 PyObject *kilnpy_array_new(kiln_array *a);

@@ -446,6 +446,17 @@ class Choosing(unittest.TestCase):
                 kiln.synchronize()
             kiln.synchronize()
 
+    def test_an_index_out_of_range_is_told_to_those_who_read_the_memory(self):
+        """On the cpu device nobody waits: memory is given away, and a zero would stand for the element."""
+        ways = [np.asarray, memoryview, np.from_dlpack, lambda a: a.__array_interface__,
+                lambda a: np.zeros(2).__setitem__(slice(None), a), lambda a: a.__dlpack__(max_version=(1, 0))]
+        for way in ways if kiln.ones(1).device == "cpu" else []:
+            made = kiln.arange(6)[[7, 1]]
+            with self.assertRaisesRegex(IndexError, "index 7 .* out of range for axis 0"):
+                way(made)
+            self.assertEqual(np.asarray(made).tolist(), [0, 1])
+        self.assertEqual(np.asarray(kiln.arange(3)).tolist(), [0, 1, 2])
+
     def test_places(self):
         a, x = both(5, 7, low=0, high=2)
         for got, want in zip(kiln.nonzero(a), np.nonzero(x)):
