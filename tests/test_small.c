@@ -496,6 +496,85 @@ static void test_small__solves_for_tiny_and_huge_elements(void **state)
     }
 }
 
+enum { TALL = 50, TALL_STACK = 3 }; /* rows, of which a LAPACK takes care where there is one */
+
+/* What of A - P L U is more than rounding, as a factor of it; of matrices times 2^-power. */
+static double difference_of_lu(test_env *t, const kiln_array *x, const double *a, const int *power,
+                               double digits)
+{
+    static double p[2 * TALL_STACK * TALL * TALL], l[COUNT(p)], u[COUNT(p)];
+    double *const into[] = {p, l, u}, worst = 0;
+    kiln_array *parts[3] = {NULL}, *wide = NULL;
+
+    OK(t, kiln_linalg_lu(x, NULL, &parts[0], &parts[1], &parts[2], &t->err));
+    for (int k = 0; k < 3; k++) {
+        OK(t, kiln_array_cast(parts[k], KILN_COMPLEX128, &wide, &t->err));
+        OK(t, kiln_array_to_host(wide, into[k], sizeof p, NULL, &t->err));
+        kiln_array_release(parts[k]), kiln_array_release(wide);
+        wide = NULL;
+    }
+    for (int nth = 0; nth < TALL_STACK; nth++)
+        for (int i = 0; i < TALL; i++)
+            for (int j = 0; j < TALL; j++) {
+                const int64_t at = 2 * (int64_t)TALL * TALL * nth;
+                double sum = 0; /* real numbers; P has one 1 in a row */
+                int row = 0;
+                while (row < TALL - 1 && p[at + 2 * (i * TALL + row)] == 0)
+                    row++;
+                for (int k = 0; k < TALL; k++)
+                    sum += l[at + 2 * (row * TALL + k)] *
+                           ldexp(u[at + 2 * (k * TALL + j)], -power[nth]);
+                const double rest =
+                    fabs(sum - ldexp(a[at + 2 * (i * TALL + j)], -power[nth])) / digits;
+                worst = rest > worst || isnan(rest) ? rest : worst;
+            }
+    return worst;
+}
+
+/* Matrices of one stack near both ends of the dtype's range, and one beside them. */
+static void test_small__solves_for_tiny_elements_of_large_matrices(void **state)
+{
+    static const kiln_dtype all[] = {KILN_FLOAT32, KILN_FLOAT64, KILN_COMPLEX64, KILN_COMPLEX128};
+    static double a[2 * TALL_STACK * TALL * TALL], b[2 * TALL_STACK * TALL], got[COUNT(b)];
+    test_env *t = *state;
+
+    for (size_t d = 0; d < COUNT(all); d++) {
+        const bool narrow = all[d] == KILN_FLOAT32 || all[d] == KILN_COMPLEX64;
+        const int power[TALL_STACK] = {narrow ? -140 : -1055, 0, narrow ? 100 : 1000};
+        const int64_t shape[] = {TALL_STACK, TALL, TALL};
+        const double digits = ldexp(1, narrow ? -9 : -19) * TALL; /* of subnormal numbers */
+        kiln_array *wide = NULL, *left = NULL, *right = NULL, *y = NULL, *back = NULL;
+
+        memset(a, 0, sizeof a), memset(b, 0, sizeof b);
+        for (int64_t k = 0; k < TALL_STACK * TALL * TALL; k++) {
+            const int scale = power[k / (TALL * TALL)];
+            a[2 * k] =
+                ldexp((double)test_random_below(t, 7) - 3 + (k / TALL % TALL == k % TALL ? 160 : 0),
+                      scale);
+            b[2 * (k / TALL)] += a[2 * k] * (double)(k % TALL % 5 - 2);
+        }
+        OK(t, kiln_array_from_host(t->ctx, KILN_COMPLEX128, 3, shape, a, NULL, &wide, &t->err));
+        OK(t, kiln_array_cast(wide, all[d], &left, &t->err));
+        kiln_array_release(wide);
+        wide = NULL;
+        OK(t, kiln_array_from_host(t->ctx, KILN_COMPLEX128, 3, (int64_t[]){TALL_STACK, TALL, 1}, b,
+                                   NULL, &wide, &t->err));
+        OK(t, kiln_array_cast(wide, all[d], &right, &t->err));
+        OK(t, kiln_linalg_solve(left, right, NULL, &y, &t->err));
+        OK(t, kiln_array_cast(y, KILN_COMPLEX128, &back, &t->err));
+        OK(t, kiln_array_to_host(back, got, sizeof got, NULL, &t->err));
+        for (int k = 0; k < TALL_STACK * TALL; k++)
+            CHECK(fabs(got[2 * k] - (k % TALL % 5 - 2)) < digits && fabs(got[2 * k + 1]) < digits,
+                  "%s times 2^%d: x[%d] is %g + %gi", kiln_dtype_name(all[d]), power[k / TALL],
+                  k % TALL, got[2 * k], got[2 * k + 1]);
+        const double rest = difference_of_lu(t, left, a, power, digits);
+        CHECK(rest < 100, "P L U of %s: %g", kiln_dtype_name(all[d]), rest);
+        kiln_array *const done[] = {wide, left, right, y, back};
+        for (size_t k = 0; k < COUNT(done); k++)
+            kiln_array_release(done[k]);
+    }
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -507,6 +586,7 @@ int main(int argc, char **argv)
         TEST(test_small__makes_orthogonal_factors_in_blocks),
         TEST(test_small__finds_singular_values),
         TEST(test_small__solves_for_tiny_and_huge_elements),
+        TEST(test_small__solves_for_tiny_elements_of_large_matrices),
         TEST(test_small__takes_stacks_that_broadcast),
     };
 

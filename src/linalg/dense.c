@@ -30,6 +30,8 @@ typedef struct routines {
     void (*qr_form)(int64_t m, int64_t n, int64_t columns, const void *a, const void *scales,
                     void *q);
     void (*triangle)(int64_t m, int64_t n, int64_t rows, const void *a, void *r);
+    bool (*is_tiny)(int64_t count, const void *values);
+    bool (*has_subnormal)(int64_t n, const void *lu);
     int (*bring_near)(int high, int64_t count, void *values);
     void (*bring_back)(bool real, int power, int64_t count, void *values);
     bool (*eigh)(int64_t n, void *a, void *values, void *vectors);
@@ -53,6 +55,7 @@ typedef struct routines {
 #define RABS(r) fabsf(r)
 #define EPSILON FLT_EPSILON
 #define EXPONENT FLT_MAX_EXP
+#define SMALLEST FLT_MIN
 #include "linalg/dense_type.h"
 
 #define T double
@@ -68,6 +71,7 @@ typedef struct routines {
 #define RABS(r) fabs(r)
 #define EPSILON DBL_EPSILON
 #define EXPONENT DBL_MAX_EXP
+#define SMALLEST DBL_MIN
 #include "linalg/dense_type.h"
 
 /* LAPACK compares complex pivots by the sum of their parts, and so do we. */
@@ -84,6 +88,7 @@ typedef struct routines {
 #define RABS(r) fabsf(r)
 #define EPSILON FLT_EPSILON
 #define EXPONENT FLT_MAX_EXP
+#define SMALLEST FLT_MIN
 #include "linalg/dense_type.h"
 
 #define T double complex
@@ -99,6 +104,7 @@ typedef struct routines {
 #define RABS(r) fabs(r)
 #define EPSILON DBL_EPSILON
 #define EXPONENT DBL_MAX_EXP
+#define SMALLEST DBL_MIN
 #include "linalg/dense_type.h"
 
 /* By kiln__blas_dtype(). */
@@ -128,15 +134,32 @@ bool kiln__dense_is_small(int64_t n)
     return lapack_for(n, 1) == NULL;
 }
 
+/* The power of two that elements may have before kiln's own loops: sums of their products with unit vectors are
+ * numbers, or sums of their squares. */
+static int high_of(kiln_dtype dtype, bool squares)
+{
+    const bool narrow = dtype == KILN_FLOAT32 || dtype == KILN_COMPLEX64;
+    const int end = narrow ? FLT_MAX_EXP : DBL_MAX_EXP;
+
+    return squares ? end / 8 * 3 : end - 20;
+}
+
 int64_t kiln__dense_lu(kiln_dtype dtype, int64_t m, int64_t n, void *a, int32_t *pivots)
 {
     const kiln__lapack *lapack = lapack_for(m < n ? m : n, m > n ? m : n);
+    const routines *const r = own_of(dtype);
     const int32_t rows = (int32_t)m, columns = (int32_t)n;
     int32_t info = 0;
+    int power = 0;
 
     if (lapack == NULL)
-        return own_of(dtype)->lu(m, n, a, pivots);
+        return r->lu(m, n, a, pivots);
+    if (r->is_tiny(m * n, a))
+        power = r->bring_near(high_of(dtype, false), m * n, a);
     lapack->getrf[kiln__blas_dtype(dtype)](&rows, &columns, a, &rows, pivots, &info);
+    for (int64_t j = 0; j < n && power != 0; j++) /* L has no scale */
+        r->bring_back(false, power, j < m ? j + 1 : m,
+                      (char *)a + (size_t)(j * m) * kiln_dtype_size(dtype));
     return info;
 }
 
@@ -147,7 +170,7 @@ void kiln__dense_lu_solve(kiln_dtype dtype, int64_t n, int64_t columns, const vo
     const int32_t size = (int32_t)n, wide = (int32_t)columns;
     int32_t info = 0;
 
-    if (lapack == NULL)
+    if (lapack == NULL || own_of(dtype)->has_subnormal(n, lu))
         own_of(dtype)->lu_solve(n, columns, lu, pivots, b);
     else
         lapack->getrs[kiln__blas_dtype(dtype)]("N", &size, &wide, lu, &size, pivots, b, &size,
@@ -194,16 +217,6 @@ void kiln__dense_nan(kiln_dtype dtype, int64_t count, void *a)
 }
 
 /* ---- orthogonal factors and values ----------------------------------------------------------- */
-
-/* The power of two that elements may have before kiln's own loops: sums of their products with unit vectors are
- * numbers, or sums of their squares. */
-static int high_of(kiln_dtype dtype, bool squares)
-{
-    const bool narrow = dtype == KILN_FLOAT32 || dtype == KILN_COMPLEX64;
-    const int end = narrow ? FLT_MAX_EXP : DBL_MAX_EXP;
-
-    return squares ? end / 8 * 3 : end - 20;
-}
 
 /* What a LAPACK's query for its workspace gave, as a number of elements. */
 static int32_t read_query(kiln_dtype dtype, const double *query)

@@ -4,6 +4,7 @@
  *     NAME(x)   x with a suffix for the dtype         T    its C type     R    that of its real part
  *     SIZE(v)   what pivots are compared by           CONJ(v), RE(v), ABS(v)
  *     SQRT(r), LOG(r), HYPOT(r, r), RABS(r), EPSILON  of R
+ *     SMALLEST  the smallest normal number of R
  *     EXPONENT  R's largest numbers are just below 2 to it
  *
  * It undefines all of them at its end, for the next dtype.
@@ -343,6 +344,28 @@ static int NAME(bring_near)(int high, int64_t count, void *values)
     return -power;
 }
 
+/* Whether all elements are so near the subnormal numbers that pivots may be such ones, by whose reciprocals, which
+ * are infinite, a LAPACK would multiply. Of other matrices mostly the first element tells. */
+static bool NAME(is_tiny)(int64_t count, const void *values)
+{
+    const R limit = SMALLEST / EPSILON / EPSILON;
+    int64_t k = 0;
+
+    while (k < count && SIZE(((const T *)values)[k]) < limit)
+        k++;
+    return k == count;
+}
+
+/* Whether the triangle above has such a pivot. */
+static bool NAME(has_subnormal)(int64_t n, const void *lu)
+{
+    int64_t k = 0;
+
+    while (k < n && !(SIZE(((const T *)lu)[k * n + k]) < SMALLEST))
+        k++;
+    return k < n;
+}
+
 /* Times the power that bring_near() gave: of real values, or of elements. */
 static void NAME(bring_back)(bool real, int power, int64_t count, void *values)
 {
@@ -627,6 +650,8 @@ static const routines NAME(routines) = {
     .qr = NAME(qr),
     .qr_form = NAME(qr_form),
     .triangle = NAME(triangle),
+    .is_tiny = NAME(is_tiny),
+    .has_subnormal = NAME(has_subnormal),
     .bring_near = NAME(bring_near),
     .bring_back = NAME(bring_back),
     .eigh = NAME(eigh),
@@ -650,3 +675,4 @@ static const routines NAME(routines) = {
 #undef RABS
 #undef EPSILON
 #undef EXPONENT
+#undef SMALLEST
