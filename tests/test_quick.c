@@ -135,6 +135,55 @@ static void check_classify(const kiln__quick *quick, int bits, int kind, int64_t
     assert_int_equal(parts[count], 0xa5);
 }
 
+static void check_between(const kiln__quick *quick, int bits, int kind, int64_t count)
+{
+    enum { ROOM = 16 };
+    static int64_t numbers[MOST], got[MOST + ROOM], expected[MOST];
+    const int64_t ends[] = {number(kind, bits, 0, count), number(kind, bits, count / 2, count)};
+    const int64_t low = ends[ends[1] < ends[0]], high = ends[ends[1] >= ends[0]];
+    int64_t counts[KILN__QUICK_BETWEEN] = {1, 2, 0, 4}, want[KILN__QUICK_BETWEEN] = {1, 2, 0, 4};
+
+    for (int64_t k = 0; k < count; k++) {
+        const int64_t n = number(kind, bits, k, count);
+        put(numbers, bits, k, n);
+        want[0] += n < low;
+        want[1] += n == low;
+        want[3] += n == high && high > low;
+        if (n > low && n < high)
+            expected[want[2]++] = n;
+    }
+    put(got, bits, want[2] + ROOM, 77);
+    quick->between(numbers, count, low, high, got, counts);
+    assert_memory_equal(counts, want, sizeof want);
+    for (int64_t k = 0; k < want[2]; k++)
+        assert_int_equal(get(got, bits, k), expected[k]);
+    assert_int_equal(get(got, bits, want[2] + ROOM), 77);
+}
+
+static void check_part(const kiln__quick *quick, int bits, int kind, int64_t count)
+{
+    enum { ROOM = 16 };
+    static int64_t numbers[MOST], words[MOST], left[MOST + ROOM], right[MOST + ROOM];
+    const int64_t border = number(kind, bits, count / 3, count);
+    int64_t lefts = 0, rights = 0;
+
+    for (int64_t k = 0; k < count; k++) {
+        put(numbers, bits, k, number(kind, bits, k, count));
+        put(words, bits, k, k);
+        lefts += get(numbers, bits, k) <= border;
+    }
+    put(left, bits, lefts + ROOM, 77);
+    put(right, bits, count - lefts + ROOM, 77);
+    assert_int_equal(quick->part(numbers, words, count, border, left, right), lefts);
+    lefts = 0;
+    for (int64_t k = 0; k < count; k++)
+        assert_int_equal(get(numbers, bits, k) <= border ? get(left, bits, lefts++)
+                                                         : get(right, bits, rights++),
+                         k);
+    assert_int_equal(get(left, bits, lefts + ROOM), 77);
+    assert_int_equal(get(right, bits, rights + ROOM), 77);
+}
+
 static void test_quick__every_set_of_vectors_sorts(void **unused)
 {
     static const char *const targets[] = {"x86-64-v3", "x86-64-v4"};
@@ -153,6 +202,8 @@ static void test_quick__every_set_of_vectors_sorts(void **unused)
             for (int round = 0; round < 200; round++) {
                 check_sort(&quick, bits, round % 8, (int64_t)(draw() % MOST));
                 check_classify(&quick, bits, round % 8, (int64_t)(draw() % 200));
+                check_between(&quick, bits, round % 8, 1 + (int64_t)(draw() % 200));
+                check_part(&quick, bits, round % 8, 1 + (int64_t)(draw() % 200));
             }
         }
 }

@@ -363,6 +363,177 @@ static void test_select__is_recorded_by_name(void **state)
     kiln_graph_destroy(graph);
 }
 
+/* ---- rows of all kinds --------------------------------------------------------------------------------- */
+
+enum { KINDS = 7 };
+
+/* Values of a row that every dtype has: any, few, one alone, rising, mostly one, with NaN, zeros of both signs. */
+static double value_of_kind(test_env *t, kiln_dtype dtype, int kind, int64_t k)
+{
+    const bool real = kiln_dtype_kind(dtype) == 'f';
+    const int64_t limit = kiln_dtype_size(dtype) == 1 ? 100 : 30000;
+
+    switch (kind) {
+    case 1:
+        return (double)test_random_below(t, 3);
+    case 2:
+        return 0;
+    case 3:
+        return (double)(k % (limit + 1));
+    case 4:
+        return test_random_below(t, 9) == 0 ? (double)test_random_below(t, (uint64_t)limit) : 5;
+    case 5:
+        return real && test_random_below(t, 3) == 0 ? NAN
+                                                    : (double)test_random_below(t, (uint64_t)limit);
+    case 6:
+        return real && test_random_below(t, 2) == 0 ? -0.0 : (double)test_random_below(t, 2);
+    default:
+        return (double)test_random_below(t, (uint64_t)limit);
+    }
+}
+
+static const double *ordered;
+
+static bool stands_before(double a, double b)
+{
+    return isnan(b) ? !isnan(a) : a < b;
+}
+
+static int by_element(const void *a, const void *b)
+{
+    const int64_t i = *(const int64_t *)a, j = *(const int64_t *)b;
+    const int lesser = stands_before(ordered[i], ordered[j]);
+    const int greater = stands_before(ordered[j], ordered[i]);
+
+    return lesser != greater ? greater - lesser : (i > j) - (i < j);
+}
+
+/* A row, its stable order, and one of some dtype and of float64 on the device. */
+typedef struct drawn {
+    int64_t length;
+    double *value;
+    int64_t *order;
+    kiln_array *x;
+} drawn;
+
+static drawn draw_row(test_env *t, kiln_dtype dtype, int kind, int64_t length)
+{
+    drawn d = {.length = length, .value = malloc((size_t)length * sizeof(double))};
+    kiln_array *wide = NULL;
+
+    d.order = malloc((size_t)length * sizeof *d.order);
+    for (int64_t k = 0; k < length; k++) {
+        d.value[k] = value_of_kind(t, dtype, kind, k);
+        d.order[k] = k;
+    }
+    ordered = d.value;
+    qsort(d.order, (size_t)length, sizeof *d.order, by_element);
+    OK(t, kiln_array_from_host(t->ctx, KILN_FLOAT64, 1, &length, d.value, NULL, &wide, &t->err));
+    OK(t, kiln_array_cast(wide, dtype, &d.x, &t->err));
+    kiln_array_release(wide);
+    return d;
+}
+
+static void drop_row(drawn *d)
+{
+    kiln_array_release(d->x);
+    free(d->value);
+    free(d->order);
+}
+
+/* Elements that were found, as the row has them at those places, signs of zeros too. */
+static void check_elements(test_env *t, const drawn *d, const kiln_array *y, const int64_t *places,
+                           int64_t count, const char *what)
+{
+    double *const got = malloc((size_t)count * sizeof *got);
+    kiln_array *wide = NULL;
+
+    OK(t, kiln_array_cast(y, KILN_FLOAT64, &wide, &t->err));
+    OK(t, kiln_array_to_host(wide, got, (size_t)count * sizeof *got, NULL, &t->err));
+    for (int64_t k = 0; k < count; k++) {
+        const double want = d->value[places[k]];
+        CHECK((isnan(want) && isnan(got[k])) ||
+                  (got[k] == want && !signbit(got[k]) == !signbit(want)),
+              "%s of %d %s: element %d is %g, not %g", what, (int)d->length,
+              kiln_dtype_name(kiln_array_dtype(y)), (int)k, got[k], want);
+    }
+    kiln_array_release(wide);
+    free(got);
+}
+
+/* Before and behind the place either sorted elements or those of the row in its order. */
+static void check_partition(test_env *t, const drawn *d, int64_t kth)
+{
+    const int64_t n = d->length;
+    int64_t *const got = malloc((size_t)n * sizeof *got), *const kept =
+                                                              malloc((size_t)n * sizeof *got);
+    int64_t *const rank = malloc((size_t)n * sizeof *got), left = 0, right = kth + 1;
+    kiln_array *y = NULL, *z = NULL;
+
+    for (int64_t k = 0; k < n; k++)
+        rank[d->order[k]] = k;
+    for (int64_t k = 0; k < n; k++)
+        kept[rank[k] < kth ? left++ : rank[k] > kth ? right++ : kth] = k;
+    OK(t, kiln_array_argpartition(d->x, test_random_below(t, 2) == 0 ? kth : kth - n, NULL, &y,
+                                  &t->err));
+    OK(t, kiln_array_to_host(y, got, (size_t)n * sizeof *got, NULL, &t->err));
+    const int64_t *const want =
+        memcmp(got, d->order, (size_t)n * sizeof *got) == 0 ? d->order : kept;
+    for (int64_t k = 0; k < n; k++)
+        CHECK(got[k] == want[k], "argpartition of %d %s at %d: place %d is %d, not %d", (int)n,
+              kiln_dtype_name(kiln_array_dtype(d->x)), (int)kth, (int)k, (int)got[k], (int)want[k]);
+    OK(t, kiln_array_partition(d->x, kth, NULL, &z, &t->err));
+    check_elements(t, d, z, want, n, "partition");
+    kiln_array_release(y);
+    kiln_array_release(z);
+    free(got), free(kept), free(rank);
+}
+
+static void check_chosen(test_env *t, const drawn *d, int64_t count)
+{
+    int64_t *const got = malloc((size_t)count * sizeof *got);
+    const int64_t n = d->length;
+    const double a = d->value[d->order[(n - 1) / 2]], b = d->value[d->order[n / 2]];
+    const double want = isnan(d->value[d->order[n - 1]]) ? NAN : (a + b) / 2;
+    kiln_sort_options o = KILN_SORT_OPTIONS_INIT;
+    kiln_array *values = NULL, *places = NULL, *median = NULL, *wide = NULL;
+    double middle = 0;
+
+    o.descending = true;
+    OK(t, kiln_array_topk(d->x, count, &o, &values, &places, &t->err));
+    OK(t, kiln_array_to_host(places, got, (size_t)count * sizeof *got, NULL, &t->err));
+    assert_memory_equal(got, d->order, (size_t)count * sizeof *got);
+    check_elements(t, d, values, d->order, count, "topk");
+    OK(t, kiln_array_median(d->x, NULL, &median, &t->err));
+    OK(t, kiln_array_cast(median, KILN_FLOAT64, &wide, &t->err));
+    OK(t, kiln_array_to_host(wide, &middle, sizeof middle, NULL, &t->err));
+    CHECK(middle == want || (isnan(middle) && isnan(want)), "median of %d %s: %g, not %g", (int)n,
+          kiln_dtype_name(kiln_array_dtype(d->x)), middle, want);
+    kiln_array_release(values), kiln_array_release(places);
+    kiln_array_release(median), kiln_array_release(wide);
+    free(got);
+}
+
+/* Lengths at which rows are sorted, settled, and looked at in one piece or in several. */
+static void test_select__rows_of_all_kinds(void **state)
+{
+    static const kiln_dtype dtypes[] = {KILN_FLOAT32, KILN_FLOAT64, KILN_INT16,
+                                        KILN_UINT8,   KILN_INT64,   KILN_UINT32};
+    static const int64_t lengths[] = {2, 511, 512, 1500, 17000, 40001};
+    test_env *t = *state;
+
+    for (size_t n = 0; n < COUNT(lengths); n++)
+        for (int kind = 0; kind < KINDS; kind++) {
+            const kiln_dtype dtype = dtypes[test_random_below(t, COUNT(dtypes))];
+            drawn d = draw_row(t, dtype, kind, lengths[n]);
+            const int64_t any = (int64_t)test_random_below(t, (uint64_t)lengths[n]);
+            check_partition(t, &d, kind % 3 == 0 ? 0 : kind % 3 == 1 ? lengths[n] - 1 : any);
+            check_partition(t, &d, any);
+            check_chosen(t, &d, kind % 2 == 0 ? (lengths[n] + 3) / 4 : 1 + any % 50 % lengths[n]);
+            drop_row(&d);
+        }
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -376,6 +547,7 @@ int main(int argc, char **argv)
         TEST(test_select__is_a_step_of_expressions),
         TEST(test_select__tells_what_is_wrong_in_expressions),
         TEST(test_select__is_recorded_by_name),
+        TEST(test_select__rows_of_all_kinds),
     };
     return test_env_main(argc, argv, "test_select", tests, COUNT(tests));
 }

@@ -378,13 +378,16 @@ VECTORS_256(avx2_64, 64, 4, _mm256_set1_epi64x, epi64, long long, lane_pair_orde
 #define number int64_t
 #include "sorting/quick.h"
 
+#define FUNCTIONS(set)                                                                             \
+    {                                                                                              \
+        set##_sort, set##_settle, set##_classify, set##_between, set##_part                        \
+    }
+
 bool kiln__quick_of(const char *target, int bits, kiln__quick *out)
 {
     static pthread_once_t once = PTHREAD_ONCE_INIT;
-    static const kiln__quick wide[] = {{avx512_32_sort, avx512_32_settle, avx512_32_classify},
-                                       {avx512_64_sort, avx512_64_settle, avx512_64_classify}};
-    static const kiln__quick narrow[] = {{avx2_32_sort, avx2_32_settle, avx2_32_classify},
-                                         {avx2_64_sort, avx2_64_settle, avx2_64_classify}};
+    static const kiln__quick wide[] = {FUNCTIONS(avx512_32), FUNCTIONS(avx512_64)};
+    static const kiln__quick narrow[] = {FUNCTIONS(avx2_32), FUNCTIONS(avx2_64)};
 
     if (strcmp(target, "x86-64-v4") == 0) {
         *out = wide[bits == 64];

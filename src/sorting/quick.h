@@ -342,3 +342,66 @@ QUICK_OUT void QUICK(classify)(const void *numbers, int64_t count, const void *t
         parts[k] = (uint8_t)(at - KILN__QUICK_PARTS);
     }
 }
+
+/*
+ * How numbers stand to two borders: how many are less than `low`, equal to it, between the two and equal to `high`, if
+ * that is greater, is added to `counts`. Those between go to `to`, where whole vectors are stored.
+ */
+QUICK_OUT void QUICK(between)(const void *numbers, int64_t count, int64_t low, int64_t high,
+                              void *to, int64_t *counts)
+{
+    const number *const a = numbers, first = (number)low, last = (number)high;
+    const vec lowest = QUICK(same)(first), highest = QUICK(same)(last);
+    const unsigned all = (1u << LANES) - 1u;
+    number *out = to, aside[2 * LANES];
+    int64_t under = 0, at_low = 0, at_high = 0, k = 0;
+
+    for (; k + LANES <= count; k += LANES) {
+        const vec v = QUICK(load)(a + k);
+        const unsigned over = QUICK(above)(v, lowest), below = QUICK(above)(highest, v);
+        const unsigned less = QUICK(above)(lowest, v), more = QUICK(above)(v, highest);
+        under += __builtin_popcount(less);
+        at_low += __builtin_popcount(~(less | over) & all);
+        at_high += __builtin_popcount(over & ~(below | more));
+        QUICK(deal)(v, ~(over & below) & all, out, aside);
+        out += __builtin_popcount(over & below);
+    }
+    for (; k < count; k++) {
+        under += a[k] < first;
+        at_low += a[k] == first;
+        at_high += a[k] == last && last > first;
+        *out = a[k];
+        out += a[k] > first && a[k] < last;
+    }
+    counts[0] += under;
+    counts[1] += at_low;
+    counts[2] += out - (number *)to;
+    counts[3] += at_high;
+}
+
+/* Words whose number is not greater than the border go to `left`, how many they are, and the others to `right`, in their
+ * order; whole vectors are stored at both. */
+QUICK_OUT int64_t QUICK(part)(const void *numbers, const void *words, int64_t count, int64_t border,
+                              void *left, void *right)
+{
+    const number *const a = numbers, *const w = words;
+    const vec limit = QUICK(same)((number)border);
+    number *low = left, *high = right;
+    int64_t k = 0;
+
+    for (; k + LANES <= count; k += LANES) {
+        const unsigned over = QUICK(above)(QUICK(load)(a + k), limit);
+        const int many = __builtin_popcount(over);
+        QUICK(deal)(QUICK(load)(w + k), over, low, high);
+        low += LANES - many;
+        high += many;
+    }
+    for (; k < count; k++) {
+        const bool over = a[k] > border;
+        *low = w[k];
+        *high = w[k];
+        low += !over;
+        high += over;
+    }
+    return low - (number *)left;
+}

@@ -110,7 +110,7 @@ done:
     return status;
 }
 
-/* A sorted row is a partition at every place. */
+/* Where the device has no better way, a row is sorted: it is then a partition at every place. */
 static kiln_status partition(const char *what, const kiln_array *array, int64_t kth,
                              const kiln_sort_options *opts, bool order, kiln_array **out,
                              kiln_error *err)
@@ -129,8 +129,7 @@ static kiln_status partition(const char *what, const kiln_array *array, int64_t 
                               "%s: place %lld is not one of a row of %lld elements", what,
                               (long long)kth, (long long)length);
     }
-    return order ? kiln_array_argsort(array, opts, out, err)
-                 : kiln_array_sort(array, opts, out, err);
+    return kiln__sort_array(order ? "argsort" : "sort", order, kth, array, opts, out, err);
 }
 
 kiln_status kiln_array_partition(const kiln_array *array, int64_t kth,

@@ -99,9 +99,8 @@ kiln_status kiln__sort_options_read(kiln_sort_options *o, const kiln_sort_option
                                               "kiln_sort_options", err);
 }
 
-/* Either what is sorted is wanted or the order. */
-static kiln_status sort(const char *what, bool order, const kiln_array *x,
-                        const kiln_sort_options *opts, kiln_array **out, kiln_error *err)
+kiln_status kiln__sort_array(const char *what, bool order, int64_t kth, const kiln_array *x,
+                             const kiln_sort_options *opts, kiln_array **out, kiln_error *err)
 {
     const kiln_dtype dtype = order ? KILN_INT64 : x->dtype;
     kiln_sort_options o;
@@ -124,7 +123,10 @@ static kiln_status sort(const char *what, bool order, const kiln_array *x,
                           .sorted = order ? NULL : made->data,
                           .order = order ? made->data : NULL,
                           .wide = true};
-    KILN_TRY(kiln__sort_rows(&s, err));
+    if (kth != KILN__SORT_ALL && kiln__partition_suits_cpu(&s))
+        KILN_TRY(kiln__partition_rows_cpu(&s, kth < 0 ? kth + r.length : kth, err));
+    else
+        KILN_TRY(kiln__sort_rows(&s, err));
     KILN_TRY(kiln__rows_deliver(&r, &made, out, err));
 
 done:
@@ -138,7 +140,7 @@ kiln_status kiln_array_sort(const kiln_array *array, const kiln_sort_options *op
 {
     KILN_CHECK_NULL(out, err);
     KILN_CHECK(kiln__array_check(array, NULL, "array", err));
-    return sort("sort", false, array, opts, out, err);
+    return kiln__sort_array("sort", false, KILN__SORT_ALL, array, opts, out, err);
 }
 
 kiln_status kiln_array_argsort(const kiln_array *array, const kiln_sort_options *opts,
@@ -146,7 +148,7 @@ kiln_status kiln_array_argsort(const kiln_array *array, const kiln_sort_options 
 {
     KILN_CHECK_NULL(out, err);
     KILN_CHECK(kiln__array_check(array, NULL, "array", err));
-    return sort("argsort", true, array, opts, out, err);
+    return kiln__sort_array("argsort", true, KILN__SORT_ALL, array, opts, out, err);
 }
 
 /* ---- lexsort ------------------------------------------------------------------------------------- */

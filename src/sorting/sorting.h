@@ -86,7 +86,7 @@ enum { KILN__NETWORK_BYTES = 64 }; /* of a line */
 kiln__network kiln__network_of(int bits);
 
 /* Integers of 32 or 64 bits with a sign, by vectors of the processor. (quick.c) */
-enum { KILN__QUICK_PARTS = 64 };
+enum { KILN__QUICK_PARTS = 64, KILN__QUICK_BETWEEN = 4 };
 typedef struct kiln__quick {
     void (*sort)(void *numbers, int64_t count); /* in place */
     /* So far that numbers `from` to `to` - 1 stand where sort() puts them, those before and behind on their side. */
@@ -94,6 +94,14 @@ typedef struct kiln__quick {
     /* In which part each number belongs: how many of KILN__QUICK_PARTS - 1 borders it is greater than. These are a tree
      * from number 1 on: number k lies between what is beneath 2 * k and what is beneath 2 * k + 1. */
     void (*classify)(const void *numbers, int64_t count, const void *borders, uint8_t *parts);
+    /* Adds to KILN__QUICK_BETWEEN counts how many numbers are less than `low`, equal to it, between it and `high`, and
+     * equal to `high`, if that is greater. Those between go to `to`, where a vector more is stored. */
+    void (*between)(const void *numbers, int64_t count, int64_t low, int64_t high, void *to,
+                    int64_t *counts);
+    /* Words of the numbers' width: those whose number is not greater than `border` to `left`, how many they are, the
+     * others to `right`, in their order. A vector more is stored at both. */
+    int64_t (*part)(const void *numbers, const void *words, int64_t count, int64_t border,
+                    void *left, void *right);
 } kiln__quick;
 /* For processors of that target; false: it has none. */
 bool kiln__quick_of(const char *target, int bits, kiln__quick *out);
@@ -141,6 +149,12 @@ bool kiln__choose_suits_cpu(const kiln__sort *s, int64_t count); /* (choose_cpu.
 kiln_status kiln__choose_rows_cpu(const kiln__sort *s, int64_t from, int64_t count, bool last,
                                   kiln_error *err);
 
+/* Whether a partition of rows is better found without sorting them, and that, into `sorted`, `order` or both: in front of
+ * the element that place `kth` of the sorted row has, those that are before it there, behind it the others, both in
+ * the order of the row. (partition_cpu.c) */
+bool kiln__partition_suits_cpu(const kiln__sort *s);
+kiln_status kiln__partition_rows_cpu(const kiln__sort *s, int64_t kth, kiln_error *err);
+
 /* A new array from pool memory of that many elements, for a kernel's temporaries: C-order, one axis. */
 static inline kiln_status kiln__sort_room(kiln_context *ctx, kiln_stream *stream, kiln_dtype dtype,
                                           int64_t count, kiln_array **out, kiln_error *err)
@@ -173,6 +187,12 @@ kiln_status kiln__sort_matrix(const kiln_array *rows, kiln_stream *stream, kiln_
 kiln_status kiln__lexsort_check(const kiln_array *const *keys, size_t count, kiln_error *err);
 kiln_status kiln__lexsort_into(const kiln_array *const *keys, size_t count, kiln_stream *stream,
                                kiln_array *out, kiln_error *err);
+
+/* sort() and argsort() of an array that was checked; a partition at place `kth`, which the rows have, where that is not
+ * KILN__SORT_ALL. (sort.c) */
+#define KILN__SORT_ALL INT64_MIN
+kiln_status kiln__sort_array(const char *what, bool order, int64_t kth, const kiln_array *x,
+                             const kiln_sort_options *opts, kiln_array **out, kiln_error *err);
 
 /* The options of a call, complete; `given` may be NULL. (sort.c) */
 kiln_status kiln__sort_options_read(kiln_sort_options *o, const kiln_sort_options *given,
@@ -234,8 +254,6 @@ kiln_status kiln__search(const kiln_array *sorted, const kiln_array *values, boo
     X(searchsorted, 2, 1, "", 0)                                                                   \
     X(_search_right, 2, 1, "", 0)                                                                  \
     X(_is_among, 2, 1, "", 0)
-
-#define KILN__SORT_ALL INT64_MIN
 
 typedef enum kiln__sorting_function {
 #define KILN__SORTING_VALUE(name, operands, results, numbers, first) KILN__SORTING_##name,

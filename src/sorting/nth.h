@@ -1,0 +1,71 @@
+/*
+ * nth.h - which numbers stand at wanted places of the sorted order of rows, on the cpu device. Private to src/sorting.
+ *
+ * A row is looked at in pieces, by several threads where there are fewer rows than threads:
+ *
+ *     [kiln__nth_plan: two borders, from a sample] > [kiln__nth_collect of each piece: the numbers between them]
+ *         > [kiln__nth_find: the numbers that are wanted, among these]
+ *
+ * What those who take elements then need to know of each piece follows: how many stand before it.
+ */
+#ifndef KILN_SORTING_NTH_H
+#define KILN_SORTING_NTH_H
+
+#include "sorting/sorting.h"
+
+enum {
+    KILN__NTH_BLOCK = 1024, /* elements that are numbers at once */
+    KILN__NTH_SLACK = 16,   /* numbers that vectors may store behind what they are told to */
+    KILN__NTH_NEAR = 2048   /* numbers of a row that stand on the stack */
+};
+
+/* Of a piece: how many numbers are less than a number, and how many are equal to it. */
+typedef struct kiln__nth_rank {
+    int64_t under, equal;
+} kiln__nth_rank;
+
+typedef struct kiln__nth_piece {
+    int64_t counts[KILN__QUICK_BETWEEN]; /* what kiln__quick.between() tells */
+    int64_t nan_at;                      /* where its last NaN stands in the row; -1: it has none */
+    bool full;                           /* there was no room for the numbers between the borders */
+    kiln__nth_rank low, high;            /* of the row's `low` and `high` */
+} kiln__nth_piece;
+
+/* The wanted places hold the numbers from `low` to `high`: all between these, of those that are equal to `low` so many
+ * after `skipped`, and of those that are equal to `high`, if that is another one, so many. */
+typedef struct kiln__nth_row {
+    int64_t borders[2];
+    int64_t low, high, skipped, lows, highs;
+} kiln__nth_row;
+
+typedef struct kiln__nth {
+    kiln__numbers numbers;
+    kiln__quick quick;
+    const char *keys;
+    char *scratch; /* for the numbers of all rows; NULL: they are short */
+    kiln__nth_row *states;
+    kiln__nth_piece *parts; /* `pieces` of each row */
+    int64_t rows, length, pieces, flip;
+    int64_t from, count; /* the wanted places */
+    uint64_t infinity;
+    int size, width; /* bytes of an element, of a number */
+    char kind;
+} kiln__nth;
+
+/* Whether there are functions for the rows' dtype. */
+bool kiln__nth_suits(const kiln__sort *s);
+/* Everything but the memory of a search for `count` places from `from` on. */
+void kiln__nth_begin(kiln__nth *n, const kiln__sort *s, int64_t from, int64_t count);
+/* Memory, which `memory` holds, and what finds the numbers of all rows. */
+enum { KILN__NTH_ARRAYS = 2 };
+kiln_status kiln__nth_rows(kiln__nth *n, const kiln__sort *s, kiln_array **memory, kiln_error *err);
+
+/* The first element of a piece; that of piece `pieces` is the row's end. */
+int64_t kiln__nth_begin_of(const kiln__nth *n, int64_t piece);
+
+static inline int64_t kiln__nth_number(const kiln__nth *n, const void *numbers, int64_t k)
+{
+    return n->width == 8 ? ((const int64_t *)numbers)[k] : ((const int32_t *)numbers)[k];
+}
+
+#endif
