@@ -152,6 +152,8 @@ void kiln__pool_destroy(kiln__pool *pool);
 kiln_status kiln__pool_arena_create(kiln__pool *pool, kiln_stream *stream, kiln_error *err);
 /* The arena is a recording's: nothing of it goes back to the device before it is closed. */
 void kiln__pool_arena_seal(kiln__pool_arena *arena);
+/* Whether a block has come back, so that the next one may be memory that was used before. */
+bool kiln__pool_arena_had_back(kiln__pool_arena *arena);
 /* The stream is closed: the arena goes now, or with its last block. */
 void kiln__pool_arena_close(kiln__pool_arena *arena);
 /* Free the arena's host memory; its segments must be gone or are given up. */

@@ -444,6 +444,14 @@ void kiln__pool_arena_seal(kiln__pool_arena *arena)
     pthread_mutex_unlock(&arena->lock);
 }
 
+bool kiln__pool_arena_had_back(kiln__pool_arena *arena)
+{
+    pthread_mutex_lock(&arena->lock);
+    const bool had = arena->allocation_count > arena->live;
+    pthread_mutex_unlock(&arena->lock);
+    return had;
+}
+
 void kiln__pool_arena_free(kiln__pool_arena *arena)
 {
     for (slab *s = arena->slabs, *next; s != NULL; s = next) {
