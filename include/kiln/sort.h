@@ -146,11 +146,11 @@ KILN_API KILN_NODISCARD kiln_status kiln_array_quantile(const kiln_array *array,
  * vector `sorted` to keep it sorted; before equal elements, or with `right` behind them. The result is int64,
  * of the shape of `values`.
  *
- * Both arrays are compared in their common dtype. NaN count as larger than all numbers. Nothing checks that
- * `sorted` is sorted.
+ * Both arrays are compared in their common dtype, in the order of kiln_array_sort(): NaN count as larger than all
+ * numbers. Nothing checks that `sorted` is sorted.
  *
  * @param stream  NULL: the context's own.
- * @return ERR_SHAPE for a `sorted` that has not one axis; ERR_DTYPE for complex numbers; ERR_OUTPUT.
+ * @return ERR_SHAPE for a `sorted` that has not one axis; ERR_DTYPE for dtypes that do not promote; ERR_OUTPUT.
  */
 KILN_API KILN_NODISCARD kiln_status kiln_array_searchsorted(const kiln_array *sorted,
                                                             const kiln_array *values, bool right,
@@ -239,7 +239,8 @@ KILN_API KILN_NODISCARD kiln_status kiln_array_histogram_edges(const kiln_array 
                                                                kiln_array **out, kiln_error *err);
 
 /** NumPy's digitize: int64, the bin of each value, 0 for those before the first edge. Edges may fall as well;
- *  `right`: a bin holds its upper edge and not its lower one. Errors as kiln_array_histogram(). */
+ *  `right`: a bin holds its upper edge and not its lower one. Errors as kiln_array_histogram(); ERR_DTYPE for
+ *  complex values, too. */
 KILN_API KILN_NODISCARD kiln_status kiln_array_digitize(const kiln_array *values,
                                                         const kiln_array *edges, bool right,
                                                         kiln_array **out, kiln_error *err);

@@ -59,9 +59,9 @@ static const written functions[] = {
      "_need((b >= p) & ~falls | (b <= p) & falls, where(falls, b[::-1], b), float64(i) - 1, 4)"},
     {"_digits", "bins, falls, places", "where(falls, iota(bins, 0)[-1] + 1 - places, places)"},
     {"digitize", "x, bins, right=False",
-     "f = bins[0] > bins[-1]; _digits(bins, f, _search_right(_bins(bins, f), x))"},
+     "f = bins[0] > bins[-1]; _digits(bins, f, _bin_right(_bins(bins, f), x))"},
     {"digitize", "x, bins, right:True",
-     "f = bins[0] > bins[-1]; _digits(bins, f, searchsorted(_bins(bins, f), x))"},
+     "f = bins[0] > bins[-1]; _digits(bins, f, _bin(_bins(bins, f), x))"},
     /* Evenly spaced, the last one exactly the largest element; each larger than the one before it. */
     {"_edges", "x, bins",
      "n = _at_least(bins, 1, 'the number of bins'); a = float64(min(x)); b = float64(max(x));"

@@ -589,6 +589,8 @@ kiln_status kiln_array_digitize(const kiln_array *values, const kiln_array *edge
     KILN_CHECK_NULL(out, err);
     KILN_CHECK(kiln__array_check(values, NULL, "values", err));
     KILN_CHECK(kiln__array_check(edges, values->ctx, "edges", err));
+    if (kiln_dtype_kind(values->dtype) == 'c')
+        return kiln__fail(err, KILN_ERR_DTYPE, "digitize: complex numbers are in no bin");
     KILN_TRY(read_edges("digitize", edges, true, &e, &falls, err));
     KILN_TRY(falls ? kiln_array_flip(edges, 0, &turned, err) : KILN_OK);
     KILN_TRY(kiln__search(falls ? turned : edges, values, !right,

@@ -30,6 +30,8 @@ static const form functions[KILN__SORTING_COUNT] = {
     [KILN__SORTING_percentile] = {"percentile", PART_ONE, {false}},
     [KILN__SORTING_searchsorted] = {"searchsorted", PART_LIKE_SECOND, {true}},
     [KILN__SORTING__search_right] = {"searchsorted", PART_LIKE_SECOND, {true}},
+    [KILN__SORTING__bin] = {"digitize", PART_LIKE_SECOND, {true}},
+    [KILN__SORTING__bin_right] = {"digitize", PART_LIKE_SECOND, {true}},
     [KILN__SORTING__is_among] = {"isin", PART_LIKE_SECOND, {false}},
 };
 
@@ -95,6 +97,9 @@ kiln_status kiln__sorting_infer(kiln__sorting_function function, const kiln_arra
     const kiln_array *x = operands[0];
     kiln_dtype common;
 
+    const bool bins = function == KILN__SORTING__bin || function == KILN__SORTING__bin_right;
+    if (bins && kiln_dtype_kind(operands[1]->dtype) == 'c')
+        return kiln__fail(err, KILN_ERR_DTYPE, "digitize: complex numbers are in no bin");
     if (f->part == PART_LIKE_SECOND) {
         KILN_CHECK(kiln__searchsorted_check(x->dtype, x->rank, operands[1]->dtype, &common, err));
         results->dtype = f->order[0] ? KILN_INT64 : KILN_BOOL;
@@ -172,7 +177,9 @@ kiln_status kiln__sorting_run(kiln__sorting_function function, const kiln_array 
     case KILN__SORTING__is_among:
         return kiln__search(x, operands[1], false, KILN__SEARCH_IS_IN, stream, outs, err);
     default:
-        return kiln_array_searchsorted(x, operands[1], function == KILN__SORTING__search_right,
+        return kiln_array_searchsorted(x, operands[1],
+                                       function == KILN__SORTING__search_right ||
+                                           function == KILN__SORTING__bin_right,
                                        stream, outs, err);
     }
 }

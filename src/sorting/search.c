@@ -12,17 +12,44 @@ typedef struct wanted {
     kiln__search_result result;
 } wanted;
 
-/* The search goes on to the right while what stands in the middle comes before the value. NaN is behind numbers. */
+/* Whether `here`, which stands in the middle, comes before the value, or with `right` does not come behind it.
+ * NaN are behind numbers; of complex numbers first those with a NaN as imaginary part, then as real one, then both. */
+static void comes_before(const wanted *w, kiln__buf *op)
+{
+    const char kind = kiln_dtype_kind(w->common);
+
+    if (kind == 'c')
+        kiln__buf_printf(op,
+                         "    const int kind = (here.real() != here.real() ? 2 : 0) +\n"
+                         "                     (here.imag() != here.imag() ? 1 : 0);\n"
+                         "    if (kind != value_kind ? kind < value_kind\n"
+                         "        : %s)\n",
+                         w->right
+                             ? "!(value.real() < here.real()) && (here.real() < value.real() || "
+                               "!(value.imag() < here.imag()))"
+                             : "here.real() < value.real() || (!(value.real() < here.real()) "
+                               "&& here.imag() < value.imag())");
+    else if (kind == 'f')
+        kiln__buf_printf(op, "    if (%s)\n",
+                         w->right ? "!(value < here || (here != here && value == value))"
+                                  : "here < value || (value != value && here == here)");
+    else
+        kiln__buf_printf(op, "    if (%s)\n", w->right ? "!(value < here)" : "here < value");
+}
+
+/* The search goes on to the right while what stands in the middle comes before the value. */
 static kiln_status define(kiln_context *ctx, const void *data, kiln__kernel **out, kiln_error *err)
 {
     const wanted *w = data;
-    const bool floating = kiln_dtype_kind(w->common) == 'f';
     kiln__buf in = KILN__BUF_INIT, op = KILN__BUF_INIT;
 
     kiln__buf_printf(&in, "raw %s s, int64 count, %s v", kiln_dtype_name(w->sorted),
                      kiln_dtype_name(w->values));
     kiln__buf_printf(&op, "const %s value = ", kiln_dtype_ctype(w->common));
     kiln__cast_text(&op, w->values, w->common, "v");
+    if (kiln_dtype_kind(w->common) == 'c')
+        kiln__buf_puts(&op, ";\nconst int value_kind = (value.real() != value.real() ? 2 : 0) + "
+                            "(value.imag() != value.imag() ? 1 : 0)");
     kiln__buf_printf(&op,
                      ";\nlong long low = 0, high = count;\n"
                      "while (low < high) {\n"
@@ -30,12 +57,9 @@ static kiln_status define(kiln_context *ctx, const void *data, kiln__kernel **ou
                      "    const %s here = ",
                      kiln_dtype_ctype(w->common));
     kiln__cast_text(&op, w->sorted, w->common, "s[middle]");
-    kiln__buf_printf(
-        &op, ";\n    if (%s)\n        low = middle + 1;\n    else\n        high = middle;\n}\n",
-        w->right
-            ? floating ? "!(value < here || (here != here && value == value))" : "!(value < here)"
-        : floating ? "here < value || (value != value && here == here)"
-                   : "here < value");
+    kiln__buf_puts(&op, ";\n");
+    comes_before(w, &op);
+    kiln__buf_puts(&op, "        low = middle + 1;\n    else\n        high = middle;\n}\n");
     if (w->result == KILN__SEARCH_IS_IN) {
         kiln__buf_puts(&op, "z = low < count && ");
         kiln__cast_text(&op, w->sorted, w->common, "s[low]");
@@ -54,8 +78,8 @@ kiln_status kiln__searchsorted_check(kiln_dtype sorted, int rank, kiln_dtype val
         return kiln__fail(err, KILN_ERR_SHAPE,
                           "searchsorted: what is searched is a vector; this array has %d axes",
                           rank);
-    if (!kiln__promote(sorted, values, common_out) || kiln_dtype_kind(*common_out) == 'c')
-        return kiln__fail(err, KILN_ERR_DTYPE, "searchsorted: %s and %s have no common real dtype",
+    if (!kiln__promote(sorted, values, common_out))
+        return kiln__fail(err, KILN_ERR_DTYPE, "searchsorted: %s and %s have no common dtype",
                           kiln_dtype_name(sorted), kiln_dtype_name(values));
     return KILN_OK;
 }

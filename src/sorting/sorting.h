@@ -253,6 +253,8 @@ kiln_status kiln__search(const kiln_array *sorted, const kiln_array *values, boo
     X(percentile, 1, 1, "dm", KILN__SORT_ALL)                                                      \
     X(searchsorted, 2, 1, "", 0)                                                                   \
     X(_search_right, 2, 1, "", 0)                                                                  \
+    X(_bin, 2, 1, "", 0)                                                                           \
+    X(_bin_right, 2, 1, "", 0)                                                                     \
     X(_is_among, 2, 1, "", 0)
 
 typedef enum kiln__sorting_function {
