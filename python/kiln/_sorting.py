@@ -77,16 +77,17 @@ def topk(x, k, /, axis=-1, *, largest=True):
     return TopkResult(*_call("topk", asarray(x), axis=axis, numbers=(k.__index__(),), flag=not largest))
 
 
-def sort_by(in_params, *arrays, less=None, key=None, key_dtype="float64", descending=False):
-    """Several vectors of one length, sorted together by a rule of your own, and the order that sorts them.
+def sort_by(in_params, *arrays, less=None, key=None, key_dtype="float64", descending=False, axis=-1):
+    """Several arrays of one shape, sorted together along an axis by a rule of your own, and the order that sorts them.
 
         price, day, order = kiln.sort_by("float32 price, int32 day", price, day,
                                          less="a.price < b.price || (a.price == b.price && a.day > b.day)")
 
     `less` tells whether element a stands before b; `key` is an expression of the names, whose values of the dtype
-    `key_dtype` are sorted. Arrays that the rule does not mention are sorted along."""
+    `key_dtype` are sorted. Arrays that the rule does not mention are sorted along. With axis=None all elements are
+    sorted, and the results have one axis."""
     return _kiln.sort_by(in_params, tuple(map(asarray, arrays)), less, key,
-                         None if key is None else name_of(key_dtype), descending)
+                         None if key is None else name_of(key_dtype), descending, axis)
 
 
 # ---- statistics of order ---------------------------------------------------------------------

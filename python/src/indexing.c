@@ -3,7 +3,7 @@
  * functions of kiln/select.h that sort, and of kiln/indexing.h in place.
  *
  *     sorting(name, arrays, axis or None, numbers, flag, method) -> [a row of the table] -> Array, or a tuple
- *     sort_by(in, arrays, less, key, key dtype, descending)
+ *     sort_by(in, arrays, less, key, key dtype, descending, axis)
  *     scatter(array, subscripts, values, combination, mode, fast)
  *
  * kiln/_sorting.py has the functions that people use.
@@ -141,22 +141,26 @@ PyObject *kilnpy_sorting(PyObject *self, PyObject *args)
     return result;
 }
 
-/* sort_by(in, arrays, less or None, key or None, key dtype or None, descending) -> arrays, and places behind them */
+/* sort_by(in, arrays, less or None, key or None, key dtype or None, descending, axis or None) -> arrays, and places
+ * behind them */
 PyObject *kilnpy_sort_by(PyObject *self, PyObject *args)
 {
     kiln_sort_options options = KILN_SORT_OPTIONS_INIT;
     kiln_sort_rule rule = KILN_SORT_RULE_INIT;
     const char *in = NULL, *dtype = NULL;
-    PyObject *arrays = NULL, *result = NULL;
+    PyObject *arrays = NULL, *axis = NULL, *result = NULL;
     const kiln_array **all = NULL;
     kiln_error err = KILN_ERROR_INIT;
     kiln_array **made;
+    kiln_axes axes;
     kiln_status status;
+    bool given = false;
     int descending = 0;
 
     (void)self;
-    if (!PyArg_ParseTuple(args, "sO!zzzp", &in, &PyTuple_Type, &arrays, &rule.less, &rule.key,
-                          &dtype, &descending) ||
+    if (!PyArg_ParseTuple(args, "sO!zzzpO", &in, &PyTuple_Type, &arrays, &rule.less, &rule.key,
+                          &dtype, &descending, &axis) ||
+        kilnpy_read_axes(axis, &given, &axes) != 0 ||
         kilnpy_read_arrays(arrays, "sort_by", 0, &all) != 0)
         return NULL;
     const size_t count = (size_t)PyTuple_Size(arrays);
@@ -166,6 +170,7 @@ PyObject *kilnpy_sort_by(PyObject *self, PyObject *args)
         return PyErr_NoMemory();
     }
     options.descending = descending != 0;
+    options.axes = given ? &axes : NULL;
     if (dtype != NULL)
         rule.key_dtype = kiln_dtype_from_name(dtype, strlen(dtype));
     Py_BEGIN_ALLOW_THREADS status =

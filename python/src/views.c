@@ -349,7 +349,7 @@ PyMethodDef kilnpy_view_methods[] = {
     {"label", kilnpy_label, METH_O, "label(text or None)"},
     {"sorting", kilnpy_sorting, METH_VARARGS, "sorting(name, arrays, axis, numbers, flag, method)"},
     {"sort_by", kilnpy_sort_by, METH_VARARGS,
-     "sort_by(in, arrays, less, key, key dtype, descending)"},
+     "sort_by(in, arrays, less, key, key dtype, descending, axis)"},
     {"scatter", kilnpy_scatter, METH_VARARGS, "scatter(array, key, values, what, mode, fast)"},
     {"put", kilnpy_put, METH_VARARGS, "put(array, indices, values, axis, mode)"},
     {"scan", kilnpy_scan, METH_VARARGS, "scan(name, array, axis, exclusive, reverse, out)"},

@@ -55,8 +55,17 @@ class Sorting(unittest.TestCase):
             self.same(got, want)
         order = np.argsort(-(x * y), kind="stable")
         self.same(kiln.sort_by("T x, U y", x, y, key="x * y", descending=True)[2], order)
+        x, y = some((4, 30), "float32", below=5), some((4, 30), "int32")
+        for axis in (-1, 0, None):
+            order = np.argsort(-x, axis=axis, kind="stable")
+            wanted = [np.take_along_axis(z, order, axis) for z in (x, y)] + [order]
+            for got, want in zip(kiln.sort_by("T x, U y", x, y, less="a.x > b.x", axis=axis), wanted):
+                self.same(got, want)
+        self.same(kiln.sort_by("T x", x, key="-x")[1], np.argsort(-x, kind="stable"))
         with self.assertRaises(ValueError):
             kiln.sort_by("T x", x)
+        with self.assertRaises(kiln.AxisError):
+            kiln.sort_by("T x", x, key="x", axis=2)
 
     def test_statistics(self):
         x = rng.standard_normal((6, 9))

@@ -477,6 +477,14 @@ static kiln_status call_opaque(kiln__parser *p, kiln__parsed_call *c, const kiln
     return KILN_OK;
 }
 
+/* median(x, axis, keepdims), quantile(x, 0.5, axis, keepdims): one number for each row. */
+static kiln_status call_ranked(kiln__parser *p, kiln__parsed_call *c, const kiln__opaque *o,
+                               kiln__parsed *out)
+{
+    KILN_CHECK(call_opaque(p, c, o, out));
+    return kiln__keep_axes(p, c, 1 + strcspn(o->numbers, "m"), &out->node);
+}
+
 /* quantile(x, [0.25, 0.5]): one for each, along a new first axis. */
 static kiln_status call_quantiles(kiln__parser *p, kiln__parsed_call *c, const kiln__opaque *o,
                                   kiln__parsed *out)
@@ -490,13 +498,25 @@ static kiln_status call_quantiles(kiln__parser *p, kiln__parsed_call *c, const k
         return kiln__parse_fail(p, q->at, q->width, KILN_ERR_ARGUMENT, "there is no quantile here");
     for (size_t k = 0; k < q->count; k++) {
         kiln__set_node(&one.arg[1], q->items[k]);
-        KILN_CHECK(call_opaque(p, &one, o, out));
+        KILN_CHECK(call_ranked(p, &one, o, out));
         parts[k] = out->node;
     }
     c->takes = one.takes;
     kiln__set_node(out, kiln_node_rearrange(KILN_REARRANGE_STACK, parts, q->count, &first, 1,
                                             KILN__PLACE(c->at)));
     return KILN_OK;
+}
+
+/* What is done as a whole by its own name: call_opaque(), of ranked numbers with more. */
+static kiln_status call_whole(kiln__parser *p, kiln__parsed_call *c, const kiln__opaque *o,
+                              kiln__parsed *out)
+{
+    const bool quantiles = o->numbers != NULL && o->numbers[0] == 'd';
+
+    if (quantiles && c->count > 1 && c->arg[1].kind == KILN__PARSED_TUPLE)
+        return call_quantiles(p, c, o, out);
+    return (quantiles || kiln__same_word(c->name, c->bytes, "median") ? call_ranked
+                                                                      : call_opaque)(p, c, o, out);
 }
 
 /* take(x, i, axis, mode=clip), take_along_axis(x, i, axis): NumPy's; without an axis elements count in
@@ -655,11 +675,8 @@ static kiln_status apply(kiln__parser *p, kiln__parsed_call *c, kiln__parsed *ou
     KILN_CHECK(kiln__apply_choosing(p, c, out, &known));
     if (known)
         return KILN_OK;
-    if (opaque != NULL && opaque->numbers != NULL && opaque->numbers[0] == 'd' && c->count > 1 &&
-        c->arg[1].kind == KILN__PARSED_TUPLE)
-        return call_quantiles(p, c, opaque, out);
     if (opaque != NULL)
-        return call_opaque(p, c, opaque, out);
+        return call_whole(p, c, opaque, out);
     if (reduction != 0)
         return reduce(p, c, reduction, out);
     KILN_CHECK(kiln__apply_arranging(p, c, out, &known));

@@ -116,10 +116,9 @@ typedef struct quantiles {
 } quantiles;
 
 /* The axis, as argument `at` or by its name, and keepdims. */
-static kiln_status read_rows(kiln__parser *p, kiln__parsed_call *c, size_t at, quantiles *q)
+static kiln_status read_kept(const kiln__parser *p, kiln__parsed_call *c, size_t at, quantiles *q)
 {
     const kiln__parsed *axis;
-    const int64_t flat = -1;
 
     c->takes |= KILN__TAKES_KEEPDIMS;
     KILN_CHECK(kiln__need_node(p, &c->arg[0]));
@@ -134,6 +133,14 @@ static kiln_status read_rows(kiln__parser *p, kiln__parsed_call *c, size_t at, q
                                     "keepdims is True or False");
         q->keep = c->keepdims.node.value.b;
     }
+    return KILN_OK;
+}
+
+static kiln_status read_rows(kiln__parser *p, kiln__parsed_call *c, size_t at, quantiles *q)
+{
+    const int64_t flat = -1;
+
+    KILN_CHECK(read_kept(p, c, at, q));
     q->rows = q->all ? kiln_node_reshape(q->x, 1, &flat, KILN__PLACE(c->at))
                      : kiln_node_rearrange(KILN_REARRANGE_MOVEAXIS, &q->x, 1,
                                            (int64_t[]){q->axis, -1}, 2, KILN__PLACE(c->at));
@@ -151,6 +158,15 @@ static kiln_node kept(const quantiles *q, const kiln__parsed_call *c, kiln_node 
                                      kiln_node_reduce(KILN_REDUCE_COUNT_NONZERO, q->x, NULL, true,
                                                       KILN_DTYPE_NONE, KILN__PLACE(c->at)),
                                      KILN__PLACE(c->at));
+}
+
+kiln_status kiln__keep_axes(const kiln__parser *p, kiln__parsed_call *c, size_t at, kiln_node *y)
+{
+    quantiles q = {.all = true};
+
+    KILN_CHECK(read_kept(p, c, at, &q));
+    *y = kept(&q, c, *y);
+    return KILN_OK;
 }
 
 static kiln_status read_number(const kiln__parser *p, const kiln__parsed *v, const kiln_node *n,

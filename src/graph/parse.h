@@ -173,6 +173,10 @@ void kiln__apply_subscripts(kiln__parsed *v, const kiln__subscript *list, size_t
 /* The word after method=, one of NumPy's for quantiles: a kiln_quantile_method. */
 kiln_status kiln__quantile_method(const kiln__parser *p, const kiln__parsed_call *c, int64_t *out);
 
+/* keepdims= of a function that gives one number for each row, of which `*y` is the result; `at`: the argument that may
+ * be the axis. */
+kiln_status kiln__keep_axes(const kiln__parser *p, kiln__parsed_call *c, size_t at, kiln_node *y);
+
 /* ---- arranging.c ----------------------------------------------------------------------------- */
 /* Whether it has such a parameter, besides axis and mode. */
 bool kiln__arranging_takes(const kiln__parsed_call *c, const char *name, size_t bytes);
