@@ -230,6 +230,14 @@ def repeated_rows(d):
           jumps=True, counted=True, results=4)
 
 
+def searched_complex(d):
+    x = d.array(1, "c", same=True, most=1)
+    v = d.array(0, "biufc", same=True)
+    side = d.among("", ", side='right'")
+    d.add(d.among("searchsorted(sort({0}), {1}%s)", "searchsorted({0}, {1}%s, sorter=argsort({0}))") % side, x, v,
+          jumps=True)
+
+
 def columns(d):
     x = d.array(1, most=2)
     others = [x] + [d.input(shape=x.shape[:1] + d.among((), (2,), (1,)), dtype=str(x.dtype)) for _ in range(d.below(3))]
@@ -239,7 +247,7 @@ def columns(d):
 
 
 WEIGHTS = {
-    nan_quantiles: 3, histograms_of_points: 2, values_by_lists: 2, placed_values: 2, columns: 2, distinct: 4, repeated_rows: 2,
+    nan_quantiles: 3, histograms_of_points: 2, values_by_lists: 2, placed_values: 2, columns: 2, distinct: 4, searched_complex: 1, repeated_rows: 2,
     named: 4, named_jumps: 3, pair: 5, complex_parts: 2, two_results: 2, views_of_views: 6, nan_reduced: 3,
     softmaxes: 2, factored: 3, put_at: 3, lists_of_quantiles: 1, nonzeros: 1, made_of_numbers: 1,
 }

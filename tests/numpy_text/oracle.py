@@ -73,18 +73,36 @@ def by_rule(arrays, rule, item_of):
     """A stable order by a C++ expression that is one of Python, too."""
     def before(i, j):
         return eval(rule, {"a": item_of([v[i] for v in arrays]), "b": item_of([v[j] for v in arrays])})
-    places = range(len(arrays[0]))
-    return np.array(sorted(places, key=functools.cmp_to_key(
+    return stable_order(len(arrays[0]), before)
+
+
+def stable_order(count, before):
+    return np.array(sorted(range(count), key=functools.cmp_to_key(
         lambda i, j: -1 if before(i, j) else 1 if before(j, i) else 0)), np.int64)
 
 
-def sort_by(signature, *arrays, less):
+def sort_by(signature, *arrays, less=None, key=None, key_dtype=None, descending=False, axis=-1):
+    names = [p.split()[-1] for p in signature.split(",")]
+
     def item_of(values):
         item = Item()
-        item.__dict__.update(zip([p.split()[-1] for p in signature.split(",")], values))
+        item.__dict__.update(zip(names, values))
         return item
-    order = by_rule(arrays, less, item_of)
-    return tuple(np.asarray(v)[order] for v in arrays) + (order,)
+
+    def before(i, j):
+        i, j = (j, i) if descending else (i, j)
+        if key is None:
+            return eval(less, {"a": item_of([v[i] for v in row]), "b": item_of([v[j] for v in row])})
+        return keys[i] < keys[j]
+    rows = [np.ravel(v) if axis is None else np.moveaxis(np.asarray(v), axis, -1) for v in arrays]
+    order = np.empty(rows[0].shape, np.int64)
+    for at in np.ndindex(rows[0].shape[:-1]):
+        row = [v[at] for v in rows]
+        keys = [eval(key, dict(zip(names, [float(v[i]) for v in row]))) for i in range(len(row[0]))] if key else None
+        order[at] = stable_order(len(row[0]), before)
+    order = order if axis is None else np.moveaxis(order, -1, axis)
+    return tuple(np.take_along_axis(np.ravel(v) if axis is None else np.asarray(v), order, 0 if axis is None else axis)
+                 for v in arrays) + (order,)
 
 
 def iota(x, axis):

@@ -51,8 +51,9 @@ def middle(d):
     q = d.among("0.0", "0.25", "0.5", "0.9", "1.0")
     method = d.among("lower", "higher", "midpoint", "nearest", "linear", "hazen", "weibull", "median_unbiased",
                      "inverted_cdf", "closest_observation", "interpolated_inverted_cdf", "normal_unbiased")
-    text = d.among("median({0}, axis=%s)" % over, "quantile({0}, %s, axis=%s)" % (q, over),
-                   "quantile({0}, %s, axis=%s, method='%s')" % (q, over, method),
+    keep = d.among("", "", ", keepdims=True")
+    text = d.among("median({0}, axis=%s%s)" % (over, keep), "quantile({0}, %s, axis=%s%s)" % (q, over, keep),
+                   "quantile({0}, %s, axis=%s, method='%s'%s)" % (q, over, method, keep),
                    "percentile({0}, %s, axis=%s, method='%s')" % (d.among("10", "37.5", "100"), over, method))
     d.add(text, x, terms=0)
 
@@ -94,14 +95,15 @@ def sorted_by(d):
         if x.size > 600 or x.kind == "f" and np.isnan(x.value).any():
             raise Rejected
         rule = d.among("a > b", "a < b", "a * a < b * b") if x.kind == "f" else d.among("a > b", "a < b")
-        if d.once_in(2) or x.rank > 1:
+        if d.once_in(2):
             lying, over = d.among("{0}", "{0}", "{0}[::-1]"), d.among("", ", axis=%s" % d.axis(x, none=True))
             d.add(d.among("sort(%s%s, less='%s')", "argsort(%s%s, less='%s')") % (lying, over, rule), x, moves=True,
                   jumps=True)
         else:
             y = d.input(shape=x.shape)
-            d.add("sort_by('T x, U y', {0}, {1}, less='%s')" % re.sub(r"\b([ab])\b", r"\1.x", rule), x, y, moves=True,
-                  jumps=True, results=3)
+            by = d.among("less='%s'" % re.sub(r"\b([ab])\b", r"\1.x", rule), "key='x'", "key='-x', key_dtype=float64")
+            more = d.among("", ", descending=True") + d.among("", ", axis=%s" % d.axis(x, none=True))
+            d.add("sort_by('T x, U y', {0}, {1}, %s%s)" % (by, more), x, y, moves=True, jumps=True, results=3)
 
 
 def lexsorted(d):
@@ -141,7 +143,7 @@ def histogram(d):
 
 
 def among(d):
-    x = d.array(1, REAL, same=True)
+    x = d.array(1, REAL if d.once_in(2) else "c", same=True)
     y = d.input(shape=d.shape(1, 2), dtype=str(x.dtype))
     d.add(d.among("isin({0}, {1})", "in1d({0}, {1})"), x, y, jumps=True)
 
@@ -149,8 +151,10 @@ def among(d):
 # ---- lengths that the device knows ------------------------------------------------------------------
 
 def masked(d):
-    x = d.array(1, REAL, same=True)
+    x = d.array(1, REAL if d.once_in(4) else "biufc", same=True)
     style = d.below(6)
+    if x.kind == "c" and style == 1:
+        raise Rejected
     if style == 0:
         d.add("{0}[{1}]", x, d.input(shape=x.shape, dtype="bool"), moves=True, counted=True)
     elif style == 1:
