@@ -193,8 +193,8 @@ KILN_API KILN_NODISCARD kiln_status kiln_array_unique_along(const kiln_array *ar
 
 /**
  * NumPy's operations on sets: sorted elements, each once, of both arrays together; of both at once; of `x` alone; of one
- * of them alone. All NaN count as one element. The arrays may have any shapes; their elements are of the dtype that both
- * promote to, in setdiff1d of that of `x`.
+ * of them alone. All NaN count as one element, and a NaN of `x` equals none of `y`. The arrays may have any shapes; their
+ * elements are of the dtype that both promote to, in setdiff1d of that of `x`.
  *
  * @param out    Where `count` is NULL, the elements, for whose number the call waits; else an array with room for all, of
  *               which the first ones count.

@@ -403,7 +403,7 @@ static void draw_manner(dt_case *c, dt_random *definition, dt_random *view)
             overlap = overlap || (c->output[k].given && !c->operand[j].is_number &&
                                   c->output[k].view.buffer == c->operand[j].view.buffer);
     const bool can =
-        dt_in_snippet(c) || c->kind == DT_KIND_GRAPH || (dt_in_family(c) && c->way != DT_AT_ONCE);
+        dt_in_snippet(c) || c->kind == DT_KIND_GRAPH || (dt_in_family(c) && dt_can_prepare(c));
     c->prepared = can && !overlap && dt_once_in(view, 5);
     c->repeated = dt_once_in(view, 3) && !dt_is_unordered(c);
     c->imported = dt_once_in(view, 4);

@@ -50,6 +50,8 @@ bool dt_draw_row(dt_case *c, dt_random definition, dt_random view);
 bool dt_draw_graph(dt_case *c, dt_random definition, dt_random view);
 bool dt_draw_eager(dt_case *c, dt_random definition, dt_random view);
 bool dt_draw_family(dt_case *c, dt_random definition, dt_random view);
+/* Whether the function of such a case can be prepared and launched twice. */
+bool dt_can_prepare(const dt_case *c);
 /* Whether two runs may differ in rounding. */
 bool dt_is_unordered(const dt_case *c);
 

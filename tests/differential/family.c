@@ -15,7 +15,9 @@ static const struct {
               {dt_sort_functions, &dt_sort_function_count},
               {dt_rearrange_functions, &dt_rearrange_function_count},
               {dt_product_functions, &dt_product_function_count},
-              {dt_random_functions, &dt_random_function_count}};
+              {dt_random_functions, &dt_random_function_count},
+              {dt_unique_functions, &dt_unique_function_count},
+              {dt_rule_functions, &dt_rule_function_count}};
 
 const dt_function *dt_function_at(int function)
 {
@@ -115,7 +117,7 @@ static void draw_outputs(dt_random *r, dt_style style, const dt_function *f, con
 static void draw_way(dt_random *r, const dt_function *f, dt_case *c)
 {
     if (f->call == NULL) /* there is no such function, only expressions */
-        c->way = dt_once_in(r, 2) ? DT_RECORDED : DT_AS_TEXT;
+        c->way = f->record != NULL && dt_once_in(r, 2) ? DT_RECORDED : DT_AS_TEXT;
     else if ((f->traits & DT_MAY_RECORD) != 0 && f->record != NULL && dt_once_in(r, 3))
         c->way = DT_RECORDED;
     else if ((f->traits & DT_MAY_PARSE) != 0 && f->text != NULL && dt_once_in(r, 2))
@@ -128,6 +130,11 @@ static void draw_negated(dt_random *r, dt_case *c)
 
     c->negated = c->way != DT_AT_ONCE && c->operand[0].fill < DT_FILL_RISING &&
                  strchr("ifc", kiln_dtype_kind(dtype)) != NULL && dt_once_in(r, 3);
+}
+
+bool dt_can_prepare(const dt_case *c)
+{
+    return c->way != DT_AT_ONCE || (dt_function_at(c->function)->traits & DT_MAY_PREPARE) != 0;
 }
 
 bool dt_draw_family(dt_case *c, dt_random definition, dt_random view)

@@ -18,7 +18,8 @@ enum {
     DT_IN_PLACE = 2,     /* at once, operand 0 is the output */
     DT_MAY_RECORD = 4,   /* there is a node for it */
     DT_MAY_PARSE = 8,    /* expressions have it */
-    DT_PLAIN_FIRST = 16  /* operand 0 must not overlap itself */
+    DT_PLAIN_FIRST = 16, /* operand 0 must not overlap itself */
+    DT_MAY_PREPARE = 32  /* a call at once can be prepared */
 };
 
 typedef struct dt_function {
@@ -38,8 +39,10 @@ typedef struct dt_function {
 
 extern const dt_function dt_gather_functions[], dt_select_functions[], dt_sort_functions[];
 extern const dt_function dt_rearrange_functions[], dt_product_functions[], dt_random_functions[];
+extern const dt_function dt_unique_functions[], dt_rule_functions[];
 extern const int dt_gather_function_count, dt_select_function_count, dt_sort_function_count,
-    dt_rearrange_function_count, dt_product_function_count, dt_random_function_count;
+    dt_rearrange_function_count, dt_product_function_count, dt_random_function_count,
+    dt_unique_function_count, dt_rule_function_count;
 
 const dt_function *dt_function_at(int function);
 
@@ -61,6 +64,23 @@ int dt_without_axis(const dt_array *a, int axis, int64_t *shape);
 bool dt_make_like(dt_array *out, kiln_dtype dtype, const dt_array *like);
 /* -1, 0, 1 as kiln/sort.h orders; `down`: the largest first. */
 int dt_compare(kiln_dtype dtype, dt_value a, dt_value b, bool down);
+/* Numbers of functions over rows: the axis or all elements, and whether the largest come first. */
+enum { DT_ROW_AXIS, DT_DOWN, DT_ALL = INT32_MIN };
+
+/* The rows of an array along an axis; of all elements one. */
+typedef struct dt_rows {
+    int axis;
+    int64_t before, length, behind;
+} dt_rows;
+
+void dt_draw_axis(dt_random *d, dt_case *c, int rank);
+bool dt_rows_of(const dt_case *c, const dt_array *x, dt_rows *y);
+/* The shape of a result that has `length` elements along the axis; -1: none. */
+int dt_row_shape(const dt_array *x, const dt_rows *y, int64_t length, int64_t *shape);
+kiln_sort_options dt_sort_options(const dt_case *c, const dt_arrays *a, kiln_axes *axes);
+/* The number that is `part` of the way from a to b; error: of some roundings. */
+dt_value dt_between(kiln_dtype from, kiln_dtype to, dt_value a, dt_value b, double part);
+
 /* The stable order of elements first, first + step, ... of `a`. False when memory is short. */
 bool dt_order_row(const dt_array *a, int64_t first, int64_t step, int64_t count, bool down,
                   int64_t *order);

@@ -1,5 +1,5 @@
 /*
- * family_select.c - elements that a mask chooses, places of what is not zero, distinct elements.
+ * family_select.c - elements that a mask chooses, places of what is not zero, values put where a mask is true.
  *
  * Where a call gives a count, what lies behind the first `count` elements is open.
  */
@@ -174,64 +174,6 @@ static void text_places(const dt_case *c, const char *first, char *text, size_t 
     snprintf(text, bytes, "%s(%s)", dt_function_at(c->function)->name, first);
 }
 
-/* ---- unique -------------------------------------------------------------------------------------- */
-
-static bool draw_unique(dt_random *d, dt_random *r, dt_case *c)
-{
-    const int rank = dt_below(d, 4);
-    int64_t shape[DT_RANK];
-
-    c->number[COUNTED] = 0;
-    dt_draw_small_shape(r, rank, shape);
-    dt_draw_operand(r, c, dt_draw_dtype(d), dt_draw_fill(r), rank, shape);
-    return true;
-}
-
-/* Complex numbers with a NaN anywhere are one, as in NumPy. */
-static bool differ(const dt_array *x, int64_t a, int64_t b)
-{
-    const dt_value v = x->at[a], w = x->at[b];
-
-    if ((isnan(v.re) || isnan(v.im)) && (isnan(w.re) || isnan(w.im)))
-        return false;
-    return dt_compare(x->dtype, v, w, false) != 0;
-}
-
-static bool evaluate_unique(const dt_case *c, const dt_array *in, dt_array *out)
-{
-    const dt_array *x = &in[0];
-    int64_t count = 0, *order = malloc((size_t)(x->size + 1) * sizeof *order);
-    bool ok =
-        order != NULL && c->operand_count == 1 && dt_order_row(x, 0, 1, x->size, false, order);
-
-    for (int64_t k = 0; k < x->size && ok; k++)
-        count += k == 0 || differ(x, order[k], order[k - 1]);
-    ok = ok && dt_array_make(&out[0], x->dtype, 1, &count) &&
-         dt_array_make(&out[1], KILN_INT64, 1, &count) &&
-         dt_array_make(&out[2], KILN_INT64, x->rank, x->shape) &&
-         dt_array_make(&out[3], KILN_INT64, 1, &count);
-    int64_t to = -1;
-    for (int64_t k = 0; k < x->size && ok; k++) {
-        if (k == 0 || differ(x, order[k], order[k - 1])) {
-            to++;
-            out[0].at[to] = x->at[order[k]];
-            out[1].at[to].i = order[k];
-        }
-        out[2].at[order[k]].i = to;
-        out[3].at[to].i++;
-    }
-    free(order);
-    return ok;
-}
-
-static kiln_status call_unique(dt_device *device, const dt_case *c, dt_arrays *a, kiln_error *err)
-{
-    (void)device;
-    (void)c;
-    return kiln_array_unique(a->operand[0], &a->output[0], &a->output[1], &a->output[2],
-                             &a->output[3], err);
-}
-
 /* ---- place --------------------------------------------------------------------------------------- */
 
 static bool draw_place(dt_random *d, dt_random *r, dt_case *c)
@@ -277,7 +219,6 @@ const dt_function dt_select_functions[] = {
      text_places},
     {"argwhere", DT_KIND_SELECT, DT_MAY_PARSE, 1, draw_places, evaluate_places, call_places, NULL,
      text_places},
-    {"unique", DT_KIND_SELECT, 0, 4, draw_unique, evaluate_unique, call_unique, NULL, NULL},
     {"place", DT_KIND_SELECT, DT_IN_PLACE, 1, draw_place, evaluate_place, call_place, NULL, NULL},
 };
 const int dt_select_function_count = (int)DT_COUNT(dt_select_functions);

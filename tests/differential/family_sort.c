@@ -7,8 +7,8 @@
 
 #include "family.h"
 
-/* Numbers: the axis or all elements, whether the largest come first, and what the function takes. */
-enum { AXIS, DOWN, PLACE, METHOD, ALL = INT32_MIN };
+/* Numbers beside those of family.h: what the function takes. */
+enum { PLACE = DT_DOWN + 1, METHOD };
 
 static bool is_named(const dt_case *c, const char *name)
 {
@@ -17,18 +17,12 @@ static bool is_named(const dt_case *c, const char *name)
 
 /* ---- rows ---------------------------------------------------------------------------------------- */
 
-/* The rows of an array along an axis; of all elements one. */
-typedef struct rows {
-    int axis;
-    int64_t before, length, behind;
-} rows;
-
-static bool rows_of(const dt_case *c, const dt_array *x, rows *y)
+bool dt_rows_of(const dt_case *c, const dt_array *x, dt_rows *y)
 {
-    *y = (rows){-1, 1, x->size, 1};
-    if (c->number[AXIS] == ALL)
+    *y = (dt_rows){-1, 1, x->size, 1};
+    if (c->number[DT_ROW_AXIS] == DT_ALL)
         return true;
-    if (!dt_axis_of(c->number[AXIS], x->rank, &y->axis))
+    if (!dt_axis_of(c->number[DT_ROW_AXIS], x->rank, &y->axis))
         return false;
     y->length = x->shape[y->axis];
     for (int k = 0; k < x->rank; k++)
@@ -36,8 +30,7 @@ static bool rows_of(const dt_case *c, const dt_array *x, rows *y)
     return true;
 }
 
-/* The shape of a result that has `length` elements along the axis; -1: none. */
-static int row_shape(const dt_array *x, const rows *y, int64_t length, int64_t *shape)
+int dt_row_shape(const dt_array *x, const dt_rows *y, int64_t length, int64_t *shape)
 {
     int rank = 0;
 
@@ -49,9 +42,9 @@ static int row_shape(const dt_array *x, const rows *y, int64_t length, int64_t *
     return rank;
 }
 
-static void draw_axis(dt_random *d, dt_case *c, int rank)
+void dt_draw_axis(dt_random *d, dt_case *c, int rank)
 {
-    c->number[AXIS] = rank == 0 || dt_once_in(d, 4) ? ALL : dt_below(d, 2 * rank) - rank;
+    c->number[DT_ROW_AXIS] = rank == 0 || dt_once_in(d, 4) ? DT_ALL : dt_below(d, 2 * rank) - rank;
 }
 
 /* Rows of lengths at which the ways of sorting change. */
@@ -60,14 +53,15 @@ static bool draw_rows(dt_random *d, dt_random *r, dt_case *c)
     const kiln_dtype dtype = dt_draw_dtype(d);
     const int rank = dt_below(d, 4);
     int64_t shape[DT_RANK];
-    rows y;
+    dt_rows y;
 
-    draw_axis(d, c, rank);
-    c->number[DOWN] = c->way == DT_AT_ONCE && dt_once_in(d, 3);
+    dt_draw_axis(d, c, rank);
+    c->number[DT_DOWN] = c->way == DT_AT_ONCE && dt_once_in(d, 3);
     dt_draw_small_shape(r, rank, shape);
     const int k = dt_draw_operand(r, c, dtype, dt_draw_fill(r), rank, shape);
-    const int axis =
-        c->number[AXIS] == ALL ? rank - 1 : (int)(c->number[AXIS] + rank) % (rank > 0 ? rank : 1);
+    const int axis = c->number[DT_ROW_AXIS] == DT_ALL
+                         ? rank - 1
+                         : (int)(c->number[DT_ROW_AXIS] + rank) % (rank > 0 ? rank : 1);
     if (rank > 0 && dt_once_in(r, 25)) {
         for (int a = 0; a < rank; a++)
             c->operand[k].view.shape[a] =
@@ -82,7 +76,7 @@ static bool draw_rows(dt_random *d, dt_random *r, dt_case *c)
     dt_array x = like;
     memcpy(x.shape, c->operand[k].view.shape, sizeof x.shape);
     x.size = dt_size(rank, x.shape);
-    if (!rows_of(c, &x, &y))
+    if (!dt_rows_of(c, &x, &y))
         return false;
     if (is_named(c, "topk"))
         c->number[PLACE] = dt_once_in(r, 5) ? y.length : dt_below(r, (int)y.length + 1);
@@ -93,7 +87,7 @@ static bool draw_rows(dt_random *d, dt_random *r, dt_case *c)
 
 static bool evaluate_sort(const dt_case *c, const dt_array *in, dt_array *out)
 {
-    const bool topk = is_named(c, "topk"), down = (c->number[DOWN] != 0) != topk;
+    const bool topk = is_named(c, "topk"), down = (c->number[DT_DOWN] != 0) != topk;
     const bool places = is_named(c, "argsort") || is_named(c, "argpartition");
     enum {
         SORTED_LENGTH = 512
@@ -101,18 +95,18 @@ static bool evaluate_sort(const dt_case *c, const dt_array *in, dt_array *out)
     const bool chooses = is_named(c, "partition") || is_named(c, "argpartition");
     const dt_array *x = &in[0];
     int64_t shape[DT_RANK + 1];
-    rows y;
+    dt_rows y;
 
-    if (c->operand_count != 1 || !rows_of(c, x, &y))
+    if (c->operand_count != 1 || !dt_rows_of(c, x, &y))
         return false;
-    if (c->way != DT_AT_ONCE && c->number[DOWN])
+    if (c->way != DT_AT_ONCE && c->number[DT_DOWN])
         return false;
     const int64_t kept = topk ? c->number[PLACE] : y.length;
     if (kept < 0 || kept > y.length ||
         (chooses && (c->number[PLACE] < -y.length || c->number[PLACE] >= y.length ||
                      y.length >= SORTED_LENGTH)))
         return false;
-    const int rank = row_shape(x, &y, kept, shape);
+    const int rank = dt_row_shape(x, &y, kept, shape);
     if (!dt_array_make(&out[0], places ? KILN_INT64 : x->dtype, rank, shape) ||
         (topk && !dt_array_make(&out[1], KILN_INT64, rank, shape)))
         return false;
@@ -134,14 +128,14 @@ static bool evaluate_sort(const dt_case *c, const dt_array *in, dt_array *out)
     return order != NULL;
 }
 
-static kiln_sort_options options_of(const dt_case *c, const dt_arrays *a, kiln_axes *axes)
+kiln_sort_options dt_sort_options(const dt_case *c, const dt_arrays *a, kiln_axes *axes)
 {
     kiln_sort_options o = KILN_SORT_OPTIONS_INIT;
 
     axes->count = 1;
-    axes->axis[0] = (int)c->number[AXIS];
-    o.axes = c->number[AXIS] == ALL ? NULL : axes;
-    o.descending = c->number[DOWN] != 0;
+    axes->axis[0] = (int)c->number[DT_ROW_AXIS];
+    o.axes = c->number[DT_ROW_AXIS] == DT_ALL ? NULL : axes;
+    o.descending = c->number[DT_DOWN] != 0;
     o.stream = a->stream;
     return o;
 }
@@ -151,7 +145,7 @@ static kiln_status call_sort(dt_device *device, const dt_case *c, dt_arrays *a, 
     const char *name = dt_function_at(c->function)->name;
     const int64_t place = c->number[PLACE];
     kiln_axes axes;
-    const kiln_sort_options o = options_of(c, a, &axes);
+    const kiln_sort_options o = dt_sort_options(c, a, &axes);
     const kiln_array *x = a->operand[0];
 
     (void)device;
@@ -169,14 +163,14 @@ static kiln_status call_sort(dt_device *device, const dt_case *c, dt_arrays *a, 
 static kiln_node record_sort(const dt_case *c, const kiln_node *in, size_t result)
 {
     const char *name = dt_function_at(c->function)->name;
-    const kiln_axes axes = {1, {(int)c->number[AXIS]}};
+    const kiln_axes axes = {1, {(int)c->number[DT_ROW_AXIS]}};
     const double numbers[] = {(double)c->number[PLACE] / (is_named(c, "quantile") ? 1000 : 1)};
     const bool takes = strcmp(name, "sort") != 0 && strcmp(name, "argsort") != 0 &&
                        strcmp(name, "median") != 0 && strcmp(name, "searchsorted") != 0;
 
     return kiln_node_sorting(name, in, (size_t)c->operand_count,
-                             c->number[AXIS] == ALL ? NULL : &axes, numbers, takes ? 1 : 0, result,
-                             KILN_HERE);
+                             c->number[DT_ROW_AXIS] == DT_ALL ? NULL : &axes, numbers,
+                             takes ? 1 : 0, result, KILN_HERE);
 }
 
 static void text_sort(const dt_case *c, const char *first, char *text, size_t bytes)
@@ -189,8 +183,8 @@ static void text_sort(const dt_case *c, const char *first, char *text, size_t by
     else if (strcmp(name, "sort") != 0 && strcmp(name, "argsort") != 0 &&
              strcmp(name, "median") != 0)
         snprintf(place, sizeof place, "%lld, ", (long long)c->number[PLACE]);
-    if (c->number[AXIS] != ALL)
-        snprintf(axis, sizeof axis, "axis=%lld", (long long)c->number[AXIS]);
+    if (c->number[DT_ROW_AXIS] != DT_ALL)
+        snprintf(axis, sizeof axis, "axis=%lld", (long long)c->number[DT_ROW_AXIS]);
     snprintf(text, bytes, "%s(%s, %s%s)", name, first, place, axis);
 }
 
@@ -203,15 +197,14 @@ static bool draw_quantile(dt_random *d, dt_random *r, dt_case *c)
 
     if (!draw_rows(d, r, c) || (!is_named(c, "median") && dt_is_complex(c->operand[0].view.dtype)))
         return false;
-    c->number[DOWN] = 0;
+    c->number[DT_DOWN] = 0;
     c->number[PLACE] = dt_once_in(r, 5) ? 1000 * dt_below(r, 2) : dt_below(r, 1001);
     c->number[METHOD] = is_named(c, "median") || c->way != DT_AT_ONCE ? KILN_QUANTILE_LINEAR
                                                                       : methods[dt_below(d, 4)];
     return true;
 }
 
-/* The number that is `part` of the way from a to b; error: of some roundings. */
-static dt_value between(kiln_dtype from, kiln_dtype to, dt_value a, dt_value b, double part)
+dt_value dt_between(kiln_dtype from, kiln_dtype to, dt_value a, dt_value b, double part)
 {
     const kiln_dtype half = dt_part_of(to);
     const bool integer = dt_is_integer(from);
@@ -238,13 +231,13 @@ static bool evaluate_quantile(const dt_case *c, const dt_array *in, dt_array *ou
     const bool chooses = method == KILN_QUANTILE_LOWER || method == KILN_QUANTILE_HIGHER;
     const dt_array *x = &in[0];
     int64_t shape[DT_RANK + 2] = {1};
-    rows y;
+    dt_rows y;
 
-    if (c->operand_count != 1 || !rows_of(c, x, &y) || y.length == 0 || c->number[DOWN] ||
+    if (c->operand_count != 1 || !dt_rows_of(c, x, &y) || y.length == 0 || c->number[DT_DOWN] ||
         (!at_once && method != KILN_QUANTILE_LINEAR) || (!median && dt_is_complex(x->dtype)))
         return false;
     const int extra = !median && at_once ? 1 : 0;
-    const int rank = extra + row_shape(x, &y, -1, shape + extra);
+    const int rank = extra + dt_row_shape(x, &y, -1, shape + extra);
     const kiln_dtype to = dt_is_integer(x->dtype) && !chooses ? KILN_FLOAT64 : x->dtype;
     if (rank > DT_RANK || !dt_array_make(out, to, rank, shape))
         return false;
@@ -264,9 +257,9 @@ static bool evaluate_quantile(const dt_case *c, const dt_array *in, dt_array *ou
         else if (chooses)
             out->at[row] = method == KILN_QUANTILE_LOWER ? a : b;
         else if (low == high && isfinite(a.re))
-            out->at[row] = between(x->dtype, to, a, a, 0);
+            out->at[row] = dt_between(x->dtype, to, a, a, 0);
         else
-            out->at[row] = between(x->dtype, to, a, b, part);
+            out->at[row] = dt_between(x->dtype, to, a, b, part);
     }
     free(order);
     return order != NULL;
@@ -276,7 +269,7 @@ static kiln_status call_quantile(dt_device *device, const dt_case *c, dt_arrays 
 {
     const double q = (double)c->number[PLACE] / 1000;
     kiln_axes axes;
-    const kiln_sort_options o = options_of(c, a, &axes);
+    const kiln_sort_options o = dt_sort_options(c, a, &axes);
 
     (void)device;
     if (is_named(c, "median"))
@@ -323,13 +316,17 @@ static bool draw_search(dt_random *d, dt_random *r, dt_case *c)
 {
     const bool bins = is_named(c, "histogram") || is_named(c, "digitize");
     const bool any_order = is_named(c, "isin");
-    const kiln_dtype first = draw_real(d), second = dt_once_in(d, 2) ? draw_real(d) : first;
+    const bool real = bins || dt_once_in(d, 2);
+    const kiln_dtype first = real ? draw_real(d) : dt_draw_dtype(d),
+                     second = !dt_once_in(d, 2) ? first
+                              : real            ? draw_real(d)
+                                                : dt_draw_dtype(d);
     const int rank = dt_below(d, 4);
     const int64_t length = bins ? 2 + dt_below(r, 12) : dt_draw_extent(r, 700);
     int64_t shape[DT_RANK];
 
-    c->number[AXIS] = ALL;
-    c->number[DOWN] = c->way == DT_AT_ONCE && dt_once_in(d, 2); /* `right` */
+    c->number[DT_ROW_AXIS] = DT_ALL;
+    c->number[DT_DOWN] = c->way == DT_AT_ONCE && dt_once_in(d, 2); /* `right` */
     const int s = dt_draw_operand(r, c, first, any_order ? dt_draw_fill(r) : DT_FILL_RISING, 1,
                                   (const int64_t[]){!bins && dt_once_in(r, 30) ? 0 : length});
     c->operand[s].low = dt_is_signed(first) || !dt_is_integer(first) ? -20 : 0;
@@ -366,10 +363,11 @@ static bool evaluate_search(const dt_case *c, const dt_array *in, dt_array *out)
     const dt_array *s = &in[0], *v = &in[1];
     const kiln_dtype common = dt_promote(s->dtype, v->dtype);
 
-    if (c->operand_count != 2 || s->rank != 1 || dt_is_complex(common) ||
-        s->size * v->size > 1 << 22 || !dt_make_like(out, isin ? KILN_BOOL : KILN_INT64, v))
+    if (c->operand_count != 2 || s->rank != 1 || common == KILN_DTYPE_NONE ||
+        (digitize && dt_is_complex(common)) || s->size * v->size > 1 << 22 ||
+        !dt_make_like(out, isin ? KILN_BOOL : KILN_INT64, v))
         return false;
-    if (!isin && c->way != DT_AT_ONCE && c->number[DOWN])
+    if (!isin && c->way != DT_AT_ONCE && c->number[DT_DOWN])
         return false;
     for (int64_t k = 0; k < s->size && digitize; k++) { /* NaN is no edge */
         const long double edge = dt_real(s->dtype, s->at[k]);
@@ -379,10 +377,11 @@ static bool evaluate_search(const dt_case *c, const dt_array *in, dt_array *out)
     for (int64_t at = 0; at < v->size; at++) {
         const dt_value value = dt_cast(v->dtype, common, v->at[at]);
         bool found = false;
-        for (int64_t k = 0; k < s->size && isin && !found && !isnan(value.re); k++)
+        for (int64_t k = 0; k < s->size && isin && !found && !isnan(value.re) && !isnan(value.im);
+             k++)
             found = dt_compare(common, dt_cast(s->dtype, common, s->at[k]), value, false) == 0;
         /* digitize counts the bin from its lower edge: with `right` edges are upper ones */
-        const bool right = digitize ? !c->number[DOWN] : c->number[DOWN] != 0;
+        const bool right = digitize ? !c->number[DT_DOWN] : c->number[DT_DOWN] != 0;
         out->at[at].i = isin ? found : search(s, common, value, right);
     }
     return true;
@@ -390,7 +389,7 @@ static bool evaluate_search(const dt_case *c, const dt_array *in, dt_array *out)
 
 static kiln_status call_search(dt_device *device, const dt_case *c, dt_arrays *a, kiln_error *err)
 {
-    const bool right = c->number[DOWN] != 0;
+    const bool right = c->number[DT_DOWN] != 0;
 
     (void)device;
     if (is_named(c, "isin"))
