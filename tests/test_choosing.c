@@ -270,10 +270,16 @@ static void test_choosing__what_is_refused(void **state)
         {"x[m] + x[x > 0]", KILN_ERR_UNSUPPORTED, "what the same mask chooses"},
         {"x[m].T", KILN_ERR_ARGUMENT, "what a mask chooses stands where"},
         {"x[m][0]", KILN_ERR_ARGUMENT, "what a mask chooses stands where"},
-        {"x[m].max()", KILN_ERR_UNSUPPORTED, "max of what a mask chooses"},
+        {"x[m].argmax()", KILN_ERR_UNSUPPORTED, "argmax of what a mask chooses"},
+        {"max(x[m], axis=0)", KILN_ERR_UNSUPPORTED, "max of elements whose number only the device"},
+        {"x[flatnonzero(m), 0]", KILN_ERR_UNSUPPORTED, "only the device knows stand alone"},
+        {"x.at[flatnonzero(m)].add(1)", KILN_ERR_UNSUPPORTED, "change nothing"},
+        {"take(x, flatnonzero(m), axis=-1)", KILN_ERR_AXIS, "counted from the first one"},
+        {"sort(argwhere(m))", KILN_ERR_ARGUMENT, "whose length only the device knows"},
         {"sum(x[m], axis=0)", KILN_ERR_ARGUMENT, "what a mask chooses stands where"},
         {"x[m, 0]", KILN_ERR_UNSUPPORTED, "a mask stands alone"},
-        {"flatnonzero(x) + 1", KILN_ERR_ARGUMENT, "whose length only the device knows"},
+        {"flatnonzero(x) + flatnonzero(m)", KILN_ERR_UNSUPPORTED, "known to the device alone"},
+        {"reshape(flatnonzero(x), -1)", KILN_ERR_ARGUMENT, "whose length only the device knows"},
         {"compress(m)", KILN_ERR_ARGUMENT_COUNT, "takes 2 arguments"},
         {"nonzero(x, axis=0)", KILN_ERR_NAME, "no axis"},
     };
@@ -294,6 +300,10 @@ static void test_choosing__what_is_refused(void **state)
     kiln_graph_destroy(graph);
     OK(t, kiln_graph_parse(t->ctx, "sum(x[m[:, :1]])", names, 2, NULL, &graph, NULL, &t->err));
     FAILS(t, KILN_ERR_SHAPE, kiln_graph_run(graph, args, 3, NULL, &t->err), "(30, 1)");
+    kiln_graph_destroy(graph);
+    OK(t, kiln_graph_parse(t->ctx, "sort(x[m[:, 0]])", names, 2, NULL, &graph, NULL, &t->err));
+    FAILS(t, KILN_ERR_SHAPE, kiln_graph_run(graph, args, 4, NULL, &t->err),
+          "a mask of shape (30,) chooses parts of an array of shape (30, 41)");
     kiln_graph_destroy(graph);
     OK(t, kiln_graph_parse(t->ctx, "nonzero(x + m)", names, 2, NULL, &graph, NULL, &t->err));
     FAILS(t, KILN_ERR_AXIS, kiln_graph_run(graph, args, 4, NULL, &t->err), "argwhere");

@@ -79,8 +79,10 @@ typedef enum kiln__view_kind {
     KILN__VIEW_SLICE,     /* data: axis, start, stop, step */
     KILN__VIEW_BROADCAST, /* data: shape */
     KILN__VIEW_RESHAPE,   /* data: shape */
-    KILN__VIEW_MASKED,    /* the first operand, whose shape is that of the second, a mask */
-    KILN__VIEW_LIKE       /* the first operand, broadcast to the shape of the second */
+    KILN__VIEW_MASKED,    /* the first operand, whose shape, or first axes, are those of the second, a mask */
+    KILN__VIEW_LIKE,      /* the first operand, broadcast to the shape of the second */
+    KILN__VIEW_OVER,      /* the first operand, with all axes of the second behind those that it has */
+    KILN__VIEW_WHOLE      /* the first operand, a mask that has all axes of the second */
 } kiln__view_kind;
 
 /* Data of a cast that has a second operand, whose dtype it is to: how numbers become whole ones. */

@@ -115,11 +115,36 @@ static uint32_t masked(kiln__build *b, uint32_t node, uint32_t operand)
     if (mask->dtype != KILN_BOOL)
         kiln__build_fail(b, node, KILN_ERR_DTYPE, "a mask is of bool, not of %s",
                          kiln_dtype_name(mask->dtype));
-    if (!kiln__same_shape(o->rank, o->shape, mask->rank, mask->shape))
+    if (mask->rank > o->rank ||
+        !kiln__same_shape(mask->rank, o->shape, mask->rank, mask->shape))
         kiln__build_fail(
             b, node, KILN_ERR_SHAPE, "a mask of shape %s does not fit an array of shape %s",
             kiln__build_shape(b, mask->rank, mask->shape), kiln__build_shape(b, o->rank, o->shape));
     return operand;
+}
+
+/* A mask as it is, after its axes were counted. */
+static uint32_t whole(kiln__build *b, uint32_t node, uint32_t operand)
+{
+    const kiln__lowered *x =
+        &b->lowered[kiln__lowered_strong(b, b->ir->edges[b->ir->nodes[node].operands + 1])];
+    const kiln__lowered *mask = &b->lowered[operand];
+
+    if (mask->rank != x->rank)
+        kiln__build_fail(b, node, KILN_ERR_SHAPE,
+                         "a mask of shape %s chooses parts of an array of shape %s, which form no "
+                         "vector",
+                         kiln__build_shape(b, mask->rank, mask->shape),
+                         kiln__build_shape(b, x->rank, x->shape));
+    return operand;
+}
+
+/* A mask of the first axes is true for all that lies behind them. What does not fit is told by masked(). */
+static void lay_over(const kiln__lowered *o, const kiln__lowered *over, view_shape *s)
+{
+    s->rank = o->rank > over->rank ? o->rank : over->rank;
+    for (int a = o->rank; a < over->rank; a++)
+        s->shape[a] = over->shape[a];
 }
 
 uint32_t kiln__lower_view(kiln__build *b, uint32_t node, uint32_t operand)
@@ -132,6 +157,8 @@ uint32_t kiln__lower_view(kiln__build *b, uint32_t node, uint32_t operand)
         return kiln__lower_reshape(b, node, operand);
     if (n->op == KILN__VIEW_MASKED)
         return masked(b, node, operand);
+    if (n->op == KILN__VIEW_WHOLE)
+        return whole(b, node, operand);
     memset(&s, 0, sizeof s);
     s.rank = o->rank;
     memcpy(s.shape, o->shape, (size_t)o->rank * sizeof *o->shape);
@@ -160,6 +187,11 @@ uint32_t kiln__lower_view(kiln__build *b, uint32_t node, uint32_t operand)
         broadcast(b, node, o, like->rank, like->shape, &s);
         break;
     }
+    case KILN__VIEW_OVER: {
+        const uint32_t over = kiln__lowered_strong(b, b->ir->edges[n->operands + 1]);
+        lay_over(&b->lowered[operand], &b->lowered[over], &s);
+        break;
+    }
     case KILN__VIEW_FLIP: {
         const int at = kiln__lower_axis(b, node, b->ir->data[n->data], o->rank);
         s.map[at] = (kiln__axis_map){at, o->shape[at] > 0 ? o->shape[at] - 1 : 0, -1};
@@ -167,6 +199,7 @@ uint32_t kiln__lower_view(kiln__build *b, uint32_t node, uint32_t operand)
     }
     case KILN__VIEW_RESHAPE:
     case KILN__VIEW_MASKED:
+    case KILN__VIEW_WHOLE:
         break;
     }
     return kiln__lowered_view(b, operand, s.rank, s.shape, s.map, node);

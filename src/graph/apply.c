@@ -125,21 +125,23 @@ kiln_status kiln__join_chosen(const kiln__parser *p, const kiln__parsed *operand
     const kiln__parsed *chosen = NULL;
 
     for (size_t k = 0; k < count && chosen == NULL; k++)
-        if (operands[k].kind == KILN__PARSED_CHOSEN)
+        if (kiln__is_counted(&operands[k]))
             chosen = &operands[k];
     if (chosen == NULL)
         return KILN_OK;
     for (size_t k = 0; k < count; k++) {
         const kiln__parsed *v = &operands[k];
-        const bool same = v->kind == KILN__PARSED_CHOSEN && v->mask.id == chosen->mask.id;
+        const bool same = v->kind == chosen->kind && v->mask.id == chosen->mask.id;
         if (!same && !(v->kind == KILN__PARSED_NODE && is_single(p, v)))
             return kiln__parse_fail(
                 p, v->at, v->width, KILN_ERR_UNSUPPORTED,
                 "how many elements a mask chooses is known to the device alone: "
                 "beside them may stand numbers, and what the same mask chooses");
     }
-    out->kind = KILN__PARSED_CHOSEN;
+    out->kind = chosen->kind;
     out->mask = chosen->mask;
+    out->axis = chosen->axis;
+    out->parts = chosen->parts;
     return KILN_OK;
 }
 
@@ -161,7 +163,7 @@ kiln_status kiln__apply(kiln__parser *p, kiln_op op, const kiln__parsed *operand
     bool plain = true;
 
     for (int k = 0; k < found->arity; k++) {
-        if (operands[k].kind != KILN__PARSED_CHOSEN)
+        if (!kiln__is_counted(&operands[k]))
             KILN_CHECK(kiln__need_node(p, &operands[k]));
         nodes[k] = operands[k].node;
         plain = plain && kiln__is_plain(&nodes[k]);

@@ -649,6 +649,8 @@ static kiln_status apply(kiln__parser *p, kiln__parsed_call *c, kiln__parsed *ou
     bool known = false;
 
     KILN_CHECK(kiln__apply_scattering(p, c, out, &known));
+    if (!known)
+        KILN_CHECK(kiln__apply_counted(p, c, out, &known));
     if (known)
         return KILN_OK;
     KILN_CHECK(check_mode(p, c));

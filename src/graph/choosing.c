@@ -93,15 +93,16 @@ kiln_status kiln__reduce_chosen(kiln__parser *p, const kiln__parsed_call *c, int
         if ((int)neutrals[k].op != op)
             continue;
         const kiln_node neutral = kiln_node_of_bool(neutrals[k].one);
+        const kiln_node mask = kiln__node_mask_of(v->mask, v->node, false, KILN__PLACE(c->at));
         kiln__set_node(v,
-                       kiln_node_op3(KILN_OP_WHERE, v->mask, v->node, neutral, KILN__PLACE(c->at)));
+                       kiln_node_op3(KILN_OP_WHERE, mask, v->node, neutral, KILN__PLACE(c->at)));
         return KILN_OK;
     }
     return kiln__parse_fail(
         p, c->at, c->bytes, KILN_ERR_UNSUPPORTED,
         "%.*s of what a mask chooses is not known: reduce where(mask, x, ...) with "
-        "a value that does not count; sum, prod, any, all and count_nonzero are "
-        "known",
+        "a value that does not count; sum, prod, any, all, count_nonzero, mean, var, std, min, max, "
+        "ptp and median are known",
         (int)c->bytes, c->name);
 }
 
@@ -142,6 +143,7 @@ kiln_status kiln__apply_choosing(kiln__parser *p, kiln__parsed_call *c, kiln__pa
         kiln__set_node(out, counted(name, &first, 1, 0, c->at));
         out->kind = KILN__PARSED_COUNTED;
         out->mask = counted(name, &first, 1, 1, c->at);
+        out->parts = rows;
         return KILN_OK;
     }
     if (!kiln__is_mask(p, &c->arg[0]) && kiln__is_mask(p, &c->arg[1]))

@@ -365,12 +365,13 @@ static kiln_status read_returns(const kiln__parser *p, const kiln__parsed_call *
     return KILN_OK;
 }
 
-static kiln__parsed counted_by(kiln_node node, kiln_node count, int axis, size_t at)
+static kiln__parsed counted_by(kiln_node node, kiln_node count, int axis, bool parts, size_t at)
 {
     return (kiln__parsed){.kind = KILN__PARSED_COUNTED,
                           .node = node,
                           .mask = count,
                           .axis = axis,
+                          .parts = parts,
                           .at = at,
                           .width = 1};
 }
@@ -426,13 +427,13 @@ static kiln_status call_unique(kiln__parser *p, kiln__parsed_call *c, kiln__pars
     values[used++] =
         counted_by(kiln_node_take(all ? kiln_node_reshape(x, 1, &flat, KILN__PLACE(c->at)) : x,
                                   first, axis, KILN_INDEX_CLIP, KILN__PLACE(c->at)),
-                   count, axis, c->at);
+                   count, axis, !all, c->at);
     if (wanted[INDEX])
-        values[used++] = counted_by(first, count, 0, c->at);
+        values[used++] = counted_by(first, count, 0, false, c->at);
     if (wanted[INVERSE])
         kiln__set_node(&values[used++], found[KILN__UNIQUE_INVERSE]);
     if (wanted[COUNTS])
-        values[used++] = counted_by(found[KILN__UNIQUE_COUNTS], count, 0, c->at);
+        values[used++] = counted_by(found[KILN__UNIQUE_COUNTS], count, 0, false, c->at);
     if (used == 1) {
         *out = values[0];
         return KILN_OK;

@@ -165,8 +165,10 @@ kiln_status kiln__kept_text_run(kiln_context *ctx, const char *text, const char 
                                 size_t name_count, const kiln_arg *args, size_t arg_count,
                                 kiln_error *err);
 
-/* x, whose shape is checked to be the mask's. (record.c) */
+/* x, whose first axes are checked to be the mask's. (record.c) */
 kiln_node kiln__node_masked(kiln_node x, kiln_node mask, const char *file, int line);
+/* A mask of x's first axes in the shape of x; `whole`: it must have all of them. (record.c) */
+kiln_node kiln__node_mask_of(kiln_node mask, kiln_node x, bool whole, const char *file, int line);
 
 /* _need() of expressions: a copy of operands[1] that reports where operands[0] is false. (needed.c) */
 kiln_status kiln__need_infer(const kiln_array *const *operands, kiln_error *err);

@@ -127,7 +127,7 @@ static kiln_status infer_chosen(const operation *op, const kiln_array *const *op
     (void)count, (void)data;
     results[1].dtype = KILN_INT64;
     results[1].rank = 0;
-    return kiln__choose_infer((kiln__chooser)op->function, operands[0], &results->dtype,
+    return kiln__choose_infer((kiln__chooser)op->function, operands, &results->dtype,
                               &results->rank, results->shape, err);
 }
 

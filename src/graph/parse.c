@@ -227,7 +227,7 @@ static kiln_status parse_one(kiln__parser *p, kiln__subscript *s, kiln__parsed *
         s->kind = KILN_SUBSCRIPT_NEW_AXIS;
         return KILN_OK;
     }
-    if (kiln__is_mask(p, &v) && !kiln__is_mark(p, ":")) {
+    if ((kiln__is_mask(p, &v) || kiln__is_counted(&v)) && !kiln__is_mark(p, ":")) {
         *mask = v;
         s->kind = KILN_SUBSCRIPT_INDEX; /* not looked at */
         return KILN_OK;
@@ -274,7 +274,9 @@ static kiln_status parse_subscripts(kiln__parser *p, kiln__subscript *list, size
     } while (kiln__is_mark(p, ","));
     if (mask->width != 0 && *count > 1)
         return kiln__parse_fail(p, mask->at, mask->width, KILN_ERR_UNSUPPORTED,
-                                "a mask stands alone between brackets");
+                                kiln__is_counted(mask)
+                                    ? "indices whose number only the device knows stand alone between brackets"
+                                    : "a mask stands alone between brackets");
     return kiln__expect(p, "]");
 }
 
@@ -314,6 +316,10 @@ static kiln_status parse_subscript(kiln__parser *p, kiln__parsed *v)
         return kiln__parse_fail(p, v->at, v->width, KILN_ERR_ARGUMENT,
                                 "a plain number has no elements");
     KILN_CHECK(parse_subscripts(p, list, &count, &mask));
+    if (kiln__is_counted(&mask)) {
+        const kiln__parsed x = *v;
+        return kiln__take_counted(p, &x, &mask, v);
+    }
     if (mask.width != 0) {
         kiln__choose(v->node, mask.node, mask.at, v);
         return KILN_OK;
@@ -332,7 +338,9 @@ static kiln_status parse_at(kiln__parser *p, kiln__parsed *v)
     KILN_CHECK(parse_subscripts(p, list, &v->count, &mask));
     if (mask.width != 0)
         return kiln__parse_fail(p, mask.at, mask.width, KILN_ERR_UNSUPPORTED,
-                                "where a mask chooses, write where(mask, value, x)");
+                                kiln__is_counted(&mask)
+                                    ? "indices whose number only the device knows change nothing"
+                                    : "where a mask chooses, write where(mask, value, x)");
     kiln_subscript *kept = kiln__parser_keep(p, v->count * sizeof *kept);
     if (kept == NULL)
         return kiln__fail_memory(p->err, v->count * sizeof *kept);
@@ -466,7 +474,7 @@ static kiln_status parse_member(kiln__parser *p, kiln__parsed *v)
     const kiln__parsed self = *v;
     const size_t at = p->token.at, bytes = p->token.width;
 
-    if (v->kind != KILN__PARSED_CHOSEN && v->kind != KILN__PARSED_AT)
+    if (!kiln__is_counted(v) && v->kind != KILN__PARSED_AT)
         KILN_CHECK(kiln__need_node(p, v));
     if (p->token.kind != KILN__TOKEN_NAME)
         return kiln__unexpected(p, "a name");

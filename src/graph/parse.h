@@ -55,6 +55,7 @@ typedef struct kiln__parsed {
     kiln_node node;                   /* of a NODE */
     kiln_node mask;                   /* of CHOSEN and COUNTED */
     int axis;                         /* of COUNTED: along which its elements count */
+    bool parts; /* of COUNTED: what counts are parts of an array, and not the elements of a vector */
     struct kiln__parsed *values;      /* of SEVERAL; the parser's */
     kiln_node *items;                 /* of a TUPLE and of ROWS; the parser's */
     int64_t *rows;                    /* of ROWS: how many items each has; the parser's */
@@ -89,6 +90,13 @@ typedef struct kiln__parser {
 static inline bool kiln__is_plain(const kiln_node *n)
 {
     return n->kind != KILN_NODE_GRAPH && n->kind != KILN_NODE_NOTHING;
+}
+
+/* Whether a value has a length that only the device knows. */
+static inline bool kiln__is_counted(const kiln__parsed *v)
+{
+    return v->width != 0 &&
+           (v->kind == KILN__PARSED_CHOSEN || v->kind == KILN__PARSED_COUNTED);
 }
 
 /* The recorded place of what stands at byte `at`. */
@@ -176,6 +184,16 @@ kiln_status kiln__quantile_method(const kiln__parser *p, const kiln__parsed_call
 /* keepdims= of a function that gives one number for each row, of which `*y` is the result; `at`: the argument that may
  * be the axis. */
 kiln_status kiln__keep_axes(const kiln__parser *p, kiln__parsed_call *c, size_t at, kiln_node *y);
+
+/* ---- counted.c ------------------------------------------------------------------------------- */
+/* A function of what a mask chooses, or of an array whose length only the device knows; `*known` is false for one that
+ * takes none, and for arguments that have a length. */
+kiln_status kiln__apply_counted(kiln__parser *p, kiln__parsed_call *c, kiln__parsed *out,
+                                bool *known);
+#define KILN__ROW_OF_COUNTED "_of_" /* begins the names of rows of written.c for them */
+/* What such indices name along the first axis. */
+kiln_status kiln__take_counted(kiln__parser *p, const kiln__parsed *x, const kiln__parsed *indices,
+                               kiln__parsed *out);
 
 /* ---- arranging.c ----------------------------------------------------------------------------- */
 /* Whether it has such a parameter, besides axis and mode. */

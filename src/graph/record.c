@@ -600,6 +600,14 @@ kiln_node kiln__node_masked(kiln_node x, kiln_node mask, const char *file, int l
     return add(&node, operands, 2, NULL, 0, &(place){"mask", file, line});
 }
 
+kiln_node kiln__node_mask_of(kiln_node mask, kiln_node x, bool whole, const char *file, int line)
+{
+    const kiln__node node = {.kind = KILN__NODE_VIEW,
+                             .op = whole ? KILN__VIEW_WHOLE : KILN__VIEW_OVER};
+    const kiln_node operands[] = {mask, x};
+    return add(&node, operands, 2, NULL, 0, &(place){"mask", file, line});
+}
+
 kiln_node kiln__node_broadcast_like(kiln_node x, kiln_node like, const char *file, int line)
 {
     const kiln__node node = {.kind = KILN__NODE_VIEW, .op = KILN__VIEW_LIKE};

@@ -31,6 +31,49 @@ static const written functions[] = {
     {"unique", "x", "s = sort(x, axis=None); s[_first(s)]"},
     {"_both", "x, y", "sort(concatenate([ravel(x), ravel(y)]))"},
     {"union1d", "x, y", "s = _both(x, y); s[_first(s)]"},
+    /* Of what a mask chooses (x, m), and of the first n values of a vector v (counted.c). */
+    {"_of_mean", "x, m", "a = where(m, x, 0.0); _as(sum(a, dtype=float64) / sum(m), a)"},
+    {"_squares", "x, m, a",
+     "n = sum(m); d = where(m, x - sum(a, dtype=float64) / n, 0.0); sum(d * d) / n"},
+    {"_of_var", "x, m", "a = where(m, x, 0.0); _as(_squares(x, m, a), a)"},
+    {"_of_std", "x, m", "a = where(m, x, 0.0); _as(sqrt(_squares(x, m, a)), a)"},
+    {"_one_of", "x, m", "take(ravel(x), argmax(m))"},
+    {"_of_max", "x, m", "_need(any(m), max(where(m, x, _one_of(x, m))), 0.0, 6)"},
+    {"_of_min", "x, m", "_need(any(m), min(where(m, x, _one_of(x, m))), 0.0, 7)"},
+    {"_of_amax", "x, m", "_of_max(x, m)"},
+    {"_of_amin", "x, m", "_of_min(x, m)"},
+    {"_of_ptp", "x, m", "_of_max(x, m) - _of_min(x, m)"},
+    {"_first_last", "v, n", "lexsort([v, iota(v, 0) >= n])"},
+    {"_falling", "v, n", "o = argsort_descending(v, 0); o[argsort(o >= n)]"},
+    {"_of_median", "v, n", "_of_quantile(v, n, 0.5)"},
+    {"_of_quantile", "v, n, q",
+     "s = v[_first_last(v, n)]; l = _nan_at(s, n, n - 1);"
+     "r = _nan_between(s, n, (n - 1) * q); where((n == 0) | (l != l), nan, r)"},
+    {"_of_percentile", "v, n, q", "_of_quantile(v, n, q / 100)"},
+    {"_of_topk", "v, n, k:whole, axis=-1, largest=True",
+     "w = moveaxis(v, axis, 0); o = _falling(w, n)[:k]; _need(n >= k, w[o], float64(n), 8), o"},
+    {"_of_topk", "v, n, k:whole, axis=-1, largest:False",
+     "w = moveaxis(v, axis, 0); o = _first_last(w, n)[:k]; _need(n >= k, w[o], float64(n), 8), o"},
+    {"_of_sort", "v, n, axis=-1, descending=False",
+     "w = moveaxis(v, axis, 0); w[_first_last(w, n)], n"},
+    {"_of_sort", "v, n, axis=-1, descending:True", "w = moveaxis(v, axis, 0); w[_falling(w, n)], n"},
+    {"_of_argsort", "v, n, axis=-1, descending=False", "_first_last(moveaxis(v, axis, 0), n), n"},
+    {"_of_argsort", "v, n, axis=-1, descending:True", "_falling(moveaxis(v, axis, 0), n), n"},
+    {"_of_unique", "v, n", "s = v[_first_last(v, n)]; s[_first(s) & (iota(s, 0) < n)]"},
+    {"_of_diff", "v, n", "v[1:] - v[:-1], maximum(n - 1, 0)"},
+    {"_of_cumsum", "v, n", "cumsum(v), n"},
+    {"_of_cumsum", "v, n, axis", "cumsum(v, axis=axis), n"},
+    {"_of_cumprod", "v, n", "cumprod(v), n"},
+    {"_of_cumprod", "v, n, axis", "cumprod(v, axis=axis), n"},
+    {"_of_cummax", "v, n", "cummax(v), n"},
+    {"_of_cummax", "v, n, axis", "cummax(v, axis=axis), n"},
+    {"_of_cummin", "v, n", "cummin(v), n"},
+    {"_of_cummin", "v, n, axis", "cummin(v, axis=axis), n"},
+    {"_of_isin", "v, n, test", "isin(v, test), n"},
+    {"_of_searchsorted", "sorted, v, n", "searchsorted(sorted, v), n"},
+    {"_of_searchsorted", "sorted, v, n, side:left", "searchsorted(sorted, v), n"},
+    {"_of_searchsorted", "sorted, v, n, side:right", "_search_right(sorted, v), n"},
+    {"_of_take", "x, v, n, axis=None", "take(x, where(iota(v, 0) < n, v, 0), axis=axis), n"},
     {"intersect1d", "x, y", "s = _both(x, y); s[_first(s) & isin(s, x) & isin(s, y)]"},
     {"setdiff1d", "x, y", "s = sort(x, axis=None); s[_first(s) & ~isin(s, y)]"},
     {"setxor1d", "x, y", "s = _both(x, y); s[_first(s) & ~(isin(s, x) & isin(s, y))]"},
@@ -355,10 +398,23 @@ bool kiln__written_usage(const kiln__parsed_call *c, char *out, size_t bytes)
     return used > 0;
 }
 
+/* A row for arguments whose length only the device knows, which users call by the name behind. */
+enum { row_bytes = sizeof KILN__ROW_OF_COUNTED - 1 };
+
+static bool is_of_counted(const kiln__parsed_call *c)
+{
+    return c->bytes > row_bytes && memcmp(c->name, KILN__ROW_OF_COUNTED, row_bytes) == 0;
+}
+
 static kiln_status fail_fit(const kiln__parser *p, const kiln__parsed_call *c)
 {
     char usage[KILN__USAGE_BYTES];
 
+    if (is_of_counted(c))
+        return kiln__parse_fail(p, c->at, c->bytes - row_bytes, KILN_ERR_UNSUPPORTED,
+                                "%.*s of elements whose number only the device knows takes no such "
+                                "arguments",
+                                (int)(c->bytes - row_bytes), c->name + row_bytes);
     (void)kiln__written_usage(c, usage, sizeof usage);
     return kiln__parse_fail(p, c->at, c->bytes, KILN_ERR_ARGUMENT_COUNT,
                             "%.*s takes other arguments: %s", (int)c->bytes, c->name, usage);
@@ -417,14 +473,17 @@ static kiln_status tell(const kiln__parser *p, const kiln__parsed_call *c, kiln_
                         const kiln_error *inner)
 {
     const char *column = strstr(inner->message, "column "), *said = inner->message;
+    const size_t before = is_of_counted(c) ? row_bytes : 0;
+    const char *const name = c->name + before;
+    const size_t bytes = c->bytes - before;
 
     if (column != NULL && strstr(column, ": ") != NULL)
         said = strstr(column, ": ") + 2;
     if (said[0] == '_' && strstr(said, ": ") != NULL) /* a name that users do not write */
         said = strstr(said, ": ") + 2;
-    if (strncmp(said, c->name, c->bytes) == 0 && strncmp(said + c->bytes, ": ", 2) == 0)
-        said += c->bytes + 2;
-    return kiln__parse_fail(p, c->at, c->bytes, status, "%.*s: %s", (int)c->bytes, c->name, said);
+    if (strncmp(said, name, bytes) == 0 && strncmp(said + bytes, ": ", 2) == 0)
+        said += bytes + 2;
+    return kiln__parse_fail(p, c->at, bytes, status, "%.*s: %s", (int)bytes, name, said);
 }
 
 static kiln_status call(kiln__parser *p, const kiln__parsed_call *c, const written *f,

@@ -37,10 +37,10 @@ typedef enum kiln__chooser {
 } kiln__chooser;
 
 /* The values that such a function gives of an array, with room for all. ERR_AXIS. (masks.c) */
-kiln_status kiln__choose_infer(kiln__chooser what, const kiln_array *array, kiln_dtype *dtype,
-                               int *rank, int64_t *shape, kiln_error *err);
+kiln_status kiln__choose_infer(kiln__chooser what, const kiln_array *const *operands,
+                               kiln_dtype *dtype, int *rank, int64_t *shape, kiln_error *err);
 /* Into outs[0], and their number into outs[1]; `operands` are the array and, where there is one, the
- * mask, of its shape. `stream` NULL: the context's own. */
+ * mask, of its shape or that of its first axes. `stream` NULL: the context's own. */
 kiln_status kiln__choose_into(kiln__chooser what, const kiln_array *const *operands,
                               kiln_stream *stream, kiln_array **outs, kiln_error *err);
 

@@ -183,58 +183,67 @@ static const kiln__kept_texts rows_texts = {
         },
 };
 
-static kiln_status copy_rows(const kiln_array *array, int axes, const kiln_array *places,
-                             const kiln_array *count, kiln_array **out, kiln_error *err)
+/* `y` is without gaps. */
+static kiln_status copy_rows(const kiln_array *array, const kiln_array *places,
+                             const kiln_array *count, kiln_stream *stream, const kiln_array *y,
+                             kiln_error *err)
 {
-    int64_t shape[KILN_RANK_MAX], width = 1;
-    kiln_array *y = NULL, *flat = NULL, *column = NULL;
+    const int64_t rows = places->shape[0];
+    kiln_array *flat = NULL, *column = NULL;
     kiln_status status = KILN_OK;
 
-    shape[0] = places->shape[0];
-    for (int a = axes; a < array->rank; a++) {
-        shape[1 + a - axes] = array->shape[a];
-        width *= array->shape[a];
-    }
-    const int64_t matrix[] = {shape[0], width};
-    KILN_TRY(kiln_array_empty(array->ctx, array->dtype, 1 + array->rank - axes, shape, &y, err));
-    if (y->size > 0) {
-        KILN_TRY(kiln_array_reshape(y, 2, matrix, &flat, err));
-        KILN_TRY(kiln_array_newaxis(places, 1, &column, err));
-        const kiln_arg args[] = {kiln_arg_array(column), kiln_arg_array(count), kiln_arg_int(width),
-                                 kiln_arg_array(array), kiln_arg_array(flat)};
-        KILN_TRY(kiln__kept_run(array->ctx, &rows_texts, args, KILN_COUNT_OF(args), NULL, err));
-    }
-    *out = y;
-    y = NULL;
+    if (y->size == 0)
+        return KILN_OK;
+    const int64_t matrix[] = {rows, y->size / rows};
+    KILN_TRY(kiln_array_reshape(y, 2, matrix, &flat, err));
+    KILN_TRY(kiln_array_newaxis(places, 1, &column, err));
+    const kiln_arg args[] = {kiln_arg_array(column), kiln_arg_array(count), kiln_arg_int(matrix[1]),
+                             kiln_arg_array(array), kiln_arg_array(flat)};
+    KILN_TRY(kiln__kept_run(array->ctx, &rows_texts, args, KILN_COUNT_OF(args), stream, err));
 
 done:
-    kiln_array_release(y);
     kiln_array_release(flat);
     kiln_array_release(column);
     return status;
+}
+
+/* The shape of as many parts of an array as the mask of its first axes has elements. */
+static int rows_shape(const kiln_array *array, const kiln_array *mask, int64_t count,
+                      int64_t *shape)
+{
+    shape[0] = count;
+    for (int a = mask->rank; a < array->rank; a++)
+        shape[1 + a - mask->rank] = array->shape[a];
+    return 1 + array->rank - mask->rank;
 }
 
 /* A mask of the first axes: what is behind them is copied as a whole. */
 static kiln_status compress_rows(const kiln_array *array, const kiln_array *mask, kiln_array **out,
                                  kiln_array **count_out, kiln_error *err)
 {
-    const int rank = 1 + array->rank - mask->rank;
-    kiln_array *places = NULL, *first = NULL, *count = NULL;
+    kiln_array *places = NULL, *first = NULL, *count = NULL, *y = NULL;
+    int64_t shape[KILN_RANK_MAX + 1];
     kiln_status status = KILN_OK;
 
-    if (rank > KILN_RANK_MAX)
+    if (mask->rank == 0 && array->rank == KILN_RANK_MAX)
         return kiln__fail(err, KILN_ERR_ARGUMENT, "the result would have %d axes; %d are allowed",
-                          rank, KILN_RANK_MAX);
+                          KILN_RANK_MAX + 1, KILN_RANK_MAX);
     KILN_TRY(kiln_array_flatnonzero(mask, &places, &count, err));
     if (count_out == NULL)
         KILN_TRY(kiln_array_first(places, count, &first, err));
-    KILN_TRY(copy_rows(array, mask->rank, first != NULL ? first : places, count, out, err));
+    const kiln_array *chosen = first != NULL ? first : places;
+    const int rank = rows_shape(array, mask, chosen->shape[0], shape);
+    KILN_TRY(kiln_array_empty(array->ctx, array->dtype, rank, shape, &y, err));
+    KILN_TRY(copy_rows(array, chosen, count, NULL, y, err));
+    *out = y;
+    y = NULL;
     if (count_out != NULL) {
         *count_out = count;
         count = NULL;
     }
 
 done:
+    kiln_array_release(y);
     kiln_array_release(places);
     kiln_array_release(first);
     kiln_array_release(count);
@@ -348,13 +357,19 @@ done:
 
 /* ---- as steps of graphs ---- */
 
-kiln_status kiln__choose_infer(kiln__chooser what, const kiln_array *array, kiln_dtype *dtype,
-                               int *rank, int64_t *shape, kiln_error *err)
+kiln_status kiln__choose_infer(kiln__chooser what, const kiln_array *const *operands,
+                               kiln_dtype *dtype, int *rank, int64_t *shape, kiln_error *err)
 {
+    const kiln_array *const array = operands[0];
+
     *dtype = what == KILN__CHOOSE_MASKED ? array->dtype : KILN_INT64;
     *rank = 1 + (what == KILN__CHOOSE_ROWS);
     shape[0] = array->size;
     shape[1] = array->rank;
+    if (what == KILN__CHOOSE_MASKED) {
+        KILN_CHECK(check_mask_shape(array, operands[1], err));
+        *rank = rows_shape(array, operands[1], operands[1]->size, shape);
+    }
     if (what == KILN__CHOOSE_ONE_AXIS && array->rank != 1)
         return kiln__fail(
             err, KILN_ERR_AXIS,
@@ -366,6 +381,30 @@ kiln_status kiln__choose_infer(kiln__chooser what, const kiln_array *array, kiln
                : KILN_OK;
 }
 
+/* The parts of `operands[0]` where a mask of its first axes is true, into an array of any strides. */
+static kiln_status choose_rows(const kiln_array *const *operands, kiln_stream *stream,
+                               kiln_array **outs, kiln_error *err)
+{
+    const kiln_array *const x = operands[0];
+    const wanted w = places_of(PLACES_FLAT, operands[1]);
+    kiln_array *places = NULL, *dense = NULL;
+    kiln_status status = KILN_OK;
+
+    const kiln_arg args[] = {kiln_arg_array(operands[1]), kiln_arg_out(&places),
+                             kiln_arg_array(outs[1])};
+    KILN_TRY(run(x->ctx, &w, args, KILN_COUNT_OF(args), stream, err));
+    if (!kiln_array_is_contiguous(outs[0]))
+        KILN_TRY(kiln_array_empty(x->ctx, x->dtype, outs[0]->rank, outs[0]->shape, &dense, err));
+    KILN_TRY(copy_rows(x, places, outs[1], stream, dense != NULL ? dense : outs[0], err));
+    if (dense != NULL)
+        KILN_TRY(kiln__array_assign_on(outs[0], dense, stream, err));
+
+done:
+    kiln_array_release(places);
+    kiln_array_release(dense);
+    return status;
+}
+
 kiln_status kiln__choose_into(kiln__chooser what, const kiln_array *const *operands,
                               kiln_stream *stream, kiln_array **outs, kiln_error *err)
 {
@@ -375,6 +414,8 @@ kiln_status kiln__choose_into(kiln__chooser what, const kiln_array *const *opera
 
     if (what == KILN__CHOOSE_ROWS)
         return find_rows(x, stream, outs[0], &outs[1], err);
+    if (what == KILN__CHOOSE_MASKED && operands[1]->rank != x->rank)
+        return choose_rows(operands, stream, outs, err);
     if (what == KILN__CHOOSE_MASKED) {
         const kiln_arg args[] = {kiln_arg_array(x), kiln_arg_array(operands[1]),
                                  kiln_arg_array(outs[0]), kiln_arg_array(outs[1])};

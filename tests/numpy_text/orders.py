@@ -171,6 +171,42 @@ def masked(d):
         d.add("unique({0})", x, moves=True, jumps=True, counted=True)
 
 
+def chosen_rows(d):
+    """A mask of the first axes, and parts by indices whose number only the device knows."""
+    x = d.array(2, REAL, same=True)
+    m = d.input(shape=x.shape[:1 + d.below(x.rank - 1)], dtype="bool")
+    first = d.input(shape=x.shape[:1], dtype="bool")
+    text = d.among("{0}[{1}]", "{0}[{1}] * 2", "count_nonzero({0}[{1}])", "sum({0}[{1}] != 1)", "{0}[flatnonzero({2})]",
+                   "take({0}, flatnonzero({2}), axis=0)", "any({0}[{1}])")
+    counted = not text.startswith(("count", "sum", "any"))
+    d.add(text, x, m, first, moves=True, jumps=True, counted=counted)
+
+
+def chosen_used(d):
+    """Functions of what a mask chooses."""
+    x = d.array(1, REAL, same=True)
+    m = d.input(shape=x.shape, dtype="bool")
+    text = d.among("sort(C)", "sort(C, descending=True)", "argsort(C)", "unique(C)", "diff(C)", "cumsum(C)", "isin(C, {0})",
+                   "take(ravel({0}), flatnonzero({1}))", "cumsum(flatnonzero({1}) * 2)", "ravel({0})[flatnonzero({1})] + 1",
+                   "searchsorted({2}, C)", "mean(C)", "max(C)", "min(C)", "median(C)", "quantile(C, 0.25)", "ptp(C)",
+                   "topk(C, 2)", "topk(C, 1, largest=False)")
+    many = int(np.sum(m.value))
+    if x.kind == "b" and text.startswith(("diff", "ptp", "quant")) or text.startswith("cumsum(C") and x.kind == "f":
+        raise Rejected
+    if text.startswith(("mean", "med", "quant")) and (x.kind == "f" and not np.isfinite(x.value).all() or many == 0):
+        raise Rejected
+    if text.startswith("topk"):
+        if many < 2 and not d.mistakes:
+            raise Rejected
+        d.add(text.replace("C", "{0}[{1}]"), x, m, moves=True, jumps=True, results=2)
+        return
+    y = d.input(value=np.sort(d.rng.integers(-9, 10, 6)))
+    single = text.startswith(("mean", "max", "min", "med", "quant", "ptp"))
+    exact = not text.startswith(("mean", "med", "quant"))
+    d.add(text.replace("C", "{0}[{1}]"), x, m, y, moves=exact, jumps=not single, terms=0 if not exact else 1,
+          counted=not single)
+
+
 def mask_reduced(d):
     x = d.array(1, REAL, same=True)
     m = d.input(shape=x.shape, dtype="bool")
