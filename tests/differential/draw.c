@@ -322,12 +322,16 @@ static void add_old(dt_case *c)
     c->node[c->output[0].node].dtype = dtype;
 }
 
-/* Inputs that are one array, shifted by planes, rows and elements: what a GPU reads through windows. */
+/* Inputs that are one array, shifted by planes, rows and elements: what a GPU reads through windows, and on three axes
+ * by blocks that march through eight planes and more. */
 static void draw_stencil(dt_random *r, dt_case *c)
 {
-    const int rank = dt_once_in(r, 2) ? 3 : 2;
-    const int64_t planes = dt_once_in(r, 2) ? 6 : 17;
-    const int64_t shape[] = {planes + dt_below(r, 3), 32 + dt_below(r, 12), 512 + dt_below(r, 80)};
+    const int rank = dt_once_in(r, 4) ? 2 : 3;
+    const int64_t planes = dt_once_in(r, 3) ? 6 : 8 + dt_below(r, 12);
+    const bool wide = dt_once_in(r, 3), even = dt_once_in(r, 2);
+    const int64_t rows = wide ? 32 + dt_below(r, 12) : 5 + dt_below(r, 20);
+    const int64_t columns = wide ? 512 + dt_below(r, 80) : 96 + dt_below(r, 80);
+    const int64_t shape[] = {planes + dt_below(r, 3), rows, even ? columns / 16 * 16 : columns};
     const int64_t size = (int64_t)kiln_dtype_size(c->operand[0].view.dtype);
     dt_view whole = {.dtype = c->operand[0].view.dtype, .rank = rank};
     int64_t unit = size;
@@ -340,7 +344,7 @@ static void draw_stencil(dt_random *r, dt_case *c)
             unit = (unit + 15) / 16 * 16;
     }
     dt_place_view(c, &whole, dt_below(r, 5));
-    const int backwards = dt_once_in(r, 4) ? dt_below(r, rank - 1) : -1; /* this axis, from its other end */
+    const int backwards = dt_once_in(r, 3) ? dt_below(r, rank - 1) : -1; /* this axis, from its other end */
     for (int k = 0; k < c->operand_count; k++) {
         dt_view *v = &c->operand[k].view;
         *v = whole;
@@ -359,7 +363,7 @@ bool dt_draw_elementwise(dt_case *c, dt_random definition, dt_random view)
 {
     dt_random *r = &definition;
     const dt_style style = (dt_style)dt_below(r, DT_STYLE_COUNT);
-    const bool stencil = dt_once_in(r, 20);
+    const bool stencil = dt_once_in(r, 12);
     int64_t shape[DT_RANK] = {0};
 
     add_inputs(r, c, stencil ? 1 : 1 + dt_below(r, 3));

@@ -118,8 +118,8 @@ static int draw_map(dt_random *r, dt_case *c)
     last = dt_draw_expression(r, c, dt_below(r, 5));
     if (c->node[last].dtype == KILN_BOOL || dt_is_narrow(c->node[last].dtype)) {
         const kiln_dtype to = dt_is_narrow(c->node[last].dtype) ? KILN_FLOAT32
-                              : dt_once_in(r, 2)              ? KILN_INT32
-                                                              : KILN_INT64;
+                              : dt_once_in(r, 2)                ? KILN_INT32
+                                                                : KILN_INT64;
         last = dt_add_node(c, DT_CAST, last, 0, 0);
         c->node[last].dtype = to;
     }
@@ -155,7 +155,8 @@ static int draw_pairs(dt_random *r, dt_case *c, dt_node *n, int64_t *shape)
     int axis[DT_RANK], count = 0;
 
     for (int k = 0; k < rank; k++) {
-        shape[k] = k == reduced ? 2 + dt_below(r, 40) : dt_below(r, 60 / rank) + (rank == 3 ? 8 : 2);
+        shape[k] =
+            k == reduced ? 2 + dt_below(r, 40) : dt_below(r, 60 / rank) + (rank == 3 ? 8 : 2);
         if (k != reduced)
             axis[count++] = k;
     }
@@ -340,8 +341,8 @@ bool dt_draw_reduce(dt_case *c, dt_random definition, dt_random view)
         n->reduction <= KILN_REDUCE_MAX ||
         (n->reduction >= KILN_REDUCE_NANSUM && n->reduction <= KILN_REDUCE_NANMAX);
     const bool masked = !positions && !product && dt_once_in(r, 6);
-    const bool initial =
-        takes_initial && !product && (dt_once_in(r, 6) || (masked && has_elements_without_identity(c)));
+    const bool initial = takes_initial && !product &&
+                         (dt_once_in(r, 6) || (masked && has_elements_without_identity(c)));
     const bool moments = n->reduction == KILN_REDUCE_VAR || n->reduction == KILN_REDUCE_STD ||
                          n->reduction == KILN_REDUCE_NANVAR || n->reduction == KILN_REDUCE_NANSTD;
 
@@ -367,7 +368,8 @@ bool dt_draw_scan(dt_case *c, dt_random definition, dt_random view)
     const bool named = c->kind == DT_KIND_SCAN;
     const dt_style style = (dt_style)dt_below(r, DT_STYLE_COUNT);
     int64_t shape[DT_RANK] = {0};
-    const int mapped = named ? dt_add_input(r, c, dt_draw_dtype(r), dt_draw_fill(r)) : draw_map(r, c);
+    const int mapped =
+        named ? dt_add_input(r, c, dt_draw_dtype(r), dt_draw_fill(r)) : draw_map(r, c);
 
     c->pivot = dt_add_node(c, DT_SCAN, mapped, 0, 0);
     dt_node *n = &c->node[c->pivot];
@@ -391,12 +393,19 @@ bool dt_draw_scan(dt_case *c, dt_random definition, dt_random view)
     const int rank = dt_draw_rank(r);
     const bool products = n->scan == KILN_SCAN_CUMPROD; /* evaluated in quadratic time */
     dt_draw_shape(r, rank, products ? 600 : dt_draw_budget(r), shape);
-    dt_draw_operand_shapes(r, c, rank, shape);
     n->all_axes = rank == 0 || dt_once_in(r, 6);
     if (!n->all_axes) {
         n->axis_count = 1;
         n->axis[0] = dt_once_in(r, 2) ? rank - 1 : dt_below(r, rank);
+        if (!products && dt_once_in(r, 5)) { /* few sequences, which several blocks share */
+            const int along = n->axis[0] = dt_below(r, rank), beside = (along + 1) % rank;
+            for (int k = 0; k < rank; k++)
+                shape[k] = k == along    ? 2000 + dt_below(r, 9000)
+                           : k == beside ? 1 + dt_below(r, 40)
+                                         : 1;
+        }
         n->axis[0] -= dt_once_in(r, 2) ? rank : 0;
     }
+    dt_draw_operand_shapes(r, c, rank, shape);
     return dt_draw_layouts(r, style, c);
 }
