@@ -257,6 +257,39 @@ static void test_graph_states__nans_are_treated_alike_in_shared_states(void **st
     kiln_array_release(a);
 }
 
+/* 16-bit floats are added up as float32, whether a program converts them or not: one sum for two results. */
+static void test_graph_states__halves_and_their_floats_have_one_sum(void **state)
+{
+    test_env *t = *state;
+    kiln_graph *g = graph_begin(t);
+    static double xs[N];
+    double got[3], want = 0, most = 0;
+    kiln_array *x = graph_array(t, KILN_FLOAT16, 1, (int64_t[]){N}, xs), *out[3] = {NULL, NULL, NULL};
+    kiln_node in = kiln_graph_input(g, "x"), wide = kiln_cast(in, KILN_FLOAT32);
+    kiln_graph_output(g, "sum", kiln_sum(in, KILN_ALL_AXES));
+    kiln_graph_output(g, "mean", kiln_mean(wide, KILN_ALL_AXES));
+    kiln_graph_output(g, "most", kiln_max(in, KILN_ALL_AXES));
+    const kiln_arg args[] = {kiln_arg_array(x), kiln_arg_out(&out[0]), kiln_arg_out(&out[1]),
+                             kiln_arg_out(&out[2])};
+
+    graph_fetch(t, x, xs, N);
+    for (size_t k = 0; k < N; k++) {
+        want += xs[k];
+        most = k == 0 || xs[k] > most ? xs[k] : most;
+    }
+    assert_int_equal(shared_accumulators(t, g, args, 4), 2);
+    OK(t, kiln_graph_run(g, args, 4, NULL, &t->err));
+    for (size_t k = 0; k < 3; k++) {
+        graph_fetch(t, out[k], &got[k], 1);
+        kiln_array_release(out[k]);
+    }
+    graph_near(got[0], want, 1e-3, 0);
+    graph_near(got[1], want / N, 1e-5, 1);
+    graph_near(got[2], most, 0, 2);
+    kiln_array_release(x);
+    kiln_graph_destroy(g);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -267,6 +300,7 @@ int main(int argc, char **argv)
         TEST(test_graph_states__moments_far_from_zero_keep_their_digits),
         TEST(test_graph_states__reductions_share_what_they_keep),
         TEST(test_graph_states__nans_are_treated_alike_in_shared_states),
+        TEST(test_graph_states__halves_and_their_floats_have_one_sum),
     };
     return test_env_main(argc, argv, "test_graph_states", tests, COUNT(tests));
 }

@@ -73,9 +73,21 @@ void kiln__find_forms(kiln__build *b)
 
 /* ---- members --------------------------------------------------------------------------------- */
 
-static bool same_state(const kiln__lowered *m, const kiln__form *form, const kiln__member *o)
+/* The elements that a reduction reads. 16-bit floats and the float32 that they are converted to are the same: texts of
+ * one state compute with float32 in either case. */
+static uint32_t elements_of(const kiln__build *b, const kiln__lowered *reduction)
 {
-    return m->operand[0] == o->low->operand[0] && form->state == o->form->state;
+    const kiln__lowered *n = &b->lowered[reduction->operand[0]];
+    return n->kind == KILN__LOWERED_CAST && n->dtype == KILN_FLOAT32 &&
+                   kiln__is_narrow(b->lowered[n->operand[0]].dtype)
+               ? n->operand[0]
+               : reduction->operand[0];
+}
+
+static bool same_state(const kiln__build *b, const kiln__lowered *m, const kiln__form *form,
+                       const kiln__member *o)
+{
+    return form->state == o->form->state && elements_of(b, m) == elements_of(b, o->low);
 }
 
 /* Take the form that reads another member's state, when that member is there. */
@@ -84,7 +96,7 @@ static void use_shared_form(const kiln__build *b, kiln__member *members, size_t 
     const kiln__lowered *n = members[at].low;
     const kiln__form *const shared = b->forms[members[at].id].shared;
     for (size_t o = 0; shared != NULL && o < count; o++)
-        if (o != at && same_state(n, shared, &members[o])) {
+        if (o != at && same_state(b, n, shared, &members[o])) {
             members[at].form = shared;
             return;
         }
@@ -102,7 +114,7 @@ static size_t read_members(const kiln__build *b, const uint32_t *ids, size_t cou
         use_shared_form(b, members, count, m);
     for (size_t m = 0; m < count; m++) {
         size_t o = 0;
-        while (o < m && !same_state(members[m].low, members[m].form, &members[o]))
+        while (o < m && !same_state(b, members[m].low, members[m].form, &members[o]))
             o++;
         members[m].first = o == m;
         members[m].state = o == m ? states++ : members[o].state;
