@@ -201,11 +201,53 @@ static void test_graph_plan__the_largest_graphs(void **state)
     (void)plan(t, reshaped, 32000);
 }
 
+/* How many kernels a layer norm of few rows becomes where a row is as long as a cluster of blocks holds, with so many
+ * weights. */
+static size_t kernels_of_norm(test_env *t, int weights, int64_t length)
+{
+    const int64_t shape[] = {16, length}, strides[] = {4 * length, 4};
+    const kiln__graph_target target = {KILN_BACKEND_CUDA, true, false};
+    kiln__graph_arg args[INPUTS + OUTPUTS_MAX];
+    kiln__program *program = NULL;
+    kiln_graph *g = NULL;
+    char name[16];
+
+    memset(args, 0, sizeof args);
+    OK(t, kiln__graph_new(NULL, NULL, &g, &t->err));
+    const kiln_node x = kiln_graph_input(g, "x");
+    args[0] = (kiln__graph_arg){true, KILN_FLOAT32, 2, shape, strides, {0}};
+    kiln_node y = kiln_subtract(x, kiln_mean_keep(x, KILN_AXES(1)));
+    y = kiln_divide(y, kiln_sqrt(kiln_mean_keep(kiln_multiply(y, y), KILN_AXES(1))));
+    for (int k = 0; k < weights; k++) {
+        snprintf(name, sizeof name, "w%d", k);
+        y = kiln_multiply(y, kiln_graph_input(g, name));
+        args[1 + k] = (kiln__graph_arg){true, KILN_FLOAT32, 1, shape + 1, strides + 1, {0}};
+    }
+    kiln_graph_output(g, "z", y);
+    OK(t, kiln_graph_compile(g, &t->err));
+    OK(t, kiln__program_build(&g->ir, args, &target, &program, &t->err));
+    const size_t kernels = program->step_count;
+    kiln__program_destroy(program);
+    kiln_graph_destroy(g);
+    return kernels;
+}
+
+/* A GPU does not hold what all rows share: weights do not make rows longer. */
+static void test_graph_plan__weights_are_not_held(void **state)
+{
+    test_env *t = *state;
+
+    for (int weights = 0; weights < 3; weights++)
+        assert_int_equal(kernels_of_norm(t, weights, 262144), 1);
+    assert_true(kernels_of_norm(t, 0, 262147) > 1);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_graph_plan__work_grows_with_the_nodes),
         TEST(test_graph_plan__the_largest_graphs),
+        TEST(test_graph_plan__weights_are_not_held),
     };
     return test_env_main(argc, argv, "test_graph_plan", tests, COUNT(tests));
 }

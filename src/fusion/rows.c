@@ -225,6 +225,14 @@ static sight *look_from(row_program *f, uint32_t id, bool root)
 
 /* ---- what a row program reads ---------------------------------------------------------------- */
 
+static int64_t row_count(const row_program *f)
+{
+    int64_t rows = 1;
+    for (int a = 0; a < f->sample->space_rank; a++)
+        rows *= f->sample->reduced[a] ? 1 : f->sample->space[a];
+    return rows;
+}
+
 /* Count what a kernel reads of an array for each element, and along which axes it runs. */
 static void count_leaf(const row_program *f, const kiln__lowered *n, const kiln__axis_map *map,
                        met *m)
@@ -242,7 +250,9 @@ static void count_leaf(const row_program *f, const kiln__lowered *n, const kiln_
     if (along == 0)
         return;
     const int64_t bytes = (int64_t)kiln_dtype_size(n->dtype);
-    m->element_bytes += bytes;
+    /* A GPU loads what all rows share where it is used, and does not hold it. */
+    const bool held = across != 0 || f->b->target->backend != KILN_BACKEND_CUDA || row_count(f) == 1;
+    m->element_bytes += held ? bytes : 0;
     *(across == 0 || along <= across ? &m->row_bytes : &m->turned_bytes) += bytes;
 }
 
@@ -464,9 +474,10 @@ static bool take_members(row_program *f, uint32_t used)
 static bool worth_it(const row_program *f, const met *sum)
 {
     const kiln__graph_target *t = f->b->target;
-    int64_t length = 1, rows = 1;
+    const int64_t rows = row_count(f);
+    int64_t length = 1;
     for (int a = 0; a < f->sample->space_rank; a++)
-        *(f->sample->reduced[a] ? &length : &rows) *= f->sample->space[a];
+        length *= f->sample->reduced[a] ? f->sample->space[a] : 1;
     const bool turned = sum->turned_bytes > sum->row_bytes;
     const int64_t bytes = sum->element_bytes > 0 ? sum->element_bytes : 4;
     if (length == 0 || rows == 0)
