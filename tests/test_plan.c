@@ -316,7 +316,7 @@ static void plan_views(const int64_t *shape, int64_t pitch, const int64_t *apart
 enum { ROW = 4 * 2051, FAR = 1 << 30 }; /* bytes of a row of 2051 float32; another array */
 
 /* Three views of one array, or more, share a window that two fewer accesses pay for; where they
- * stand in it counts from its corner, and what they rely on is kept as kin. */
+ * stand in it counts from its corner, and what they rely on is kept as shifts. */
 static void test_plan__views_of_one_array_share_a_window(void **state)
 {
     static const struct {
@@ -347,7 +347,7 @@ static void test_plan__views_of_one_array_share_a_window(void **state)
     for (size_t r = 0; r < KILN_COUNT_OF(rows); r++) {
         const kiln__variant *v = &plan.variant;
         plan_views(shape, 2051, rows[r].apart, KILN_FLOAT32, SUM, KILN_BACKEND_CUDA, &plan);
-        if ((v->layout == KILN__LAYOUT_WINDOW) != rows[r].windowed || !plan.has_kin)
+        if ((v->layout == KILN__LAYOUT_WINDOW) != rows[r].windowed || !plan.has_shifts)
             fail_msg("%s: %s", rows[r].what, kiln__layout_name((kiln__layout)v->layout));
         if (!rows[r].windowed)
             continue;
@@ -582,7 +582,7 @@ static void test_plan__kin_are_told_by_their_distances(void **state)
         uintptr_t address[5] = {0};
         for (size_t p = 0; p < 4; p++)
             address[p] = ((uintptr_t)3 << 40) + (uintptr_t)rows[r].apart[p];
-        if (kiln__kin_holds(plan.kin, address, 5) != rows[r].holds)
+        if (kiln__shifts_hold(plan.shifts, address, 5) != rows[r].holds)
             fail_msg("row %zu", r);
     }
 }
@@ -607,7 +607,7 @@ static void test_plan__kin_that_share_nothing_may_move(void **state)
         uintptr_t address[5] = {0};
         for (size_t p = 0; p < 4; p++)
             address[p] = ((uintptr_t)3 << 40) + (uintptr_t)(p == 2 ? rows[r].apart : apart[p]);
-        if (kiln__kin_holds(plan.kin, address, 5) != rows[r].holds)
+        if (kiln__shifts_hold(plan.shifts, address, 5) != rows[r].holds)
             fail_msg("row %zu", r);
     }
 }

@@ -146,10 +146,10 @@ int command_info(const struct invocation *v)
         kiln__fail_memory(&err, (count + 1) * sizeof *infos);
         goto done;
     }
-    size_t room = count;
-    if (kiln_device_list(infos, room, &count, &err) != KILN_OK)
+    size_t capacity = count;
+    if (kiln_device_list(infos, capacity, &count, &err) != KILN_OK)
         goto done;
-    count = count < room ? count : room; /* A device may have come in between. */
+    count = count < capacity ? count : capacity; /* A device may have come in between. */
 
     /* The cache folder does not depend on the device; the cpu one costs least to open. */
     kiln_context_options opts = KILN_CONTEXT_OPTIONS_INIT;

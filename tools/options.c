@@ -392,15 +392,15 @@ int invocation_parse(int command, int argc, char **argv, struct invocation *out)
     memset(out, 0, sizeof *out);
     out->command = command;
     /* Each list may hold every word; one block serves them all. */
-    size_t room = (size_t)argc + 1;
-    const char **items = calloc(room * (OPTION_COUNT + 1), sizeof *items);
+    size_t capacity = (size_t)argc + 1;
+    const char **items = calloc(capacity * (OPTION_COUNT + 1), sizeof *items);
     if (items == NULL) {
         fputs("kiln: the host is out of memory\n", stderr);
         return TOOL_FAILED;
     }
     out->args.items = items;
     for (size_t k = 0; k < OPTION_COUNT; k++)
-        out->option[k].items = items + room * (k + 1);
+        out->option[k].items = items + capacity * (k + 1);
 
     bool only_args = false;
     for (int at = 0; at < argc; at++) {

@@ -80,9 +80,9 @@ static size_t list_known(kiln__target *targets)
     size_t count = 0;
 
     for (size_t b = 0; b < KILN_COUNT_OF(backends); b++) {
-        const size_t room = TARGETS_LISTED_MAX - count;
-        const size_t more = kiln__compiler_targets(backends[b], targets + count, room);
-        count += more < room ? more : room;
+        const size_t left = TARGETS_LISTED_MAX - count;
+        const size_t more = kiln__compiler_targets(backends[b], targets + count, left);
+        count += more < left ? more : left;
     }
     return count;
 }

@@ -41,8 +41,8 @@ static size_t terminal_columns(void)
  * to the figures, and these are cut at last. */
 static void draw_bar(const struct warm *w, const char *figures)
 {
-    const size_t room = terminal_columns() - 1, needed = strlen(figures) + sizeof "[] " - 1;
-    const size_t left = room > needed ? room - needed : 0;
+    const size_t columns = terminal_columns() - 1, needed = strlen(figures) + sizeof "[] " - 1;
+    const size_t left = columns > needed ? columns - needed : 0;
     const size_t width = left < BAR_WIDTH ? left : BAR_WIDTH;
     const size_t done = w->item_count > 0 ? w->done_count * width / w->item_count : width;
     char bar[BAR_WIDTH + 1];
@@ -52,7 +52,7 @@ static void draw_bar(const struct warm *w, const char *figures)
     if (width >= BAR_WIDTH_LEAST)
         fprintf(stderr, "\r\033[K[%.*s] %s", (int)width, bar, figures);
     else
-        fprintf(stderr, "\r\033[K%.*s", (int)room, figures);
+        fprintf(stderr, "\r\033[K%.*s", (int)columns, figures);
     fflush(stderr);
 }
 

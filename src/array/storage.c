@@ -86,7 +86,7 @@ void kiln__storage_used_on(kiln__storage *storage, kiln_stream *stream)
 }
 
 /* The streams in `value`, as many as there is room for. Returns how many there are. */
-static size_t list_streams(uintptr_t value, kiln_stream **streams, size_t room)
+static size_t list_streams(uintptr_t value, kiln_stream **streams, size_t capacity)
 {
     size_t count = 0;
 
@@ -97,7 +97,7 @@ static size_t list_streams(uintptr_t value, kiln_stream **streams, size_t room)
             stream = use_of(value)->stream;
             next = use_of(value)->next;
         }
-        if (count < room)
+        if (count < capacity)
             streams[count] = stream;
         value = next;
     }

@@ -48,11 +48,11 @@ kiln_status kiln_array_as_strided(const kiln_array *array, int rank, const int64
     if (size == 0)
         return kiln__array_view(array, rank, shape, strides, array->data, out, err);
     const int64_t first = (char *)array->data - (char *)array->storage->base;
-    const int64_t room = (int64_t)array->storage->bytes - itemsize;
+    const int64_t last = (int64_t)array->storage->bytes - itemsize;
     if (!reach(rank, shape, strides, &low, &high) ||
         kiln__add_overflow(offset_bytes, first, &offset_bytes) ||
         kiln__add_overflow(low, offset_bytes, &low) ||
-        kiln__add_overflow(high, offset_bytes, &high) || low < 0 || high > room)
+        kiln__add_overflow(high, offset_bytes, &high) || low < 0 || high > last)
         return kiln__fail(err, KILN_ERR_ARGUMENT,
                           "elements would lie outside of the %zu bytes that the array has",
                           array->storage->bytes);

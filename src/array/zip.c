@@ -132,13 +132,13 @@ static bool inflate_all(const zlib *z, const unsigned char *packed, uint64_t pac
         return false;
     do {
         const unsigned in = in_left < PIECE ? (unsigned)in_left : PIECE;
-        const unsigned room = out_left < PIECE ? (unsigned)out_left : PIECE;
+        const unsigned most = out_left < PIECE ? (unsigned)out_left : PIECE;
         s.in_bytes = in;
-        s.out_bytes = room;
+        s.out_bytes = most;
         state = z->run(&s, 0);
         in_left -= in - s.in_bytes;
-        out_left -= room - s.out_bytes;
-        if (state == OK && in == s.in_bytes && room == s.out_bytes)
+        out_left -= most - s.out_bytes;
+        if (state == OK && in == s.in_bytes && most == s.out_bytes)
             break; /* neither moves: there is more than was claimed */
     } while (state == OK);
     (void)z->end(&s);
@@ -252,7 +252,7 @@ static unsigned char *take_entry(unsigned char *at, const unsigned char *end, ki
 kiln_status kiln__zip_open(int fd, uint64_t bytes, kiln__zip *out, kiln_error *err)
 {
     uint64_t at = 0, size = 0;
-    size_t room = 0;
+    size_t capacity = 0;
     kiln__zip_entry e;
     kiln_status status = KILN_OK;
 
@@ -267,7 +267,7 @@ kiln_status kiln__zip_open(int fd, uint64_t bytes, kiln__zip *out, kiln_error *e
     unsigned char *next = out->directory;
     const unsigned char *const end = next + size;
     while ((next = take_entry(next, end, &e)) != NULL) {
-        if (!kiln__reserve(&out->entries, out->count, &room, sizeof e)) {
+        if (!kiln__reserve(&out->entries, out->count, &capacity, sizeof e)) {
             status = kiln__fail_memory(err, sizeof e);
             goto done;
         }

@@ -120,7 +120,7 @@ static kiln_status check_folder(const kiln_cache *cache, const char *function, k
 
 typedef struct listing {
     kiln_cache_entry *rows;
-    size_t count, room;
+    size_t count, capacity;
     uint64_t bytes, foreign;
     bool failed;
 } listing;
@@ -128,7 +128,7 @@ typedef struct listing {
 /* An empty row behind the others; NULL (and l->failed) without memory. */
 static kiln_cache_entry *add_row(listing *l)
 {
-    if (!kiln__reserve(&l->rows, l->count, &l->room, sizeof *l->rows)) {
+    if (!kiln__reserve(&l->rows, l->count, &l->capacity, sizeof *l->rows)) {
         l->failed = true;
         return NULL;
     }

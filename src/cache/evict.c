@@ -46,7 +46,7 @@ void kiln__victims_clear(kiln__victims *v)
 
 static void append(kiln__victims *v, const char *name, const struct stat *st)
 {
-    if (!kiln__reserve(&v->items, v->count, &v->room, sizeof *v->items))
+    if (!kiln__reserve(&v->items, v->count, &v->capacity, sizeof *v->items))
         return; /* fewer to choose from */
     kiln__victim *item = &v->items[v->count++];
     kiln__entry_path(name, item->path);
@@ -126,7 +126,7 @@ static void list_name(void *user, int shard_fd, const char *name)
         return;
     n->count++;
     if (kiln__is_entry_name(name) &&
-        kiln__reserve(&v->names, v->name_count, &v->name_room, sizeof *v->names))
+        kiln__reserve(&v->names, v->name_count, &v->name_capacity, sizeof *v->names))
         memcpy(v->names[v->name_count++], name, 33);
 }
 

@@ -148,12 +148,13 @@ void kiln__journal_flush(kiln__journal *j, int folder)
 /* ---- labels ---- */
 
 /* Copy up to a byte that is not printable or is in `stop`; blanks would split a journal line. */
-static void copy_label(const char *from, const char *end, const char *stop, char *to, size_t room)
+static void copy_label(const char *from, const char *end, const char *stop, char *to,
+                       size_t capacity)
 {
     size_t length = 0;
 
     while (from < end && isgraph((unsigned char)*from) && strchr(stop, *from) == NULL &&
-           length + 1 < room)
+           length + 1 < capacity)
         to[length++] = *from++;
     to[length] = '\0';
 }

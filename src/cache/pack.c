@@ -18,7 +18,7 @@ typedef struct packing {
     size_t target_count;
     bool *is_found; /* for each target: whether an entry is for it */
     kiln__bundle_item *items;
-    size_t count, room;
+    size_t count, capacity;
     bool failed;
     int why; /* an errno value: something could not be read */
 } packing;
@@ -76,7 +76,7 @@ static void take_file(void *user, int shard_fd, const char *name, const struct s
     kiln__entry_path(name, item.path);
     unsigned char *file = read_item(p, &item);
     if (file != NULL && is_wanted(p, file, (size_t)item.bytes)) {
-        p->failed = !kiln__reserve(&p->items, p->count, &p->room, sizeof item);
+        p->failed = !kiln__reserve(&p->items, p->count, &p->capacity, sizeof item);
         if (!p->failed)
             p->items[p->count++] = item;
     }

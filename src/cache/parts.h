@@ -219,11 +219,11 @@ typedef struct kiln__victim {
 /* Entries to evict, oldest first, from `next` on. Zeros are an empty queue. */
 typedef struct kiln__victims {
     kiln__victim *items;
-    size_t count, room, next;
+    size_t count, capacity, next;
     bool exact; /* from a scan of the whole folder, not a sample */
     /* The names of a shard, of which samples are taken. */
     char (*names)[33];
-    size_t name_count, name_room, name_next;
+    size_t name_count, name_capacity, name_next;
     unsigned shard; /* whose names come next */
 } kiln__victims;
 

@@ -433,11 +433,11 @@ typedef enum kiln__word {
 } kiln__word;
 
 /* What a plan took from an input's address besides its alignment (window.c). Inputs of one dtype and of
- * equal strides may be views of one array. Two of them are kin when their addresses differ by at most
+ * equal strides may be views of one array, shifted against each other, when their addresses differ by at most
  * `near` bytes: the later one then shares the window of the earlier one, its root. The plan also holds
  * for another distance when neither of the two distances is a whole number of elements, since
  * such inputs share no window. */
-typedef struct kiln__kin {
+typedef struct kiln__shift {
     uint8_t root; /* the input whose window it shares; its own number where it has none */
     uint8_t like; /* the first input of the same dtype and strides */
     uint8_t itemsize;
@@ -445,10 +445,10 @@ typedef struct kiln__kin {
     int64_t apart; /* bytes from the root's address to its own */
     int64_t plane; /* bytes from one plane to the next; 0: windows lie on two axes */
     int64_t row;   /* bytes from one row to the next */
-} kiln__kin;
+} kiln__shift;
 
-/* Whether a plan with these kin also holds for arrays at these addresses, one for each parameter. */
-bool kiln__kin_holds(const kiln__kin *kin, const uintptr_t *address, size_t count);
+/* Whether a plan with these shifts also holds for arrays at these addresses, one for each parameter. */
+bool kiln__shifts_hold(const kiln__shift *shift, const uintptr_t *address, size_t count);
 
 /* One call, planned. Per-parameter rows hold only the first `variant.rank` axes of operands that
  * walk. `step` and `index_step` are what one step of the walk moves: on the last axis of vector
@@ -472,8 +472,8 @@ typedef struct kiln__plan {
     int64_t grid;                      /* blocks (cuda) or work units (cpu) */
     uint32_t shared_bytes;             /* cuda: of a block, beside what the kernel has by itself */
     uint32_t units_together;           /* cpu: units that should stay on one thread */
-    bool has_kin;                      /* the plan holds only for addresses that `kin` allows */
-    kiln__kin kin[KILN_PARAM_MAX];
+    bool has_shifts;                   /* the plan holds only for addresses that `shifts` allow */
+    kiln__shift shifts[KILN_PARAM_MAX];
 } kiln__plan;
 
 /* A flag of calls of loops, beside those of the public options: other calls of the kernel follow, which may

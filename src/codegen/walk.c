@@ -359,7 +359,7 @@ void kiln__plan_make(const kiln__plan_request *q, kiln__plan *plan)
     kiln__variant *v = &plan->variant;
 
     memset(v, 0, sizeof *v);
-    plan->has_kin = false;
+    plan->has_shifts = false;
     plan->part_count = plan->ticket_count = 0;
     plan->shared_bytes = 0;
     plan->leaves_marks = false;

@@ -111,7 +111,7 @@ void kiln__walk_join(const kiln__walk *keep, const kiln__walk *along, kiln__plan
 void kiln__walk_widen(const kiln__walk *w, int axis, kiln__plan *plan);
 
 /* Load inputs through windows where several are views of one array and a window costs less. Fills in the
- * plan's kin wherever addresses decide about it. The layout, sizes and dtypes must be chosen already. */
+ * plan's shifts wherever addresses decide about it. The layout, sizes and dtypes must be chosen already. */
 void kiln__window_choose(const kiln__walk *w, const kiln__definition *def,
                          const kiln__operand *operands, kiln__plan *plan);
 

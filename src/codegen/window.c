@@ -8,7 +8,7 @@
  * instead: a tile reads the part of the array that any of them needs once (templates/cuda/window.cu).
  *
  * Rule: addresses decide. A plan that is kept for later calls is used for a call only if
- *       kiln__kin_holds() for its addresses, so nothing here may depend on anything else of an address
+ *       kiln__shifts_hold() for its addresses, so nothing here may depend on anything else of an address
  *       but its last four bits.
  */
 #include <string.h>
@@ -132,32 +132,33 @@ static int64_t plane_of(const kiln__walk *w, int k, int itemsize_max)
 }
 
 /* Find the root of each candidate: the first candidate of equal strides that is near it, or itself. */
-static void find_kin(const kiln__walk *w, const kiln__operand *operands, int itemsize_max,
-                     kiln__plan *plan)
+static void find_shifts(const kiln__walk *w, const kiln__operand *operands, int itemsize_max,
+                        kiln__plan *plan)
 {
-    memset(plan->kin, 0, sizeof plan->kin);
-    plan->has_kin = true;
+    memset(plan->shifts, 0, sizeof plan->shifts);
+    plan->has_shifts = true;
     for (int k = 0; k < w->count; k++) {
         if (!is_candidate(w, k))
             continue;
-        kiln__kin *kin = &plan->kin[w->param[k]];
-        kin->plane = plane_of(w, k, itemsize_max);
-        kin->near = BEHIND_MAX * kiln__magnitude(kin->plane) +
-                    DOWN_MAX * kiln__magnitude(w->stride[k][w->rank - 2]) +
-                    ALONG_MAX * w->itemsize[k];
-        kin->root = kin->like = w->param[k];
-        kin->row = w->stride[k][w->rank - 2];
-        kin->itemsize = w->itemsize[k];
-        for (int j = 0; j < k && kin->root == w->param[k]; j++) {
+        kiln__shift *shift = &plan->shifts[w->param[k]];
+        shift->plane = plane_of(w, k, itemsize_max);
+        shift->near = BEHIND_MAX * kiln__magnitude(shift->plane) +
+                      DOWN_MAX * kiln__magnitude(w->stride[k][w->rank - 2]) +
+                      ALONG_MAX * w->itemsize[k];
+        shift->root = shift->like = w->param[k];
+        shift->row = w->stride[k][w->rank - 2];
+        shift->itemsize = w->itemsize[k];
+        for (int j = 0; j < k && shift->root == w->param[k]; j++) {
             const int64_t apart =
                 (int64_t)(operands[w->param[k]].address - operands[w->param[j]].address);
             if (!is_candidate(w, j) || !same_steps(w, &plan->variant, j, k))
                 continue;
-            kin->like = plan->kin[w->param[j]].like;
-            if (plan->kin[w->param[j]].root != w->param[j] || kiln__magnitude(apart) > kin->near)
+            shift->like = plan->shifts[w->param[j]].like;
+            if (plan->shifts[w->param[j]].root != w->param[j] ||
+                kiln__magnitude(apart) > shift->near)
                 continue;
-            kin->root = w->param[j];
-            kin->apart = apart;
+            shift->root = w->param[j];
+            shift->apart = apart;
         }
     }
 }
@@ -178,39 +179,39 @@ static int64_t nearest(int64_t apart, int64_t step)
 
 /* Divide a distance in bytes into planes, rows and elements. False when it is no whole number of elements,
  * or when they are too many for a window. */
-static bool take_apart(const kiln__kin *kin, int64_t apart, view *out)
+static bool take_apart(const kiln__shift *shift, int64_t apart, view *out)
 {
-    out->behind = kin->plane != 0 ? nearest(apart, kin->plane) : 0;
-    const int64_t in_plane = apart - out->behind * kin->plane;
-    out->down = nearest(in_plane, kin->row);
-    const int64_t rest = in_plane - out->down * kin->row;
+    out->behind = shift->plane != 0 ? nearest(apart, shift->plane) : 0;
+    const int64_t in_plane = apart - out->behind * shift->plane;
+    out->down = nearest(in_plane, shift->row);
+    const int64_t rest = in_plane - out->down * shift->row;
 
-    out->along = rest / kin->itemsize;
-    return rest % kin->itemsize == 0 && kiln__magnitude(out->along) <= ALONG_MAX;
+    out->along = rest / shift->itemsize;
+    return rest % shift->itemsize == 0 && kiln__magnitude(out->along) <= ALONG_MAX;
 }
 
 /* Whether an input at this distance from its root is loaded as the one that the plan was made for. */
-static bool same_distance(const kiln__kin *kin, int64_t apart)
+static bool same_distance(const kiln__shift *shift, int64_t apart)
 {
     view ignored;
-    return apart == kin->apart ||
-           (kiln__magnitude(apart) <= kin->near && !take_apart(kin, kin->apart, &ignored) &&
-            !take_apart(kin, apart, &ignored));
+    return apart == shift->apart ||
+           (kiln__magnitude(apart) <= shift->near && !take_apart(shift, shift->apart, &ignored) &&
+            !take_apart(shift, apart, &ignored));
 }
 
-bool kiln__kin_holds(const kiln__kin *kin, const uintptr_t *address, size_t count)
+bool kiln__shifts_hold(const kiln__shift *shift, const uintptr_t *address, size_t count)
 {
     for (size_t p = 0; p < count; p++) {
-        if (kin[p].near == 0)
+        if (shift[p].near == 0)
             continue;
-        if (kin[p].root != p) {
-            if (!same_distance(&kin[p], (int64_t)(address[p] - address[kin[p].root])))
+        if (shift[p].root != p) {
+            if (!same_distance(&shift[p], (int64_t)(address[p] - address[shift[p].root])))
                 return false;
             continue;
         }
         for (size_t q = 0; q < p; q++) /* roots of equal strides are not near one another */
-            if (kin[q].near != 0 && kin[q].like == kin[p].like && kin[q].root == q &&
-                kiln__magnitude((int64_t)(address[p] - address[q])) <= kin[p].near)
+            if (shift[q].near != 0 && shift[q].like == shift[p].like && shift[q].root == q &&
+                kiln__magnitude((int64_t)(address[p] - address[q])) <= shift[p].near)
                 return false;
     }
     return true;
@@ -247,16 +248,16 @@ static int put_together(const kiln__walk *w, const kiln__plan *plan, view *views
     int windows = 0;
 
     for (int k = 0; k < w->count; k++) {
-        const kiln__kin *kin = &plan->kin[w->param[k]];
+        const kiln__shift *shift = &plan->shifts[w->param[k]];
         views[k] = (view){.window = -1};
         if (!is_array(w, k) || w->written[k] || w->stride[k][w->rank - 1] == 0)
             continue;
-        const bool kindred = is_candidate(w, k) && take_apart(kin, kin->apart, &views[k]);
-        for (int n = 0; kindred && n < windows && views[k].window < 0; n++)
-            if (root[n] == kin->root && joins(views, k, n, &views[k]))
+        const bool shifted = is_candidate(w, k) && take_apart(shift, shift->apart, &views[k]);
+        for (int n = 0; shifted && n < windows && views[k].window < 0; n++)
+            if (root[n] == shift->root && joins(views, k, n, &views[k]))
                 views[k].window = n;
         if (views[k].window < 0) {
-            root[windows] = kindred ? kin->root : w->param[k];
+            root[windows] = shifted ? shift->root : w->param[k];
             views[k].window = windows++;
         }
     }
@@ -562,7 +563,7 @@ int kiln__ring_row(const kiln__variant *v, int itemsize, int along)
 static bool find_windows(const kiln__walk *w, const kiln__operand *operands, int itemsize_max,
                          kiln__plan *plan, view *views, int *windows)
 {
-    find_kin(w, operands, itemsize_max, plan);
+    find_shifts(w, operands, itemsize_max, plan);
     *windows = put_together(w, plan, views);
     if (saved(w, views, *windows) < SAVED_MIN)
         return false;
@@ -577,7 +578,7 @@ void kiln__window_choose(const kiln__walk *w, const kiln__definition *def,
     size_t s = 0;
     int windows;
 
-    plan->has_kin = false;
+    plan->has_shifts = false;
     if (!fits(w, def, &plan->variant, plan->size))
         return;
     if (find_windows(w, operands, 2 * WORD_BYTES, plan, views, &windows) &&

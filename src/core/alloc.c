@@ -120,19 +120,19 @@ void kiln__free(void *p)
     free(p);
 }
 
-bool kiln__reserve(void *array_pointer, size_t count, size_t *room, size_t item_bytes)
+bool kiln__reserve(void *array_pointer, size_t count, size_t *capacity, size_t item_bytes)
 {
-    const size_t more = *room != 0 ? 2 * *room : 16;
+    const size_t more = *capacity != 0 ? 2 * *capacity : 16;
     void *array = NULL;
 
-    if (count < *room)
+    if (count < *capacity)
         return true;
     memcpy(&array, array_pointer, sizeof array);
     array = kiln__realloc(array, more * item_bytes);
     if (array == NULL)
         return false;
     memcpy(array_pointer, &array, sizeof array);
-    *room = more;
+    *capacity = more;
     return true;
 }
 

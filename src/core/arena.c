@@ -5,7 +5,7 @@
 
 struct kiln__arena {
     kiln__arena *older;
-    size_t used, room;
+    size_t used, capacity;
     _Alignas(16) unsigned char bytes[];
 };
 
@@ -16,12 +16,12 @@ void *kiln__arena_alloc(kiln__arena **arena, size_t bytes)
     if (bytes > SIZE_MAX / 2)
         return NULL;
     bytes = (bytes + 15) / 16 * 16;
-    if (a == NULL || a->room - a->used < bytes) {
-        const size_t room = bytes > KILN__ARENA_BYTES ? bytes : KILN__ARENA_BYTES;
-        a = kiln__calloc(1, sizeof *a + room);
+    if (a == NULL || a->capacity - a->used < bytes) {
+        const size_t capacity = bytes > KILN__ARENA_BYTES ? bytes : KILN__ARENA_BYTES;
+        a = kiln__calloc(1, sizeof *a + capacity);
         if (a == NULL)
             return NULL;
-        a->room = room;
+        a->capacity = capacity;
         a->older = *arena;
         *arena = a;
     }

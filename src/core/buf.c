@@ -75,12 +75,12 @@ void kiln__buf_vprintf(kiln__buf *b, const char *fmt, va_list ap)
     if (!reserve(b, 0))
         return;
     va_copy(again, ap);
-    size_t room = b->capacity - b->length;
-    length = vsnprintf(b->text + b->length, room, fmt, ap);
+    const size_t left = b->capacity - b->length;
+    length = vsnprintf(b->text + b->length, left, fmt, ap);
     if (length < 0) {
         b->text[b->length] = '\0';
         b->failed = true;
-    } else if ((size_t)length < room) {
+    } else if ((size_t)length < left) {
         b->length += (size_t)length;
     } else if (reserve(b, (size_t)length)) {
         vsnprintf(b->text + b->length, (size_t)length + 1, fmt, again);

@@ -92,7 +92,7 @@ void kiln__alloc_set_aside(const void *p);
 void kiln__alloc_take_back(const void *p);
 /* Room for one more item of `item_bytes` behind the `count` of an array, whose address is at
  * `array_pointer` (the address of a pointer). False without memory. */
-bool kiln__reserve(void *array_pointer, size_t count, size_t *room, size_t item_bytes);
+bool kiln__reserve(void *array_pointer, size_t count, size_t *capacity, size_t item_bytes);
 char *kiln__strdup(const char *text);                /* NULL text gives NULL */
 char *kiln__strndup(const char *text, size_t bytes); /* copies exactly `bytes`, adds a NUL */
 
@@ -170,8 +170,8 @@ static inline bool kiln__utf8_continues(char c) /* a character that has begun */
 {
     return ((unsigned char)c & 0xC0) == 0x80;
 }
-/* Bytes of the well-formed sequence at `text`, of which `room` (not 0) may be read; 0 when none is. */
-size_t kiln__utf8_sequence(const char *text, size_t room);
+/* Bytes of the well-formed sequence at `text`, of which `left` (not 0) may be read; 0 when none is. */
+size_t kiln__utf8_sequence(const char *text, size_t left);
 bool kiln__utf8_check(const char *text, size_t bytes); /* all of it */
 
 /* Caret text for a one-line or many-line `text`: the line that holds byte `at`, and a caret line

@@ -55,9 +55,9 @@ static void make_one_line(char *text)
 
 /* End a text that vsnprintf has truncated with dots, so that a reader sees that something is
  * missing; they begin where a character begins (at most three bytes back). */
-static void mark_truncation(char *text, size_t room)
+static void mark_truncation(char *text, size_t capacity)
 {
-    size_t end = room - 4; /* "..." and the NUL */
+    size_t end = capacity - 4; /* "..." and the NUL */
 
     for (int k = 0; k < 3 && kiln__utf8_continues(text[end]); k++)
         end--;

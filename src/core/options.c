@@ -11,10 +11,10 @@
 #define OPTIONS_BYTES_MAX ((size_t)4096)
 
 /* The macro that begins a struct of this type: KILN_X_OPTIONS_INIT for kiln_x_options. */
-static void init_macro(const char *type_name, char *out, size_t room)
+static void init_macro(const char *type_name, char *out, size_t capacity)
 {
     size_t k = 0;
-    for (; type_name[k] != '\0' && k + sizeof "_INIT" < room; k++) {
+    for (; type_name[k] != '\0' && k + sizeof "_INIT" < capacity; k++) {
         const bool lower = type_name[k] >= 'a' && type_name[k] <= 'z';
         out[k] = (char)(lower ? type_name[k] - 'a' + 'A' : type_name[k]);
     }

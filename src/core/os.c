@@ -169,31 +169,31 @@ int kiln__read_open_file(int fd, size_t max_bytes, char **data_out, size_t *byte
         return errno;
     if (S_ISREG(st.st_mode) && (uint64_t)st.st_size > max_bytes)
         return EFBIG;
-    size_t room = S_ISREG(st.st_mode) ? (size_t)st.st_size : 0;
+    size_t capacity = S_ISREG(st.st_mode) ? (size_t)st.st_size : 0;
     for (;;) {
         /* One byte more than expected shows the file's end without a second round. */
-        char *larger = kiln__realloc(data, room + 2);
+        char *larger = kiln__realloc(data, capacity + 2);
         if (larger == NULL) {
             kiln__free(data);
             return ENOMEM;
         }
         data = larger;
-        ssize_t got = kiln__read_up_to(fd, data + length, room + 1 - length);
+        ssize_t got = kiln__read_up_to(fd, data + length, capacity + 1 - length);
         if (got < 0) {
             int why = errno;
             kiln__free(data);
             return why;
         }
         length += (size_t)got;
-        if (length <= room)
+        if (length <= capacity)
             break;
         if (length > max_bytes) {
             kiln__free(data);
             return EFBIG;
         }
-        room = room < 2048 ? 4096 : room * 2;
-        if (room > max_bytes)
-            room = max_bytes;
+        capacity = capacity < 2048 ? 4096 : capacity * 2;
+        if (capacity > max_bytes)
+            capacity = max_bytes;
     }
     data[length] = '\0';
     *data_out = data;
@@ -336,20 +336,20 @@ static bool find_build_id(const unsigned char *notes, size_t bytes, char out[64]
 
     while (bytes - at >= sizeof(Elf64_Nhdr)) {
         Elf64_Nhdr note;
-        size_t name = at + sizeof note, left = bytes - name, name_room = 0, id_room = 0;
+        size_t name = at + sizeof note, left = bytes - name, name_bytes = 0, id_bytes = 0;
 
         memcpy(&note, notes + at, sizeof note);
         if (note.n_namesz > left)
             return false;
-        name_room = round_up_to_4(note.n_namesz);
-        if (name_room > left)
+        name_bytes = round_up_to_4(note.n_namesz);
+        if (name_bytes > left)
             return false;
-        left -= name_room;
+        left -= name_bytes;
         if (note.n_descsz > left)
             return false;
         if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 &&
             memcmp(notes + name, "GNU", 4) == 0 && note.n_descsz != 0) {
-            const unsigned char *id = notes + name + name_room;
+            const unsigned char *id = notes + name + name_bytes;
             if (note.n_descsz > 31) {
                 kiln__hash_hex(kiln__hash_128(id, note.n_descsz), out);
                 return true;
@@ -361,10 +361,10 @@ static bool find_build_id(const unsigned char *notes, size_t bytes, char out[64]
             out[2 * (size_t)note.n_descsz] = '\0';
             return true;
         }
-        id_room = round_up_to_4(note.n_descsz);
-        if (id_room > left)
+        id_bytes = round_up_to_4(note.n_descsz);
+        if (id_bytes > left)
             return false;
-        at = name + name_room + id_room;
+        at = name + name_bytes + id_bytes;
     }
     return false;
 }

@@ -4,7 +4,7 @@
  */
 #include "core/core.h"
 
-size_t kiln__utf8_sequence(const char *text, size_t room)
+size_t kiln__utf8_sequence(const char *text, size_t left)
 {
     const unsigned char *s = (const unsigned char *)text;
     const size_t n = s[0] < 0x80   ? 1
@@ -14,7 +14,7 @@ size_t kiln__utf8_sequence(const char *text, size_t room)
                      : s[0] < 0xF5 ? 4
                                    : 0;
 
-    if (n == 0 || n > room)
+    if (n == 0 || n > left)
         return 0;
     for (size_t k = 1; k < n; k++)
         if (!kiln__utf8_continues(text[k]))

@@ -22,8 +22,8 @@ kiln_status kiln__device_list(kiln_device_info *infos, size_t capacity, size_t *
         return kiln__fail(err, KILN_ERR_NULL, "%s is NULL",
                           count_out == NULL ? "count_out" : "infos");
     for (size_t i = 0; i < KILN_COUNT_OF(backends); i++) {
-        size_t room = count < capacity ? capacity - count : 0;
-        count += backends[i]->list(room > 0 ? infos + count : NULL, room);
+        const size_t left = count < capacity ? capacity - count : 0;
+        count += backends[i]->list(left > 0 ? infos + count : NULL, left);
     }
     *count_out = count;
     return KILN_OK;

@@ -117,9 +117,9 @@ static kiln_status raw_alloc(kiln__device *device, size_t bytes, void **address_
                              kiln_error *err)
 {
     dry *d = device->state;
-    const uintptr_t room = (bytes + MEMORY_ALIGN - 1) / MEMORY_ALIGN * MEMORY_ALIGN;
+    const uintptr_t rounded = (bytes + MEMORY_ALIGN - 1) / MEMORY_ALIGN * MEMORY_ALIGN;
 
-    *address_out = (void *)atomic_fetch_add(&d->next, room);
+    *address_out = (void *)atomic_fetch_add(&d->next, rounded);
     if (device->backend->kind == KILN_BACKEND_CUDA)
         return KILN_OK;
     *address_out = mmap(NULL, bytes, PROT_READ | PROT_WRITE,

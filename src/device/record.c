@@ -125,7 +125,7 @@ static kiln_status append(kiln_stream *stream, kiln__step *s, bool whole, kiln_e
     pthread_mutex_lock(&r->lock);
     if (r->failure.status != KILN_OK) {
         status = kiln__recording_failed(r, err);
-    } else if (!whole || !kiln__reserve(&r->steps, r->count, &r->room, sizeof *s)) {
+    } else if (!whole || !kiln__reserve(&r->steps, r->count, &r->capacity, sizeof *s)) {
         status = kiln__fail_memory(&why, sizeof *s);
         fail_once(r, status, &why);
         (void)kiln__error_copy(err, &why);
@@ -240,7 +240,7 @@ void kiln__stream_keep(kiln_stream *stream, void *object, void (*release)(void *
 
     if (r != NULL) {
         pthread_mutex_lock(&r->lock);
-        kept = kiln__reserve(&r->keeps, r->keep_count, &r->keep_room, sizeof *r->keeps);
+        kept = kiln__reserve(&r->keeps, r->keep_count, &r->keep_capacity, sizeof *r->keeps);
         if (kept) {
             r->keeps[r->keep_count++] = (kiln__keep){object, release};
         } else {

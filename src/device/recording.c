@@ -205,12 +205,12 @@ done:
 /* A list of places under construction. */
 typedef struct found {
     kiln__place *list;
-    size_t count, room;
+    size_t count, capacity;
 } found;
 
 static kiln_status add_place(found *f, size_t at, size_t index, kiln_error *err)
 {
-    if (!kiln__reserve(&f->list, f->count, &f->room, sizeof *f->list))
+    if (!kiln__reserve(&f->list, f->count, &f->capacity, sizeof *f->list))
         return kiln__fail_memory(err, sizeof *f->list);
     f->list[f->count++] = (kiln__place){(uint32_t)at, (uint32_t)index};
     return KILN_OK;

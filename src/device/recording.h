@@ -54,9 +54,9 @@ struct kiln__recording {
     kiln_stream *stream;   /* the stand-in */
     pthread_mutex_t lock;  /* steps, keeps and failure while recording; runs and changes afterwards */
     kiln__step *steps;
-    size_t count, room;
+    size_t count, capacity;
     kiln__keep *keeps;
-    size_t keep_count, keep_room;
+    size_t keep_count, keep_capacity;
     kiln_error failure; /* of the first step that failed */
     void *program;      /* the driver's; NULL: step by step */
     bool stale;         /* a step was changed that the program cannot be told of */

@@ -42,12 +42,13 @@ void *kiln__build_copy(kiln__build *b, const void *data, size_t bytes)
     return copy;
 }
 
-void *kiln__build_room(kiln__build *b, void *items, size_t count, size_t *room, size_t item_bytes)
+void *kiln__build_reserve(kiln__build *b, void *items, size_t count, size_t *capacity,
+                          size_t item_bytes)
 {
-    if (count < *room)
+    if (count < *capacity)
         return items;
-    *room = *room == 0 ? 8 : 2 * *room;
-    void *moved = kiln__build_alloc(b, *room * item_bytes);
+    *capacity = *capacity == 0 ? 8 : 2 * *capacity;
+    void *moved = kiln__build_alloc(b, *capacity * item_bytes);
     if (count > 0)
         memcpy(moved, items, count * item_bytes);
     return moved;

@@ -22,17 +22,17 @@
 /* Marks on lowered nodes, none at first; cleared at once. */
 typedef struct kiln__marks {
     uint32_t *stamp; /* by lowered node: marked when it is `now` */
-    uint32_t now, room;
+    uint32_t now, capacity;
 } kiln__marks;
 
 typedef struct kiln__set {
     uint32_t *slot;
-    uint32_t count, room;
+    uint32_t count, capacity;
 } kiln__set;
 
 typedef struct kiln__list {
     uint32_t *ids;
-    size_t count, room;
+    size_t count, capacity;
 } kiln__list;
 
 /* ---- lowered nodes --------------------------------------------------------------------------- */
@@ -252,7 +252,7 @@ typedef struct kiln__writing {
     kiln__marks named;    /* lowered nodes that have a text in it */
     uint32_t *last_named; /* which of its texts is the last, by such a lowered node */
     struct kiln__seen *seen;                 /* room for all texts of a kernel */
-    size_t seen_room;
+    size_t seen_capacity;
     kiln__marks listed;                      /* recorded nodes that its step lists */
     kiln__step_param params[KILN_PARAM_MAX]; /* of its step */
 } kiln__writing;
@@ -269,8 +269,9 @@ typedef struct kiln__build {
     const kiln__graph_arg *args;
     const kiln__graph_target *target;
     kiln__lowered *lowered;
-    uint32_t lowered_count, lowered_room;
-    uint32_t *lowered_buckets; /* `lowered_room` of them: the newest lowered node of each hash */
+    uint32_t lowered_count, lowered_capacity;
+    uint32_t
+        *lowered_buckets; /* `lowered_capacity` of them: the newest lowered node of each hash */
     uint32_t *outputs; /* lowered nodes, by output */
     uint32_t *user_begin,
         *users; /* users of lowered node k: those from user_begin[k] to user_begin[k + 1] */
@@ -302,7 +303,8 @@ void *kiln__build_note(kiln__build *b, size_t bytes);
 void kiln__build_forget(kiln__build *b);
 void *kiln__build_copy(kiln__build *b, const void *data, size_t bytes);
 /* A list of `count` items that has room for one more: `items`, or a copy with twice the room. */
-void *kiln__build_room(kiln__build *b, void *items, size_t count, size_t *room, size_t item_bytes);
+void *kiln__build_reserve(kiln__build *b, void *items, size_t count, size_t *capacity,
+                          size_t item_bytes);
 /* The text of a scratch buffer, moved into the arena; the buffer is empty again. */
 char *kiln__build_text(kiln__build *b, kiln__buf *text);
 /* The same until kiln__build_forget(). */

@@ -183,14 +183,14 @@ typedef struct kiln__ir {
     char *text;   /* that expression; may be NULL */
     int place;    /* not 0: the line of whatever is recorded, instead of its own */
     kiln__node *nodes;
-    uint32_t node_count, node_room;
+    uint32_t node_count, node_capacity;
     uint32_t *buckets; /* as many as there is room for nodes: the newest node of each hash */
     uint32_t *edges;
-    uint32_t edge_count, edge_room;
+    uint32_t edge_count, edge_capacity;
     int64_t *data;
-    uint32_t data_count, data_room;
+    uint32_t data_count, data_capacity;
     kiln__ir_name *inputs, *outputs;
-    uint32_t input_count, input_room, output_count, output_room;
+    uint32_t input_count, input_capacity, output_count, output_capacity;
     char **files;
     uint32_t file_count, file_room;
 } kiln__ir;

@@ -20,7 +20,7 @@ typedef struct piece {
 
 typedef struct pieces {
     piece *list;
-    size_t count, room;
+    size_t count, capacity;
 } pieces;
 
 static piece *add_piece(kiln__build *b, uint32_t node, pieces *p)
@@ -28,9 +28,9 @@ static piece *add_piece(kiln__build *b, uint32_t node, pieces *p)
     if (p->count == PIECES_MAX)
         kiln__build_fail(b, node, KILN_ERR_UNSUPPORTED,
                          "the result would be made of more than %d parts", PIECES_MAX);
-    if (p->count == p->room) {
-        p->room = p->room == 0 ? 8 : 2 * p->room;
-        piece *moved = kiln__build_alloc(b, p->room * sizeof *moved);
+    if (p->count == p->capacity) {
+        p->capacity = p->capacity == 0 ? 8 : 2 * p->capacity;
+        piece *moved = kiln__build_alloc(b, p->capacity * sizeof *moved);
         if (p->count > 0)
             memcpy(moved, p->list, p->count * sizeof *moved);
         p->list = moved;

@@ -90,7 +90,7 @@ static uint32_t hash_low(const kiln__lowered *n)
 
 static void enter(kiln__build *b, uint32_t low)
 {
-    uint32_t *bucket = &b->lowered_buckets[b->lowered[low].hash & (b->lowered_room - 1)];
+    uint32_t *bucket = &b->lowered_buckets[b->lowered[low].hash & (b->lowered_capacity - 1)];
 
     b->lowered[low].older = *bucket;
     *bucket = low;
@@ -99,14 +99,14 @@ static void enter(kiln__build *b, uint32_t low)
 /* Twice the room; what was there stays in the arena, for pointers into it may be in use. */
 static void grow_lowered(kiln__build *b)
 {
-    const uint32_t room = b->lowered_room == 0 ? 64 : 2 * b->lowered_room;
-    kiln__lowered *moved = kiln__build_alloc(b, room * sizeof *moved);
+    const uint32_t capacity = b->lowered_capacity == 0 ? 64 : 2 * b->lowered_capacity;
+    kiln__lowered *moved = kiln__build_alloc(b, capacity * sizeof *moved);
 
     if (b->lowered_count > 0)
         memcpy(moved, b->lowered, b->lowered_count * sizeof *moved);
     b->lowered = moved;
-    b->lowered_room = room;
-    b->lowered_buckets = kiln__build_alloc(b, room * sizeof *b->lowered_buckets);
+    b->lowered_capacity = capacity;
+    b->lowered_buckets = kiln__build_alloc(b, capacity * sizeof *b->lowered_buckets);
     if (b->lowered_count == 0)
         b->lowered_count = 1;
     for (uint32_t low = 1; low < b->lowered_count; low++)
@@ -130,9 +130,9 @@ uint32_t kiln__lowered_add(kiln__build *b, const kiln__lowered *model)
 {
     const uint32_t hash = hash_low(model);
 
-    if (b->lowered_count == b->lowered_room)
+    if (b->lowered_count == b->lowered_capacity)
         grow_lowered(b);
-    for (uint32_t k = b->lowered_buckets[hash & (b->lowered_room - 1)]; k != 0;
+    for (uint32_t k = b->lowered_buckets[hash & (b->lowered_capacity - 1)]; k != 0;
          k = b->lowered[k].older)
         if (b->lowered[k].hash == hash && same_low(b, &b->lowered[k], model))
             return k;

@@ -54,7 +54,7 @@ void kiln__name_lowered(kiln__writer *w, uint32_t low, const kiln__axis_map *map
 {
     kiln__writing *const all = &w->b->text;
     all->seen = w->seen =
-        kiln__build_room(w->b, w->seen, w->seen_count, &all->seen_room, sizeof *w->seen);
+        kiln__build_reserve(w->b, w->seen, w->seen_count, &all->seen_capacity, sizeof *w->seen);
     const kiln__lowered *n = &w->b->lowered[low];
     const bool rows = w->kernel->kind == KILN__STEP_ROW;
     const bool number = n->kind == KILN__LOWERED_SCALAR || n->kind == KILN__LOWERED_CONST;

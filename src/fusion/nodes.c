@@ -10,16 +10,16 @@
 #include "fusion/fusion.h"
 
 /* Make room for one more element; false when memory is short. */
-static bool grow(void **list, uint32_t count, uint32_t *room, size_t bytes)
+static bool grow(void **list, uint32_t count, uint32_t *capacity, size_t bytes)
 {
-    if (count < *room)
+    if (count < *capacity)
         return true;
-    const uint32_t larger = *room == 0 ? 16 : 2 * *room;
+    const uint32_t larger = *capacity == 0 ? 16 : 2 * *capacity;
     void *moved = kiln__realloc(*list, larger * bytes);
     if (moved == NULL)
         return false;
     *list = moved;
-    *room = larger;
+    *capacity = larger;
     return true;
 }
 
@@ -99,7 +99,7 @@ static uint32_t hash_node(const kiln__node *n, const uint32_t *operands, const i
 
 static void enter(kiln__ir *ir, uint32_t id)
 {
-    uint32_t *bucket = &ir->buckets[ir->nodes[id].hash & (ir->node_room - 1)];
+    uint32_t *bucket = &ir->buckets[ir->nodes[id].hash & (ir->node_capacity - 1)];
 
     ir->nodes[id].older = *bucket;
     *bucket = id;
@@ -110,12 +110,12 @@ static bool grow_nodes(kiln__ir *ir)
 {
     uint32_t *buckets = NULL;
 
-    if (ir->node_count < ir->node_room)
+    if (ir->node_count < ir->node_capacity)
         return true;
-    const uint32_t room = ir->node_room == 0 ? 16 : 2 * ir->node_room;
-    buckets = kiln__calloc(room, sizeof *buckets);
+    const uint32_t capacity = ir->node_capacity == 0 ? 16 : 2 * ir->node_capacity;
+    buckets = kiln__calloc(capacity, sizeof *buckets);
     if (buckets == NULL ||
-        !grow((void **)&ir->nodes, ir->node_count, &ir->node_room, sizeof *ir->nodes)) {
+        !grow((void **)&ir->nodes, ir->node_count, &ir->node_capacity, sizeof *ir->nodes)) {
         kiln__free(buckets);
         return false;
     }
@@ -132,8 +132,8 @@ static bool begin(kiln__ir *ir)
 {
     if (ir->node_count > 0)
         return true;
-    if (!grow_nodes(ir) || !grow((void **)&ir->edges, 0, &ir->edge_room, sizeof *ir->edges) ||
-        !grow((void **)&ir->data, 0, &ir->data_room, sizeof *ir->data))
+    if (!grow_nodes(ir) || !grow((void **)&ir->edges, 0, &ir->edge_capacity, sizeof *ir->edges) ||
+        !grow((void **)&ir->data, 0, &ir->data_capacity, sizeof *ir->data))
         return false;
     memset(&ir->nodes[0], 0, sizeof ir->nodes[0]);
     ir->node_count = 1;
@@ -145,12 +145,12 @@ static bool append_lists(kiln__ir *ir, const uint32_t *operands, size_t operand_
 {
     const uint32_t edges = ir->edge_count, numbers = ir->data_count;
     for (size_t k = 0; k < operand_count; k++) {
-        if (!grow((void **)&ir->edges, ir->edge_count, &ir->edge_room, sizeof *ir->edges))
+        if (!grow((void **)&ir->edges, ir->edge_count, &ir->edge_capacity, sizeof *ir->edges))
             goto short_of_memory;
         ir->edges[ir->edge_count++] = operands[k];
     }
     for (size_t k = 0; k < data_count; k++) {
-        if (!grow((void **)&ir->data, ir->data_count, &ir->data_room, sizeof *ir->data))
+        if (!grow((void **)&ir->data, ir->data_count, &ir->data_capacity, sizeof *ir->data))
             goto short_of_memory;
         ir->data[ir->data_count++] = data[k];
     }
@@ -182,7 +182,7 @@ uint32_t kiln__ir_add(kiln__ir *ir, const kiln__node *node, const uint32_t *oper
     made.operand_count = (uint32_t)operand_count;
     made.data_count = (uint32_t)data_count;
     made.hash = hash_node(&made, operands, data);
-    for (uint32_t id = ir->buckets[made.hash & (ir->node_room - 1)]; id != 0;
+    for (uint32_t id = ir->buckets[made.hash & (ir->node_capacity - 1)]; id != 0;
          id = ir->nodes[id].older)
         if (ir->nodes[id].hash == made.hash && same_node(ir, &ir->nodes[id], &made, operands, data))
             return id;
@@ -198,10 +198,10 @@ uint32_t kiln__ir_add(kiln__ir *ir, const kiln__node *node, const uint32_t *oper
     return ir->node_count++;
 }
 
-static bool add_name(kiln__ir_name **names, uint32_t *count, uint32_t *room, const char *name,
+static bool add_name(kiln__ir_name **names, uint32_t *count, uint32_t *capacity, const char *name,
                      uint32_t node, const char *file, int line)
 {
-    if (!grow((void **)names, *count, room, sizeof **names))
+    if (!grow((void **)names, *count, capacity, sizeof **names))
         return false;
     char *copy = kiln__strdup(name);
     if (copy == NULL)
@@ -220,13 +220,13 @@ bool kiln__ir_input(kiln__ir *ir, const char *name, kiln_dtype dtype, int rank, 
                              .file = file,
                              .line = line};
     *node_out = kiln__ir_add(ir, &node, NULL, 0, NULL, 0);
-    return *node_out != 0 &&
-           add_name(&ir->inputs, &ir->input_count, &ir->input_room, name, *node_out, file, line);
+    return *node_out != 0 && add_name(&ir->inputs, &ir->input_count, &ir->input_capacity, name,
+                                      *node_out, file, line);
 }
 
 bool kiln__ir_output(kiln__ir *ir, const char *name, uint32_t node, const char *file, int line)
 {
-    return add_name(&ir->outputs, &ir->output_count, &ir->output_room, name, node, file, line);
+    return add_name(&ir->outputs, &ir->output_count, &ir->output_capacity, name, node, file, line);
 }
 
 /* ---- names for people ------------------------------------------------------------------------ */

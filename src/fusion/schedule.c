@@ -23,7 +23,7 @@ enum { STATES_MAX = 6 }; /* what a pass accumulates */
  * nothing more are left out. */
 typedef struct group {
     kiln__plan_kernel **open;
-    size_t count, room;
+    size_t count, capacity;
 } group;
 
 /* What a value is to the kernel of a reduction that might finish it. */
@@ -90,7 +90,7 @@ static group *group_of(schedule *s, int level, int rank, const int64_t *shape, c
 
 static void add_to_group(kiln__build *b, group *g, kiln__plan_kernel *k)
 {
-    g->open = kiln__build_room(b, g->open, g->count, &g->room, sizeof(*g->open));
+    g->open = kiln__build_reserve(b, g->open, g->count, &g->capacity, sizeof(*g->open));
     g->open[g->count++] = k;
 }
 

@@ -8,9 +8,9 @@
 
 void kiln__marks_begin(kiln__build *b, kiln__marks *marks, uint32_t count)
 {
-    if (marks->room < count) {
-        marks->room = 2 * count;
-        marks->stamp = kiln__build_alloc(b, marks->room * sizeof *marks->stamp);
+    if (marks->capacity < count) {
+        marks->capacity = 2 * count;
+        marks->stamp = kiln__build_alloc(b, marks->capacity * sizeof *marks->stamp);
         marks->now = 0;
     }
     marks->now++;
@@ -20,9 +20,9 @@ void kiln__marks_begin(kiln__build *b, kiln__marks *marks, uint32_t count)
 
 static uint32_t *slot_of(const kiln__set *set, uint32_t id)
 {
-    uint32_t at = (id * 2654435761u) & (set->room - 1);
+    uint32_t at = (id * 2654435761u) & (set->capacity - 1);
     while (set->slot[at] != 0 && set->slot[at] != id)
-        at = (at + 1) & (set->room - 1);
+        at = (at + 1) & (set->capacity - 1);
     return &set->slot[at];
 }
 
@@ -33,10 +33,10 @@ bool kiln__set_has(const kiln__set *set, uint32_t id)
 
 bool kiln__set_add(kiln__build *b, kiln__set *set, uint32_t id)
 {
-    if (set->room < 2 * (set->count + 1)) {
-        kiln__set larger = {.room = set->room == 0 ? 32 : 2 * set->room};
-        larger.slot = kiln__build_alloc(b, larger.room * sizeof *larger.slot);
-        for (uint32_t k = 0; k < set->room; k++)
+    if (set->capacity < 2 * (set->count + 1)) {
+        kiln__set larger = {.capacity = set->capacity == 0 ? 32 : 2 * set->capacity};
+        larger.slot = kiln__build_alloc(b, larger.capacity * sizeof *larger.slot);
+        for (uint32_t k = 0; k < set->capacity; k++)
             if (set->slot[k] != 0)
                 *slot_of(&larger, set->slot[k]) = set->slot[k];
         larger.count = set->count;
@@ -52,6 +52,6 @@ bool kiln__set_add(kiln__build *b, kiln__set *set, uint32_t id)
 
 void kiln__list_add(kiln__build *b, kiln__list *list, uint32_t id)
 {
-    list->ids = kiln__build_room(b, list->ids, list->count, &list->room, sizeof *list->ids);
+    list->ids = kiln__build_reserve(b, list->ids, list->count, &list->capacity, sizeof *list->ids);
     list->ids[list->count++] = id;
 }

@@ -11,7 +11,7 @@ typedef struct shaped {
         kiln__plan_kernel *kernel;
         int level_most; /* the highest level up to this kernel */
     } *items;
-    size_t count, room;
+    size_t count, capacity;
 } shaped;
 
 static shaped *kernels_of_shape(kiln__build *b, const kiln__plan_kernel *k)
@@ -28,7 +28,7 @@ static shaped *kernels_of_shape(kiln__build *b, const kiln__plan_kernel *k)
 
 static void list_kernel(kiln__build *b, shaped *s, kiln__plan_kernel *k)
 {
-    s->items = kiln__build_room(b, s->items, s->count, &s->room, sizeof *s->items);
+    s->items = kiln__build_reserve(b, s->items, s->count, &s->capacity, sizeof *s->items);
     const int before = s->count > 0 ? s->items[s->count - 1].level_most : 0;
     s->items[s->count].kernel = k;
     s->items[s->count++].level_most = k->level > before ? k->level : before;

@@ -262,8 +262,8 @@ static bool was_computed(kiln__writer *w, uint32_t low, const kiln__axis_map *ma
         known->again = known->again || known->stage != w->stage;
         return true;
     }
-    w->reused =
-        kiln__build_room(w->b, w->reused, w->reused_count, &w->reused_room, sizeof *w->reused);
+    w->reused = kiln__build_reserve(w->b, w->reused, w->reused_count, &w->reused_capacity,
+                                    sizeof *w->reused);
     map = kiln__build_copy(w->b, map, (size_t)w->b->lowered[low].rank * sizeof *map);
     w->reused[w->reused_count++] = (kiln__reused){low, map, w->stage, false};
     return false;

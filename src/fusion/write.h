@@ -77,7 +77,7 @@ typedef struct kiln__writer {
     kiln__list snippets;  /* lowered nodes: one of each of the user's kernels that are inlined */
     kiln__list preambles; /* lowered nodes whose preambles stand in namespaces */
     kiln__reused *reused;
-    size_t reused_count, reused_room;
+    size_t reused_count, reused_capacity;
     kiln_row_value *values;
     size_t value_count;
 } kiln__writer;

@@ -8,7 +8,7 @@
 
 typedef struct kiln__kept {
     struct kiln__kept *next;
-    kiln_node room[];
+    kiln_node items[];
 } kiln__kept;
 
 void kiln__set_node(kiln__parsed *v, kiln_node node)
@@ -30,7 +30,7 @@ void *kiln__parser_keep(kiln__parser *p, size_t bytes)
         return NULL;
     t->next = p->kept;
     p->kept = t;
-    return t->room;
+    return t->items;
 }
 
 kiln_node *kiln__tuple_new(kiln__parser *p, size_t count)

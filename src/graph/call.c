@@ -248,7 +248,7 @@ done:
 kiln_status kiln__run_begin(kiln__graph_run *run, kiln_graph *graph, const kiln__graph_call *call,
                             kiln_error *err)
 {
-    memset(run, 0, offsetof(kiln__graph_run, room));
+    memset(run, 0, offsetof(kiln__graph_run, few));
     run->graph = graph;
     run->call = call;
     KILN_CHECK(kiln__entry_get(graph, call, true, &run->entry, &run->owned, err));
@@ -256,8 +256,8 @@ kiln_status kiln__run_begin(kiln__graph_run *run, kiln_graph *graph, const kiln_
     const size_t count = p->temp_count + p->output_count;
     const size_t bytes = count * sizeof(kiln_array *) + p->output_count * sizeof(bool) +
                          graph->ir.input_count * sizeof(bool);
-    run->outputs = run->room;
-    if (bytes > sizeof run->room) {
+    run->outputs = run->few;
+    if (bytes > sizeof run->few) {
         KILN_CHECK(kiln__make_room(&run->heap, bytes, err));
         run->outputs = run->heap;
     }

@@ -17,8 +17,8 @@ typedef struct kiln__graph_run {
     bool *fresh;          /* outputs allocated for this call */
     size_t begun, ended;  /* temporaries allocated and released */
     bool *copy;           /* inputs to be copied first */
-    void *heap;           /* memory of the lists when `room` is too small */
-    kiln_array *room[64];
+    void *heap;           /* memory of the lists when `few` is too small */
+    kiln_array *few[64];
 } kiln__graph_run;
 
 /* Find or build the entry; take or allocate the outputs. The run must be ended also after a

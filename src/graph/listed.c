@@ -1,6 +1,6 @@
 /*
  * listed.c - functions of expressions that take lists of arrays or give several: select(), choose(), block(),
- * broadcast_arrays(), split() and its kin, sliding_window_view().
+ * broadcast_arrays(), split() and others, sliding_window_view().
  *
  *     calls > [listed] > nodes of operations, views and rearrangements
  *
@@ -157,7 +157,7 @@ static kiln_status read_axis(const kiln__parser *p, kiln__parsed_call *c, size_t
     return v->width == 0 ? KILN_OK : kiln__need_integer(p, v, axis);
 }
 
-/* The axis of a call of split() or one of its kin, as the rearrangement takes it. */
+/* The axis of a call of split() or one like it, as the rearrangement takes it. */
 static kiln_status read_split_axis(const kiln__parser *p, kiln__parsed_call *c, int64_t *axis)
 {
     static const struct {

@@ -200,12 +200,12 @@ static bool is_word_byte(char c)
 }
 
 /* The word at `p`, cut to fit; behind it. */
-static const char *take_word(const char *p, char *word, size_t room)
+static const char *take_word(const char *p, char *word, size_t capacity)
 {
     size_t length = 0;
 
     for (; is_word_byte(*p); p = next(p))
-        if (length + 1 < room)
+        if (length + 1 < capacity)
             word[length++] = *p;
     word[length] = '\0';
     return p;

@@ -66,7 +66,7 @@ void kiln__inputs_refuse(kiln__inputs *in, const char *fmt, ...)
 static bool append(kiln__inputs *in, const char *path, const struct stat *st)
 {
     if (in->count == INPUTS_MAX ||
-        !kiln__reserve(&in->items, in->count, &in->room, sizeof *in->items))
+        !kiln__reserve(&in->items, in->count, &in->capacity, sizeof *in->items))
         return false;
     kiln__input *item = &in->items[in->count];
     item->path = kiln__strdup(path);

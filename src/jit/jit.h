@@ -95,7 +95,7 @@ typedef struct kiln__input {
 
 typedef struct kiln__inputs {
     kiln__input *items;
-    size_t count, room;
+    size_t count, capacity;
     kiln__map paths; /* of the items */
     uint64_t bytes;  /* of all texts */
     int64_t read_ns; /* none was read earlier, by the clock that files are stamped with */

@@ -115,7 +115,7 @@ typedef struct kiln__recipe {
     unsigned flags;
     kiln__workspace_need workspace;
     bool has_output_arrays; /* some output that is not raw was given */
-    const kiln__kin *kin;   /* by argument; NULL where addresses decided nothing but alignment */
+    const kiln__shift *shifts; /* by argument; NULL where addresses decided nothing but alignment */
     kiln__recipe_arg args[];
 } kiln__recipe;
 
@@ -459,7 +459,7 @@ typedef struct kiln__launch_from {
 /* Launches of one prepared call that is made of several. */
 typedef struct kiln__launch_parts {
     kiln_launch **list;
-    size_t count, room;
+    size_t count, capacity;
 } kiln__launch_parts;
 #define KILN__LAUNCH_PARTS_INIT {NULL, 0, 0}
 /* Add a launch, which is taken over also by a failure; and one of a filled block. */

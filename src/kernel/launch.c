@@ -212,7 +212,7 @@ kiln_status kiln__launch_custom(kiln_context *ctx, kiln_stream *stream,
 
 kiln_status kiln__launch_parts_add(kiln__launch_parts *parts, kiln_launch *launch, kiln_error *err)
 {
-    if (!kiln__reserve(&parts->list, parts->count, &parts->room, sizeof *parts->list)) {
+    if (!kiln__reserve(&parts->list, parts->count, &parts->capacity, sizeof *parts->list)) {
         kiln_launch_destroy(launch);
         return kiln__fail_memory(err, sizeof *parts->list);
     }
@@ -443,7 +443,7 @@ typedef struct changes {
     size_t parameter;
     const kiln_arg *value;
     change *list;
-    size_t count, room;
+    size_t count, capacity;
 } changes;
 
 static kiln_array **arrays_of(const kiln_launch *part, size_t *count_out)
@@ -514,7 +514,7 @@ static kiln_status plan_part(changes *c, kiln_launch *part, const kiln__given *g
         kiln_array *array = NULL;
         if (part->from != NULL ? part->from[at].argument != c->parameter : at != c->parameter)
             continue;
-        if (!kiln__reserve(&c->list, c->count, &c->room, sizeof *c->list))
+        if (!kiln__reserve(&c->list, c->count, &c->capacity, sizeof *c->list))
             return kiln__fail_memory(err, sizeof *c->list);
         if (given == NULL)
             KILN_CHECK(make_array(c, part, at, arrays[at], &array, err));

@@ -23,7 +23,7 @@ typedef struct group {
     void *entry;                /* NULL: the group is free */
     kiln__launch_config config; /* its grid: blocks of all calls so far */
     const kiln__definition *def;
-    size_t args_bytes, room, count;
+    size_t args_bytes, capacity, count;
     size_t pointer_count, scalar_count;
     kiln__patch pointers[KILN_PARAM_MAX], scalars[KILN_PARAM_MAX];
     uint8_t dtype[KILN_PARAM_MAX];
@@ -123,7 +123,7 @@ static void end(listing *l)
 {
     for (size_t k = 0; k < GROUPS; k++) {
         group *const g = &l->groups[k];
-        for (size_t p = 0; g->arrays != NULL && p < g->room * g->arg_count; p++)
+        for (size_t p = 0; g->arrays != NULL && p < g->capacity * g->arg_count; p++)
             kiln_array_release(g->arrays[p]);
         kiln__free(g->arrays);
         kiln__free(g->from);
@@ -135,7 +135,7 @@ static void end(listing *l)
 
 static size_t first_at(const group *g, size_t call)
 {
-    return g->args_bytes + g->room * kiln__lists_item_bytes(g->pointer_count) +
+    return g->args_bytes + g->capacity * kiln__lists_item_bytes(g->pointer_count) +
            call * sizeof(uint32_t);
 }
 
@@ -194,12 +194,12 @@ static kiln_status prepare_group(listing *l, group *g, void *entry, size_t bytes
 static kiln_status flush(listing *l, group *g, kiln_error *err)
 {
     const uint32_t none = KILN__LISTS_NONE;
-    const size_t bytes = kiln__lists_bytes(g->args_bytes, g->pointer_count, g->room);
+    const size_t bytes = kiln__lists_bytes(g->args_bytes, g->pointer_count, g->capacity);
     void *const entry = g->entry;
 
     if (entry == NULL)
         return KILN_OK;
-    for (size_t call = g->count; call < g->room; call++)
+    for (size_t call = g->count; call < g->capacity; call++)
         memcpy(g->block + first_at(g, call), &none, sizeof none);
     g->entry = NULL;
     return l->parts != NULL ? prepare_group(l, g, entry, bytes, err)
@@ -214,7 +214,7 @@ static kiln_status find_group(listing *l, const kiln__recipe *recipe, group **ou
 
     for (size_t k = 0; k < GROUPS; k++) {
         group *const g = &l->groups[k];
-        if (g->entry == recipe->entry && g->count < g->room &&
+        if (g->entry == recipe->entry && g->count < g->capacity &&
             g->config.grid_x + recipe->config.grid_x <= INT32_MAX) {
             *out = g;
             return KILN_OK;
@@ -241,7 +241,7 @@ static kiln_status begin_group(const listing *l, group *g, const kiln__recipe *r
     g->config.grid_x = 0;
     g->def = l->op->def;
     g->args_bytes = recipe->args_bytes;
-    g->room = recipe->lists;
+    g->capacity = recipe->lists;
     g->count = 0;
     g->pointer_count = recipe->pointer_count;
     g->scalar_count = recipe->scalar_count;
@@ -252,8 +252,8 @@ static kiln_status begin_group(const listing *l, group *g, const kiln__recipe *r
     g->arg_count = recipe->arg_count;
     if (l->parts == NULL)
         return KILN_OK;
-    KILN_CHECK(kiln__make_zeroed(&g->arrays, g->room * g->arg_count, sizeof *g->arrays, err));
-    return kiln__make_zeroed(&g->from, g->room * g->arg_count, sizeof *g->from, err);
+    KILN_CHECK(kiln__make_zeroed(&g->arrays, g->capacity * g->arg_count, sizeof *g->arrays, err));
+    return kiln__make_zeroed(&g->from, g->capacity * g->arg_count, sizeof *g->from, err);
 }
 
 /* Note what the part will hold of the current call. */

@@ -53,14 +53,14 @@ static bool same_axes(const kiln__recipe *recipe, const kiln__call *call)
 }
 
 /* Whether arrays of these layouts lie to each other as the plan took them to. */
-static bool same_kin(const kiln__recipe *recipe, const kiln__call *call)
+static bool same_shifts(const kiln__recipe *recipe, const kiln__call *call)
 {
     uintptr_t address[KILN_PARAM_MAX];
     for (size_t p = 0; p < recipe->arg_count; p++) {
         const kiln_array *a = kiln__given_array(&call->args[p]);
         address[p] = a != NULL ? (uintptr_t)a->data : 0;
     }
-    return kiln__kin_holds(recipe->kin, address, recipe->arg_count);
+    return kiln__shifts_hold(recipe->shifts, address, recipe->arg_count);
 }
 
 bool kiln__recipe_matches(const void *item, const void *key)
@@ -77,7 +77,7 @@ bool kiln__recipe_matches(const void *item, const void *key)
                       : recipe->args[p].kind != kiln__scalar_kind(arg))
             return false;
     }
-    return recipe->kin == NULL || same_kin(recipe, call);
+    return recipe->shifts == NULL || same_shifts(recipe, call);
 }
 
 bool kiln__recipe_still_fits(const kiln__recipe *recipe, const kiln__call *call)
@@ -89,7 +89,7 @@ bool kiln__recipe_still_fits(const kiln__recipe *recipe, const kiln__call *call)
                       : recipe->args[p].kind != kiln__scalar_kind(arg))
             return false;
     }
-    return recipe->kin == NULL || same_kin(recipe, call);
+    return recipe->shifts == NULL || same_shifts(recipe, call);
 }
 
 /* ---- the recipe --------------------------------------------------------------------------------------- */
@@ -118,7 +118,7 @@ static void operand_extent(const kiln__operand *o, int64_t *low, int64_t *high)
 }
 
 /* Make a recipe in one allocation: the struct, argument records, dimensions, the argument block,
- * patches and, where addresses decide about the plan, its kin. */
+ * patches and, where addresses decide about the plan, its shifts. */
 static kiln__recipe *recipe_alloc(const kiln__definition *d, const kiln__resolved *r,
                                   size_t args_bytes)
 {
@@ -127,9 +127,9 @@ static kiln__recipe *recipe_alloc(const kiln__definition *d, const kiln__resolve
         dims += r->array[p] != NULL ? 2 * (size_t)r->array[p]->rank * sizeof(int64_t) : 0;
     const size_t block = (args_bytes + 15) / 16 * 16;
     const size_t patches = 2 * d->param_count * sizeof(kiln__patch);
-    const bool has_kin = r->plan.size > 0 && r->plan.has_kin;
-    const size_t kin = has_kin ? d->param_count * sizeof(kiln__kin) : 0;
-    kiln__recipe *recipe = kiln__calloc(1, sizeof *recipe + args + dims + block + patches + kin);
+    const bool has_shifts = r->plan.size > 0 && r->plan.has_shifts;
+    const size_t shifts = has_shifts ? d->param_count * sizeof(kiln__shift) : 0;
+    kiln__recipe *recipe = kiln__calloc(1, sizeof *recipe + args + dims + block + patches + shifts);
     if (recipe == NULL)
         return NULL;
     char *at = (char *)recipe + sizeof *recipe + args;
@@ -140,8 +140,8 @@ static kiln__recipe *recipe_alloc(const kiln__definition *d, const kiln__resolve
     recipe->block = (unsigned char *)at;
     recipe->pointers = (kiln__patch *)(void *)(at + block);
     recipe->scalars = recipe->pointers + d->param_count;
-    if (kin != 0)
-        recipe->kin = memcpy(at + block + patches, r->plan.kin, kin);
+    if (shifts != 0)
+        recipe->shifts = memcpy(at + block + patches, r->plan.shifts, shifts);
     recipe->args_bytes = args_bytes;
     return recipe;
 }

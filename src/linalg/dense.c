@@ -247,20 +247,20 @@ static bool lapack_qr(const kiln__lapack *l, kiln_dtype dtype, int32_t m, int32_
 {
     const int which = kiln__blas_dtype(dtype);
     const int32_t count = m < n ? m : n, ask = -1;
-    int32_t info = 0, room = 0, *none = NULL;
+    int32_t info = 0, lwork = 0, *none = NULL;
     double query[2] = {0};
     void *real = NULL;
 
     l->geqrf[which](&m, &n, a, &m, tau, query, &ask, &info);
-    room = read_query(dtype, query);
+    lwork = read_query(dtype, query);
     l->orgqr[which](&m, &columns, &count, q, &m, tau, query, &ask, &info);
-    room = room > read_query(dtype, query) ? room : read_query(dtype, query);
-    char *work = make_work(dtype, room, 0, 0, &real, &none);
+    lwork = lwork > read_query(dtype, query) ? lwork : read_query(dtype, query);
+    char *work = make_work(dtype, lwork, 0, 0, &real, &none);
     if (work == NULL)
         return false;
-    l->geqrf[which](&m, &n, a, &m, tau, work, &room, &info);
+    l->geqrf[which](&m, &n, a, &m, tau, work, &lwork, &info);
     memcpy(q, a, (size_t)m * (size_t)count * kiln_dtype_size(dtype));
-    l->orgqr[which](&m, &columns, &count, q, &m, tau, work, &room, &info);
+    l->orgqr[which](&m, &columns, &count, q, &m, tau, work, &lwork, &info);
     kiln__free(work);
     return true;
 }
@@ -287,18 +287,18 @@ void kiln__dense_ldl(kiln_dtype dtype, int64_t n, void *a, int32_t *pivots, void
     const kiln__lapack *lapack = lapack_for(n, 1);
     const int which = kiln__blas_dtype(dtype);
     const int32_t size = (int32_t)n, ask = -1;
-    int32_t info = 0, room = 0, *none = NULL;
+    int32_t info = 0, lwork = 0, *none = NULL;
     double query[2] = {0};
     void *reals = NULL;
     char *work = NULL;
 
     if (lapack != NULL) {
         lapack->hetrf[which]("L", &size, a, &size, pivots, query, &ask, &info, 1);
-        room = read_query(dtype, query);
-        work = make_work(dtype, room, 0, 0, &reals, &none);
+        lwork = read_query(dtype, query);
+        work = make_work(dtype, lwork, 0, 0, &reals, &none);
     }
     if (work != NULL)
-        lapack->hetrf[which]("L", &size, a, &size, pivots, work, &room, &info, 1);
+        lapack->hetrf[which]("L", &size, a, &size, pivots, work, &lwork, &info, 1);
     else
         own_of(dtype)->ldl(n, a, pivots);
     kiln__free(work);
@@ -312,7 +312,7 @@ static int32_t lapack_eigh(const kiln__lapack *l, kiln_dtype dtype, int32_t n, v
     const int which = kiln__blas_dtype(dtype);
     const int64_t size = n;
     const int32_t reals = (int32_t)(1 + 5 * size + 2 * size * size), integers = 3 + 5 * n;
-    int32_t info = 0, ask = -1, room = 0, *integer = NULL;
+    int32_t info = 0, ask = -1, lwork = 0, *integer = NULL;
     int32_t few[1];
     double query[2] = {0}, real_query[2];
     void *real = NULL;
@@ -320,7 +320,7 @@ static int32_t lapack_eigh(const kiln__lapack *l, kiln_dtype dtype, int32_t n, v
 
     for (int turn = 0; turn < 2; turn++) {
         void *at = turn == 0 ? (void *)query : (void *)work;
-        const int32_t *elements = turn == 0 ? &ask : &room;
+        const int32_t *elements = turn == 0 ? &ask : &lwork;
         if (is_complex)
             l->heevd[which]("V", "L", &n, a, &n, w, at, elements,
                             turn == 0 ? (void *)real_query : real, turn == 0 ? &ask : &reals,
@@ -329,8 +329,8 @@ static int32_t lapack_eigh(const kiln__lapack *l, kiln_dtype dtype, int32_t n, v
             l->syevd[which]("V", "L", &n, a, &n, w, at, elements, turn == 0 ? few : integer,
                             turn == 0 ? &ask : &integers, &info, 1, 1);
         if (turn == 0) {
-            room = read_query(dtype, query);
-            work = make_work(dtype, room, is_complex ? reals : 0, integers, &real, &integer);
+            lwork = read_query(dtype, query);
+            work = make_work(dtype, lwork, is_complex ? reals : 0, integers, &real, &integer);
             if (work == NULL)
                 return -1;
         }
@@ -374,7 +374,7 @@ static int32_t lapack_svd(const kiln__lapack *l, kiln_dtype dtype, int32_t m, in
     const int32_t count = m < n ? m : n, vh_step = full ? n : count;
     const int64_t small = count, large = m > n ? m : n;
     const int64_t reals = is_complex ? 5 * small * small + 7 * small + 2 * large * small : 0;
-    int32_t info = 0, ask = -1, room = 0, *integer = NULL, few[8];
+    int32_t info = 0, ask = -1, lwork = 0, *integer = NULL, few[8];
     double query[2] = {0}, real_query[8];
     void *real = NULL;
     char *work = NULL;
@@ -382,15 +382,15 @@ static int32_t lapack_svd(const kiln__lapack *l, kiln_dtype dtype, int32_t m, in
     for (int turn = 0; turn < 2; turn++) {
         void *at = turn == 0 ? (void *)query : (void *)work;
         if (is_complex)
-            l->gesdd_complex[which](job, &m, &n, a, &m, s, u, &m, vh, &vh_step, at,
-                                    turn == 0 ? &ask : &room, turn == 0 ? (void *)real_query : real,
-                                    turn == 0 ? few : integer, &info, 1);
+            l->gesdd_complex[which](
+                job, &m, &n, a, &m, s, u, &m, vh, &vh_step, at, turn == 0 ? &ask : &lwork,
+                turn == 0 ? (void *)real_query : real, turn == 0 ? few : integer, &info, 1);
         else
             l->gesdd[which](job, &m, &n, a, &m, s, u, &m, vh, &vh_step, at,
-                            turn == 0 ? &ask : &room, turn == 0 ? few : integer, &info, 1);
+                            turn == 0 ? &ask : &lwork, turn == 0 ? few : integer, &info, 1);
         if (turn == 0) {
-            room = read_query(dtype, query);
-            work = make_work(dtype, room, reals, 8 * small, &real, &integer);
+            lwork = read_query(dtype, query);
+            work = make_work(dtype, lwork, reals, 8 * small, &real, &integer);
             if (work == NULL)
                 return -1;
         }
@@ -452,7 +452,7 @@ bool kiln__dense_eig(kiln_dtype dtype, int64_t n, void *a, void *values, void *v
     const int32_t size = (int32_t)n, ask = -1, one = 1;
     const char *job = vectors != NULL ? "V" : "N";
     const int which = kiln__blas_dtype(dtype);
-    int32_t info = 0, room = 0, *none = NULL;
+    int32_t info = 0, lwork = 0, *none = NULL;
     double query[2] = {0}, few[2];
     void *reals = NULL;
 
@@ -462,11 +462,11 @@ bool kiln__dense_eig(kiln_dtype dtype, int64_t n, void *a, void *values, void *v
         return true;
     l->geev[which]("N", job, &size, a, &size, values, query, &one, vectors, &size, query, &ask, few,
                    &info, 1, 1);
-    room = read_query(dtype, query);
-    char *work = make_work(dtype, room, 2 * n, 0, &reals, &none);
+    lwork = read_query(dtype, query);
+    char *work = make_work(dtype, lwork, 2 * n, 0, &reals, &none);
     if (work == NULL)
         return false;
-    l->geev[which]("N", job, &size, a, &size, values, query, &one, vectors, &size, work, &room,
+    l->geev[which]("N", job, &size, a, &size, values, query, &one, vectors, &size, work, &lwork,
                    reals, &info, 1, 1);
     kiln__free(work);
     return info == 0;

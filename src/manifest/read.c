@@ -24,7 +24,7 @@ struct kiln__manifest {
     kiln__manifest_kind *kinds; /* those that are no family are the last ones */
     size_t kind_count;
     kiln__manifest_entry **entries;
-    size_t count, room;
+    size_t count, capacity;
 };
 
 static const kiln__manifest_kind expression = {"expression", "expression",
@@ -144,7 +144,7 @@ size_t kiln__manifest_place(const kiln__manifest_entry *e, const kiln__manifest_
 /* A list that grows inside the arena. */
 typedef struct growing {
     void *items;
-    size_t count, room, item_bytes;
+    size_t count, capacity, item_bytes;
 } growing;
 
 /* Room for one more item, zeroed; NULL after a failure. */
@@ -156,9 +156,9 @@ static void *grow(kiln__json *j, growing *g)
         kiln__json_fail(j, j->at, 0, "more than %d items in one list", LIST_MAX);
         return NULL;
     }
-    if (g->count == g->room) {
-        const size_t room = g->room != 0 ? 2 * g->room : 4;
-        void *items = kiln__arena_alloc(j->arena, room * g->item_bytes);
+    if (g->count == g->capacity) {
+        const size_t capacity = g->capacity != 0 ? 2 * g->capacity : 4;
+        void *items = kiln__arena_alloc(j->arena, capacity * g->item_bytes);
         if (items == NULL) {
             j->no_memory = true;
             kiln__json_fail(j, j->at, 0, "the host is out of memory");
@@ -167,7 +167,7 @@ static void *grow(kiln__json *j, growing *g)
         if (g->count > 0)
             memcpy(items, g->items, g->count * g->item_bytes);
         g->items = items;
-        g->room = room;
+        g->capacity = capacity;
     }
     return (char *)g->items + g->item_bytes * g->count++;
 }
@@ -658,7 +658,7 @@ static void read_object(reading *r)
 
 static kiln_status keep(kiln__manifest *m, kiln__manifest_entry *e, kiln_error *err)
 {
-    if (!kiln__reserve(&m->entries, m->count, &m->room, sizeof *m->entries))
+    if (!kiln__reserve(&m->entries, m->count, &m->capacity, sizeof *m->entries))
         return kiln__fail_memory(err, m->count * sizeof *m->entries);
     m->entries[m->count++] = e;
     return KILN_OK;

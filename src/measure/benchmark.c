@@ -21,7 +21,7 @@ typedef struct watch {
     kiln_event *begin, *end;
 } watch;
 
-/* A benchmark at work. `seconds` holds a row of `room` times for the cpu and one for each watch. */
+/* A benchmark at work. `seconds` holds a row of `capacity` times for the cpu and one for each watch. */
 typedef struct bench {
     kiln_benchmark_options opts;
     kiln_benchmark_fn fn;
@@ -30,7 +30,7 @@ typedef struct bench {
     size_t watch_count;
     kiln__block *flush;
     double *seconds;
-    uint64_t runs, room;
+    uint64_t runs, capacity;
 } bench;
 
 KILN_DEFINE_OPTIONS_INIT(kiln_benchmark_options)
@@ -91,18 +91,18 @@ static kiln_status watch_streams(bench *b, kiln_context *ctx, kiln_error *err)
 static kiln_status grow(bench *b, kiln_error *err)
 {
     const uint64_t rows = b->watch_count + 1;
-    const uint64_t doubled = b->room == 0 ? RUNS_MIN : b->room * 2;
-    const uint64_t room = doubled < b->opts.repeats ? doubled : b->opts.repeats;
+    const uint64_t doubled = b->capacity == 0 ? RUNS_MIN : b->capacity * 2;
+    const uint64_t capacity = doubled < b->opts.repeats ? doubled : b->opts.repeats;
     double *seconds = NULL;
 
-    if (room > SIZE_MAX / sizeof *seconds / rows)
+    if (capacity > SIZE_MAX / sizeof *seconds / rows)
         return kiln__fail_memory(err, SIZE_MAX);
-    KILN_CHECK(kiln__make_room(&seconds, (size_t)(rows * room) * sizeof *seconds, err));
+    KILN_CHECK(kiln__make_room(&seconds, (size_t)(rows * capacity) * sizeof *seconds, err));
     for (uint64_t row = 0; row < rows && b->runs > 0; row++)
-        memcpy(seconds + row * room, b->seconds + row * b->room, b->runs * sizeof *seconds);
+        memcpy(seconds + row * capacity, b->seconds + row * b->capacity, b->runs * sizeof *seconds);
     kiln__free(b->seconds);
     b->seconds = seconds;
-    b->room = room;
+    b->capacity = capacity;
     return KILN_OK;
 }
 
@@ -163,7 +163,7 @@ static kiln_status run_once(bench *b, kiln_error *err)
         KILN_TRY(kiln__event_record(b->watches[k].end, b->watches[k].stream, err));
     for (size_t k = 0; k < b->watch_count; k++) {
         KILN_TRY(kiln__event_elapsed_ms(b->watches[k].begin, b->watches[k].end, &ms, err));
-        column[(k + 1) * b->room] = ms * 1e-3;
+        column[(k + 1) * b->capacity] = ms * 1e-3;
     }
     b->runs++;
 
@@ -176,7 +176,7 @@ static kiln_status run_all(bench *b, kiln_error *err)
     const double begin_us = kiln__now_us();
 
     while (b->runs < b->opts.repeats) {
-        if (b->runs == b->room)
+        if (b->runs == b->capacity)
             KILN_CHECK(grow(b, err));
         KILN_CHECK(run_once(b, err));
         if (b->opts.max_seconds > 0.0 && kiln__now_us() - begin_us > b->opts.max_seconds * 1e6)
@@ -226,7 +226,7 @@ static void summarise(double *seconds, uint64_t count, kiln_benchmark_times *out
 static void copy_times(const bench *b)
 {
     for (size_t row = 0; row <= b->watch_count && b->opts.times != NULL; row++)
-        memcpy(b->opts.times + row * b->opts.repeats, b->seconds + row * b->room,
+        memcpy(b->opts.times + row * b->opts.repeats, b->seconds + row * b->capacity,
                b->runs * sizeof *b->seconds);
 }
 
@@ -238,7 +238,7 @@ static void fill_result(const bench *b, kiln_benchmark_result *result)
     summarise(b->seconds, b->runs, &result->cpu);
     result->device_count = b->watch_count;
     for (size_t k = 0; k < b->watch_count; k++) {
-        summarise(b->seconds + (k + 1) * b->room, b->runs, &result->device[k]);
+        summarise(b->seconds + (k + 1) * b->capacity, b->runs, &result->device[k]);
         snprintf(result->device_id[k], sizeof result->device_id[k], "%s",
                  kiln__device_info(kiln__stream_device(b->watches[k].stream))->id);
     }

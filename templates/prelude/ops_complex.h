@@ -41,7 +41,7 @@ template <class T> KILN_FN complex<T> kiln_complex_exp2(const complex<T> &z)
 //% when kiln_complex_less kiln_complex_less_equal kiln_complex_maximum kiln_complex_minimum
 //% when kiln_complex_fmax kiln_complex_fmin
 // op_complex_order: complex numbers by their real parts, then by their imaginary ones; a NaN in
-// either makes a comparison false. Of maximum and its kin NaN wins, of fmax and its kin it loses.
+// either makes a comparison false. Of maximum and minimum NaN wins, of fmax and fmin it loses.
 template <class T> KILN_FN bool kiln__complex_known(const complex<T> &z)
 {
     return z.kiln__re == z.kiln__re && z.kiln__im == z.kiln__im;

@@ -192,7 +192,7 @@ static void describe(const session *s, uint64_t number, const char *device, cons
     free(whole);
 }
 
-/* Count a failure. One of a definition is described: the others are its kin. */
+/* Count a failure. One of a definition is described: the others are of the same definition. */
 static bool is_news(session *s, uint64_t number, const dt_case *c)
 {
     const uint64_t definition = definition_of(c->kind, number) + 1;

@@ -223,13 +223,13 @@ static bool is_too_much(size_t bytes)
 /* A mapping of `bytes` whose start is a multiple of HUGE_BYTES; NULL when there is no room. */
 static void *map_aligned(size_t bytes)
 {
-    size_t room = bytes + HUGE_BYTES, before = 0, behind = 0;
-    char *base = mmap(NULL, room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    size_t capacity = bytes + HUGE_BYTES, before = 0, behind = 0;
+    char *base = mmap(NULL, capacity, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
     if (base == MAP_FAILED)
         return NULL;
     before = (size_t)(-(uintptr_t)base & (HUGE_BYTES - 1));
-    behind = room - before - bytes;
+    behind = capacity - before - bytes;
     if (before != 0)
         munmap(base, before);
     if (behind != 0)

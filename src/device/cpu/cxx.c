@@ -189,12 +189,12 @@ bool kiln__cxx_looks_further(void)
 
 typedef struct arguments {
     const char **list;
-    size_t count, room;
+    size_t count, capacity;
 } arguments;
 
 static void add(arguments *a, const char *text)
 {
-    if (text != NULL && a->count + 1 < a->room)
+    if (text != NULL && a->count + 1 < a->capacity)
         a->list[a->count++] = text;
     a->list[a->count] = NULL;
 }
@@ -231,8 +231,8 @@ static kiln_status make_arguments(const kiln__cxx *cxx, const kiln__compile_requ
     if (target == NULL)
         return kiln__fail(err, KILN_ERR_UNSUPPORTED, "this machine's compiler makes no code for %s",
                           request->target.name);
-    a->room = request->option_count + 2 * DIRS_MAX + 128;
-    KILN_CHECK(kiln__make_room(&a->list, a->room * sizeof *a->list, err));
+    a->capacity = request->option_count + 2 * DIRS_MAX + 128;
+    KILN_CHECK(kiln__make_room(&a->list, a->capacity * sizeof *a->list, err));
     add(a, cxx->path);
     add_fixed(a, cxx);
     for (; *target != NULL; target++)

@@ -136,10 +136,10 @@ static bool late(const watch *w)
 /* Append what fits in the buffer. The rest is read and dropped, so that the program never waits. */
 static void hear(kiln__buf *log, const char *text, size_t bytes)
 {
-    size_t room = log->max_bytes > log->length ? log->max_bytes - log->length : 0;
+    const size_t left = log->max_bytes > log->length ? log->max_bytes - log->length : 0;
 
-    if (log->max_bytes != 0 && bytes > room)
-        bytes = room;
+    if (log->max_bytes != 0 && bytes > left)
+        bytes = left;
     kiln__buf_put(log, text, bytes);
 }
 

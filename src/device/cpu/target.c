@@ -192,13 +192,13 @@ int kiln__cpu_core_count(void)
     int cores = 0, quota = quota_cores();
 
     /* The fixed cpu_set_t holds 1024 processors and the call fails when there are more. */
-    for (int room = configured > 1024 ? (int)configured : 1024; cores == 0 && room <= 1 << 20;
-         room *= 4) {
-        set = kiln__alloc(CPU_ALLOC_SIZE((size_t)room));
+    for (int most = configured > 1024 ? (int)configured : 1024; cores == 0 && most <= 1 << 20;
+         most *= 4) {
+        set = kiln__alloc(CPU_ALLOC_SIZE((size_t)most));
         if (set == NULL)
             break;
-        if (sched_getaffinity(0, CPU_ALLOC_SIZE((size_t)room), set) == 0)
-            cores = CPU_COUNT_S(CPU_ALLOC_SIZE((size_t)room), set);
+        if (sched_getaffinity(0, CPU_ALLOC_SIZE((size_t)most), set) == 0)
+            cores = CPU_COUNT_S(CPU_ALLOC_SIZE((size_t)most), set);
         kiln__free(set);
     }
     if (cores < 1) {

@@ -102,7 +102,7 @@ typedef struct ptx_rule {
 typedef struct negated {
     const ptx_rule *rule;
     bool *marks; /* two a number: of %r, then of %rs */
-    size_t room; /* numbers */
+    size_t capacity; /* numbers */
     bool changed;
 } negated;
 
@@ -188,14 +188,14 @@ static bool follow(void *state, const char *text, const char *end)
     size_t place;
     const char *p = next_register(text, end, &place);
 
-    if (p == NULL || place >= n->room)
+    if (p == NULL || place >= n->capacity)
         return false;
     /* The first register may be no result: predicates and wider numbers have other names. */
     bool given = negates || (wrongs && n->marks[place]);
     const size_t first = place;
     const char *operands = p;
     for (const char *q = p; (q = next_register(q, end, &place)) != NULL;)
-        given |= place < n->room && n->marks[place];
+        given |= place < n->capacity && n->marks[place];
     if (wrongs && given && !negates)
         return true;
     if (!given || !(copies || negates))
@@ -205,7 +205,7 @@ static bool follow(void *state, const char *text, const char *end)
     /* mov.b32 {%rs1, %rs2}, %r1 has several results. */
     for (const char *q = operands;
          brace != NULL && text < brace && (q = next_register(q, brace, &place)) != NULL;)
-        if (place < n->room) {
+        if (place < n->capacity) {
             n->changed |= !n->marks[place];
             n->marks[place] = true;
         }
@@ -247,10 +247,10 @@ static size_t room_for(const char *ptx)
 /* Whether the PTX contains the pattern of the rule. */
 static bool occurs(const ptx_rule *rule, const char *ptx)
 {
-    const size_t room = room_for(ptx);
+    const size_t capacity = room_for(ptx);
     bool found = false;
 
-    negated n = {rule, kiln__calloc(room, sizeof *n.marks), room, true};
+    negated n = {rule, kiln__calloc(capacity, sizeof *n.marks), capacity, true};
     if (n.marks == NULL)
         return true; /* in doubt */
     while (n.changed && !found) {
@@ -295,7 +295,7 @@ typedef enum half_state { HALF_NONE, HALF_CONVERTED, HALF_MASKED } half_state;
 
 typedef struct halves {
     unsigned char *state; /* half_state of %r and %rs, by number */
-    size_t room;
+    size_t capacity;
 } halves;
 
 static bool converts_to_half(const char *text)
@@ -345,7 +345,7 @@ static bool packs_masked(const char *ptx)
 {
     halves h = {NULL, room_for(ptx)};
 
-    h.state = strstr(ptx, "and.b") != NULL ? kiln__calloc(h.room, 1) : NULL;
+    h.state = strstr(ptx, "and.b") != NULL ? kiln__calloc(h.capacity, 1) : NULL;
     if (h.state == NULL)
         return strstr(ptx, "and.b") != NULL; /* in doubt */
     const bool found = any_line(ptx, follow_halves, &h);
