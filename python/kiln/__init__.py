@@ -34,13 +34,13 @@ e, pi, inf, nan = 2.718281828459045, 3.141592653589793, float("inf"), float("nan
 globals().update(_DTYPES)
 globals().update(_array.NUMPY)
 
-from . import _expressions, _sorting, _standard, linalg, random
-from ._sorting import (argpartition, argsort, bincount, digitize, extract, histogram, histogram_bin_edges, isin,
+from . import _expressions, _numpy, _sorting, _standard, linalg, random
+from ._sorting import (argpartition, argsort, digitize, extract, histogram_bin_edges, isin,
                        lexsort, median, partition, percentile, place, put, put_along_axis, quantile, searchsorted,
                        sort, sort_by, take, take_along_axis, topk, unique, unique_all, unique_counts, unique_inverse,
                        unique_values)
 from ._standard import (__array_namespace_info__, argwhere, array_split, broadcast_arrays,
-                        broadcast_shapes, can_cast, compress, concat, cumulative_prod, cumulative_sum, diff,
+                        broadcast_shapes, can_cast, concat, cumulative_prod, cumulative_sum, diff,
                         dsplit, finfo, flatnonzero, hsplit, iinfo, isdtype, meshgrid, nonzero, repeat,
                         result_type, roll, split, stack, std, tile, tril, triu, unstack, var, vsplit)
 from .linalg import dot, einsum, inner, kron, matmul, outer, tensordot, vecdot
@@ -48,6 +48,7 @@ from .linalg import dot, einsum, inner, kron, matmul, outer, tensordot, vecdot
 concatenate = concat
 globals().update(_standard.SCANS)
 globals().update(_expressions.MADE)
+from ._numpy import bincount, compress, delete, gradient, histogram, insert, pad
 
 __version__ = _kiln.version()
 __array_api_version__ = "2024.12"

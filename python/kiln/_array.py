@@ -585,8 +585,8 @@ def expand_dims(x, axis=0):
     return x[tuple(None if a in new else slice(None) for a in range(rank))]
 
 
-def squeeze(x, axis):
-    axes = normal_axes(axis, x.ndim)
+def squeeze(x, axis=None):
+    axes = [a for a, n in enumerate(x.shape) if n == 1] if axis is None else normal_axes(axis, x.ndim)
     if any(x.shape[a] != 1 for a in axes):
         raise ValueError("only axes of extent 1 are taken away")
     return x[tuple(0 if a in axes else slice(None) for a in range(x.ndim))]

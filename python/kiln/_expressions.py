@@ -14,7 +14,7 @@ FUNCTIONS = {
     "atleast_3d": (1, ""), "average": (1, ""), "block": (0, ""), "choose": (1, "choices"), "convolve": (2, ""),
     "column_stack": (0, ""), "correlate": (2, ""), "cross": (2, ""), "delete": (1, "obj"), "diag": (1, "k"), "diagflat": (1, "k"),
     "diagonal": (1, "offset axis1 axis2"), "dstack": (0, ""), "ediff1d": (1, ""), "fliplr": (1, ""),
-    "flipud": (1, ""), "geomspace": (0, ""), "gradient": (1, ""), "histogramdd": (0, "sample bins"), "histogram2d": (2, "bins"), "hstack": (0, ""),
+    "flipud": (1, ""), "geomspace": (0, ""), "histogramdd": (0, "sample bins"), "histogram2d": (2, "bins"), "hstack": (0, ""),
     "identity": (0, ""), "in1d": (2, ""), "indices": (0, ""), "insert": (1, "obj values"), "intersect1d": (2, ""),
     "log_softmax": (1, ""), "nanmedian": (1, "axis"), "nanpercentile": (1, "q axis"),
     "nanquantile": (1, "q axis"), "logspace": (0, ""), "pad": (1, "pad_width"), "ptp": (1, ""), "ravel": (1, ""),
@@ -49,6 +49,8 @@ class _Call:
             ends = "()" if isinstance(value, tuple) else "[]"
             inner = ", ".join(map(self.text, value)) + ("," if value and isinstance(value, tuple) else "")
             return ends[0] + inner + ends[1]
+        if isinstance(value, type):  # NumPy's scalar types have the attributes of arrays
+            return name_of(value)
         if getattr(value, "ndim", 0) == 0 and hasattr(value, "__index__"):
             return repr(value.__index__())
         if hasattr(value, "ndim") or hasattr(value, "__dlpack__"):

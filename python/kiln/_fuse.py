@@ -25,6 +25,16 @@ _LINALG = {"dot": 1, "inner": 1, "outer": 1, "kron": 1, "matvec": 1, "vecmat": 1
            "matrix_power": 1, "einsum": 1, "slogdet": 2, "qr": 2, "eigh": 2, "lu_factor": 2, "svd": 3, "lu": 3,
            "ldl": 3}
 _SUBSCRIPTS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ,.-> "
+# Functions of expressions that take NumPy's arguments and give one array.
+_WRITTEN = {name: name for name in (
+    "take", "take_along_axis", "sort", "argsort", "partition", "median", "quantile", "percentile", "nanmedian",
+    "nanquantile", "nanpercentile", "lexsort", "searchsorted", "digitize", "isin", "concatenate", "stack", "hstack", "vstack",
+    "dstack", "column_stack", "append", "tile", "repeat", "pad", "roll", "rot90", "flip", "fliplr", "flipud", "swapaxes",
+    "moveaxis", "squeeze", "diag", "diagonal", "tril", "triu", "diff", "ediff1d", "cumsum", "cumprod", "convolve", "correlate",
+    "cross", "ptp", "average", "select", "choose", "delete", "insert", "trace", "atleast_1d", "atleast_2d", "atleast_3d",
+    "zeros_like", "ones_like", "full_like", "unique", "union1d", "intersect1d", "setdiff1d", "setxor1d", "flatnonzero",
+    "argwhere", "extract")}
+_WRITTEN["concat"] = "concatenate"
 _KNOWN = frozenset(OPERATIONS) | frozenset(ALIASES) | frozenset(PAIRS)
 
 
@@ -204,7 +214,26 @@ class Node:
             return _reduce(name, *args, **kwargs)
         if name in _KNOWN and not kwargs:
             return self._kiln_node(name, args)
+        if name in _WRITTEN:
+            return self._written_call(_WRITTEN[name], args, kwargs)
         raise TypeError(f"fuse() has no numpy.{function.__name__}")
+
+    def _written_call(self, name, args, kwargs):
+        """A function that the language has with NumPy's arguments."""
+        def text(value):
+            if isinstance(value, str):
+                return "'" + "".join(c for c in value if c.isalnum() or c == "_") + "'"
+            if isinstance(value, (list, tuple)):
+                ends = "()" if isinstance(value, tuple) and not any(isinstance(v, Node) for v in value) else "[]"
+                return ends[0] + ", ".join(map(text, value)) + ("," if value and ends == "()" else "") + ends[1]
+            return self._recorder.text_of(value)
+        kwargs = {k: v for k, v in kwargs.items() if type(v).__name__ != "_NoValueType"}
+        if name == "select" and "default" in kwargs:
+            args += (kwargs.pop("default"),)
+        if name in ("sort", "argsort"):  # every sort is stable
+            kwargs = {k: v for k, v in kwargs.items() if k not in ("kind", "stable") and v is not None}
+        texts = [text(v) for v in args] + [f"{k}={text(v)}" for k, v in kwargs.items()]
+        return self._recorder.add(f"{name}({', '.join(texts)})")
 
     def _numpy_linalg(self, name, args, kwargs):
         if name == "svd" and kwargs.get("full_matrices", True) is False:
@@ -270,8 +299,15 @@ class Node:
         return self._kiln_node("imag", (self,))
 
     def __getitem__(self, key):
+        return self._recorder.add(f"{self._text}[{self._subscript(key)}]")
+
+    def _subscript(self, key):
+        """What stands between brackets: values that are recorded and lists of integers are indices."""
         from ._array import subscript
-        return self._recorder.add(f"{self._text}[{subscript(key)}]")
+        items = key if isinstance(key, tuple) else (key,)
+        return ", ".join(self._recorder.text_of(item) if isinstance(item, Node) else
+                         f"[{', '.join(str(k.__index__()) for k in item)}]" if isinstance(item, list) else
+                         subscript((item,)) for item in items) or "..."
 
     def __setitem__(self, key, value):
         if key is not Ellipsis and key != slice(None):
@@ -482,6 +518,10 @@ class Fusion:
             out = (None,) * count + tuple(args[k] for k in written)
             results = graph(*(args[k] for k in inputs), out=out if len(out) > 1 else out[0])
         results = results if isinstance(results, tuple) else (results,)
+        if len(results) > count + len(written):  # of a length that only the device knew, which is behind the values
+            if len(results) != 2 or count != 1:
+                raise TypeError("fuse(): an array whose length only the device knows is a function's only result")
+            results = (results[0][:int(results[1])],)
         results = tuple(r if s is None else args[s] for r, s in zip(results[:count], same))
         if kind is type(None):
             return None

@@ -140,21 +140,10 @@ def isin(x1, x2, /, *, invert=False):
     return ~found if invert else found
 
 
-def bincount(x, /, minlength=0):
-    return _call("bincount", asarray(x), numbers=(minlength.__index__(),))
-
-
 def histogram_bin_edges(x, /, bins=10, range=None):
     if hasattr(bins, "__index__") and not getattr(bins, "ndim", 0):
         return _call("histogram_edges", asarray(x), numbers=(bins.__index__(), *(range or ())))
     return asarray(bins)
-
-
-def histogram(x, /, bins=10, range=None):
-    """How many elements fall between the edges, and the edges: `bins` is their number or the edges."""
-    x = asarray(x)
-    edges = histogram_bin_edges(x, bins, range)
-    return _call("histogram", x, edges), edges
 
 
 def digitize(x, bins, /, right=False):
@@ -229,14 +218,14 @@ def _indices(x, indices):
     return index_arrays(x.device, (indices,))[0]
 
 
-def take(x, indices, /, *, axis=None, mode="raise"):
+def take(x, indices, /, axis=None, *, mode="raise"):
     """The parts of x along an axis (None: elements in C-order) that indices name."""
     x = asarray(x)
     tail = _mode(mode) + ("" if axis is None else f", axis={axis.__index__()}")
     return _functions.call("take", (x, _indices(x, indices)), tail=tail)
 
 
-def take_along_axis(x, indices, /, *, axis=-1, mode="raise"):
+def take_along_axis(x, indices, /, axis=-1, *, mode="raise"):
     """An index for each element: x[a, indices[a, b]] for axis 1 of two."""
     x = asarray(x)
     tail = _mode(mode) + ("" if axis is None else f", axis={axis.__index__()}")
@@ -262,7 +251,7 @@ def place(x, mask, values, /):
 
 
 def extract(condition, x, /):
-    from ._standard import compress
+    from ._numpy import compress
     return compress(asarray(condition).ravel(), asarray(x).ravel())
 
 

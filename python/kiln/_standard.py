@@ -226,12 +226,6 @@ def argwhere(x, /):
     return _kiln.chosen("argwhere", asarray(x), None)[0]
 
 
-def compress(condition, a, /):
-    """The elements of `a` where the condition, of the same shape, is true."""
-    a = asarray(a)
-    return a[asarray(condition, device=a.device).astype("bool")]
-
-
 def tile(x, repetitions, /):
     x = asarray(x)
     counts = (repetitions,) if hasattr(repetitions, "__index__") else tuple(repetitions)
@@ -278,7 +272,7 @@ def roll(x, /, shift, *, axis=None):
 
 
 def _triangle(text):
-    def function(x, /, *, k=0):
+    def function(x, /, k=0):
         x = asarray(x)
         if x.ndim < 2:
             raise ValueError("a triangle is of a matrix")
@@ -334,7 +328,9 @@ def diff(x, /, *, axis=-1, n=1, prepend=None, append=None):
     axis = _axis(axis, x.ndim)
     if n < 0:
         raise ValueError(f"differences are taken {n} times")
-    ends = [[asarray(v)] if v is not None else [] for v in (prepend, append)]
+    ends = [[asarray(v, device=x.device)] if v is not None else [] for v in (prepend, append)]
+    one = x.shape[:axis] + (1,) + x.shape[axis + 1:]
+    ends = [[broadcast_to(v, one) if v.ndim == 0 else v for v in end] for end in ends]
     if prepend is not None or append is not None:
         x = concat(ends[0] + [x] + ends[1], axis=axis)
     for _ in range(n):

@@ -164,6 +164,56 @@ class Expressions(unittest.TestCase):
         with self.assertRaisesRegex(kiln.RangeError, "bernoulli"):
             random.bernoulli(1, 3, 2.0)
 
+    def test_generators(self):
+        g, first = kiln.random.default_rng(42), kiln.random.random(42, 5)
+        np.testing.assert_array_equal(g.random(5), first)  # of stream 0, in the first draw
+        second, state = np.asarray(g.random(5)), (g.seed, g.stream, g.draw)
+        self.assertFalse((second == np.asarray(first)).any())
+        self.assertEqual(state, (42, 0, 2))
+        again = kiln.random.Generator(42)
+        again.jump(1)
+        np.testing.assert_array_equal(again.random(5), second)
+        # As kiln_random_key() and kiln_random_split() of C have them (tests/test_random.c holds their function).
+        self.assertEqual(kiln.random.Generator(5, 7).key, 7912022832289099968)
+        self.assertEqual(kiln.random.Generator(5).split(3)[2].seed, 11991629154665149269)
+        drawn = np.asarray(g.integers(2, 5, size=(50, 2), endpoint=True))
+        self.assertEqual((drawn.min(), drawn.max(), drawn.shape), (2, 5, (50, 2)))
+        self.assertEqual(g.normal([1, 2, 3], 0.5).shape, (3,))
+        self.assertIsInstance(g.uniform(), float)
+        x = kiln.arange(12).reshape(3, 4)
+        g.shuffle(x, axis=1)
+        np.testing.assert_array_equal(np.sort(x, axis=1), np.arange(12).reshape(3, 4))
+        np.testing.assert_array_equal(np.sort(g.permutation(6)), np.arange(6))
+        self.assertTrue(set(np.asarray(g.choice([10., 20.], (4, 5))).ravel().tolist()) <= {10.0, 20.0})
+        before = g.draw
+        for call in (lambda: g.random(-1), lambda: g.integers(5, 5), lambda: g.choice(3, 5, replace=False)):
+            with self.assertRaises(ValueError):
+                call()
+        self.assertEqual(g.draw, before)
+
+    def test_whole_arguments(self):
+        """Of functions of NumPy's that the language knows a part of."""
+        r = np.random.default_rng(2)
+        x, v, t = r.normal(size=(3, 4)), r.normal(size=6), np.cumsum(r.uniform(1, 2, 6))
+        k = kiln.asarray(x)
+        for text in ("gradient(v)", "gradient(v, 2.0)", "gradient(v, t)", "gradient(v, t, edge_order=2)", "gradient(x)", "delete(v, [1, 1, -1])", "delete(v, v > 0)", "insert(v, [1, 1, 3], [7, 8, 9])", "insert(x, [0], [[1], [2], [3]], axis=1)", "pad(x, ((1, 2), (0, 3)), constant_values=((1, 2), (3, 4)))", "pad(v, 3, mode='reflect', reflect_type='odd')",
+                     "compress([0, 1, 1], x, axis=1)", "diff(x, prepend=0, axis=0)", "tri(3, 4, -1, dtype=np.int8)"):
+            want = eval(text, {"np": np, "x": x, "v": v, "t": t, **{n: getattr(np, n) for n in text.split("(")[:1]}})
+            got = eval(text, {"np": np, "x": k, "v": kiln.asarray(v), "t": kiln.asarray(t),
+                              **{n: getattr(kiln, n) for n in text.split("(")[:1]}})
+            for one, other in ((got, want),) if isinstance(want, np.ndarray) else zip(got, want, strict=True):
+                np.testing.assert_allclose(np.asarray(one), other, rtol=1e-12, err_msg=text)
+                self.assertEqual(np.asarray(one).dtype, other.dtype, text)
+        for error, what, call in ((ValueError, "places of shape", lambda: kiln.gradient(k, kiln.asarray(v), axis=0)),
+                                  (TypeError, "2 distances for 1 axes", lambda: kiln.gradient(v, 1, 2)),
+                                  (IndexError, "index 9 is out of range for axis 0", lambda: kiln.delete(kiln.asarray(v), [1, 9, True])),
+                                  (IndexError, "not of float64", lambda: kiln.insert(kiln.asarray(v), [0.5], 1)),
+                                  (ValueError, "pad_width is a number", lambda: kiln.pad(k, ((1, 2), (3, 4), (5, 6)))),
+                                  (ValueError, "vector of conditions", lambda: kiln.compress(k > 0, kiln.asarray(v)))):
+            with self.assertRaisesRegex(error, what):
+                call()
+        self.refused(ValueError, "does not broadcast", "gradient(v, t)", v=v, t=t)
+
     def test_masks_of_eval(self):
         x = odd((3, 4), "float32")
         self.assertEqual(kiln.eval("sum(x[m])", x=x, m=x > 1), x[x > 1].sum())

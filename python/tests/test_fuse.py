@@ -242,10 +242,20 @@ class Fuse(unittest.TestCase):
             with self.assertRaisesRegex(TypeError, word):
                 kiln.fuse(function)(a)
 
+    def test_indices_and_functions_of_numpy(self):
+        x, i, v = np.arange(20.).reshape(5, 4) % 7, np.array([3, 0, -1]), np.array([3., -1, 2, -5, 0, 4])
+        for function in (lambda x, i, v: x[i, 1:] * 2, lambda x, i, v: x[:, [0, 2]].sum(axis=0), lambda x, i, v: v[np.argsort(v)] + 1,
+                         lambda x, i, v: np.concatenate([np.sort(x, axis=0, kind="stable"), x * 2], axis=1),
+                         lambda x, i, v: np.pad(np.cumsum(v), 2, mode="reflect"), lambda x, i, v: v[v > 0] * 2,
+                         lambda x, i, v: np.select([v > 2, v < 0], [v, -v], default=7.), lambda x, i, v: v[v > 0].sum()):
+            want = function(x, i, v)
+            np.testing.assert_array_equal(kiln.fuse(function)(x, i, v), want)
+
     def test_what_cannot_be_recorded_is_told(self):
         for function, word in ((lambda x: x if x else -x, "no truth value"),
                                (lambda x: np.linalg.norm(x), "has no|truth|cannot"),
-                               (lambda x: np.sort(x), "no numpy.sort"),
+                               (lambda x: np.interp(x, x, x), "no numpy.interp"),
+                               (lambda x: (x[x > 0], x), "only result"),
                                (lambda x: x + "a", "unsupported|ufunc"),
                                (lambda x: kiln.fuse(lambda y: y.sum(out=object()))(x), "out is an argument"),
                                (lambda x: np.around(x, 2), "no numpy.(a)?round"),

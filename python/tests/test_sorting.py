@@ -81,6 +81,19 @@ class Sorting(unittest.TestCase):
         with self.assertRaises(ValueError):
             kiln.quantile(x, 0.3, method="best")
 
+    def test_weights_and_densities(self):
+        r = np.random.default_rng(5)
+        x, w = r.integers(0, 9, 60), r.integers(-4, 9, 60) / 4
+        self.same(kiln.bincount(x, w), np.bincount(x, w))
+        self.same(kiln.bincount(x, weights=w, minlength=12), np.bincount(x, weights=w, minlength=12))
+        for bins, extent in (([0, 2, 3, 8], None), (4, (0, 8)), (8, None)):
+            for got, want in zip(kiln.histogram(x, bins, extent, weights=w), np.histogram(x, bins, extent, weights=w)):
+                self.same(got, want)
+            got, want = kiln.histogram(x, bins, extent, density=True), np.histogram(x, bins, extent, density=True)
+            np.testing.assert_allclose(np.asarray(got[0]), want[0], rtol=1e-14)
+        with self.assertRaisesRegex(ValueError, r"weights of shape \(3,\) for elements of shape \(60,\)"):
+            kiln.bincount(x, w[:3])
+
     def test_searches_and_counts(self):
         x, v = np.sort(some(40, "int32", 30)), some((3, 5), "int32", 35)
         for side in ("left", "right"):
@@ -90,7 +103,7 @@ class Sorting(unittest.TestCase):
         self.same(kiln.searchsorted(x[order], v, sorter=back), np.searchsorted(x[order], v, sorter=back))
         self.same(kiln.isin(v, x), np.isin(v, x))
         self.same(kiln.isin(v, x, invert=True), ~np.isin(v, x))
-        self.same(kiln.bincount(x, 50), np.bincount(x, minlength=50))
+        self.same(kiln.bincount(x, minlength=50), np.bincount(x, minlength=50))
         values = rng.standard_normal(1000)
         for bins, ends in ((10, None), (7, (-1, 2)), (np.array([-2, 0, 0.5, 4]), None)):
             counts, edges = kiln.histogram(values, bins, ends)

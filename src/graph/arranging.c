@@ -248,7 +248,7 @@ static kiln_node difference(kiln_node y, kiln_node z, size_t at)
 }
 
 /* gradient(x, distance, axis): half the difference of both neighbours, at the ends that of one neighbour,
- * over the distance. At the ends elements are chosen by their index, which refuses axes with fewer than two. */
+ * over the distance, which has no axes. At the ends elements are chosen by their index, which refuses axes with fewer than two. */
 static kiln_status gradient(kiln__parser *p, kiln__parsed_call *c, reading *r, kiln__parsed *out)
 {
     const int64_t along = r->has_axis ? r->numbers[0] : -1;
@@ -256,7 +256,8 @@ static kiln_status gradient(kiln__parser *p, kiln__parsed_call *c, reading *r, k
     const kiln_node x = r->nodes[0];
     kiln_node parts[3];
 
-    (void)p;
+    if (r->node_count > 1 && !kiln__is_of_numbers(p, &r->nodes[1])) /* NumPy's vectors are places */
+        r->nodes[1] = kiln_node_broadcast_to(r->nodes[1], 0, NULL, KILN__PLACE(c->arg[1].at));
     for (int k = 0; k < 3; k += 2)
         parts[k] = kiln_node_newaxis(
             difference(kiln_node_select(x, axis, k == 0 ? 1 : -1, KILN__PLACE(c->at)),

@@ -311,12 +311,25 @@ static kiln_status fail_draw(const kiln__parser *p, const kiln__parsed_call *c, 
 }
 
 /* NAME(key, shape, parameters, dtype): random numbers. permutation(key, n) has the shape (n,). */
+/* A key, or (key, number of the draw). */
+static kiln_status read_key(const kiln__parser *p, const kiln__parsed *v, kiln_node *out)
+{
+    out[1] = kiln_node_of_int(0);
+    if (v->kind != KILN__PARSED_TUPLE || v->count != 2) {
+        KILN_CHECK(kiln__need_node(p, v));
+        out[0] = v->node;
+        return KILN_OK;
+    }
+    memcpy(out, v->items, 2 * sizeof *out);
+    return KILN_OK;
+}
+
 static kiln_status call_draw(kiln__parser *p, kiln__parsed_call *c, kiln_draw draw,
                              kiln__parsed *out)
 {
     const bool permutes = draw == KILN_DRAW_PERMUTATION;
     const size_t params = kiln__draw_params(draw), least = permutes ? 2 : 2 + params;
-    kiln_node nodes[KILN__DRAW_PARAMS_MAX];
+    kiln_node nodes[KILN__DRAW_PARAMS_MAX], key[2];
     int64_t shape[KILN_RANK_MAX];
     int rank = 0;
 
@@ -325,7 +338,7 @@ static kiln_status call_draw(kiln__parser *p, kiln__parsed_call *c, kiln_draw dr
         c->dtype = c->arg[--c->count];
     if (c->count != least)
         return fail_draw(p, c, draw);
-    KILN_CHECK(kiln__need_node(p, &c->arg[0]));
+    KILN_CHECK(read_key(p, &c->arg[0], key));
     KILN_CHECK(read_shape(p, &c->arg[1], shape, &rank));
     for (size_t k = 0; k < params; k++) {
         const kiln__parsed *v = &c->arg[permutes ? 1 : 2 + k];
@@ -334,8 +347,8 @@ static kiln_status call_draw(kiln__parser *p, kiln__parsed_call *c, kiln_draw dr
     }
     const kiln_node *like = c->arg[1].kind == KILN__PARSED_SHAPE ? &c->arg[1].node : NULL;
     kiln__set_node(out,
-                   kiln_random_node(p->graph, draw, c->arg[0].node, kiln_node_of_int(0), nodes,
-                                    params, c->dtype.dtype, like, rank, shape, KILN__PLACE(c->at)));
+                   kiln_random_node(p->graph, draw, key[0], key[1], nodes, params, c->dtype.dtype,
+                                    like, rank, shape, KILN__PLACE(c->at)));
     return KILN_OK;
 }
 
