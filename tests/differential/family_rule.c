@@ -453,7 +453,13 @@ static dt_value quantile_of(const dt_array *x, kiln_dtype to, const int64_t *ord
         return (dt_value){.re = NAN};
     if (y.open)
         return dt_unknown();
-    return y.chooses ? a : dt_between(x->dtype, to, a, b, y.part);
+    if (y.chooses)
+        return a;
+    dt_value v = dt_between(x->dtype, to, a, b, y.part);
+    v.error += 1e-15 * (double)n *
+               (double)fabsl(dt_real(x->dtype, b) - dt_real(x->dtype, a)); /* of the place */
+    v.alone = v.error;
+    return v;
 }
 
 static bool evaluate_quantiles(const dt_case *c, const dt_array *in, dt_array *out)
