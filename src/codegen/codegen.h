@@ -194,6 +194,7 @@ typedef struct kiln__definition {
     bool cuda_only;         /* thread indices, shared memory, shuffles, ... */
     char cuda_only_word[48];
     bool heavy, shares;     /* snippets use a word of which kiln__is_heavy_word(), _shared_, says so */
+    bool doubts; /* so it does of kiln__is_doubtful_word(): see KILN_ATTEMPT in the prelude */
     bool heavy_map;         /* reductions: so does `map`, which is computed for each element */
     bool large;             /* op comes to much code: a kernel holds it once (extent.c) */
     bool compares;          /* some snippet or header orders two values: <, <=, > or >= */

@@ -191,6 +191,12 @@ static bool is_sharing(const emitter *e)
     return !on_cuda(e) && e->def->shares && e->v->layout == KILN__LAYOUT_LINEAR;
 }
 
+/* cpu: whether elements are attempted by blocks. Results wait aside, and inputs are read again. */
+static bool is_doubting(const emitter *e)
+{
+    return !on_cuda(e) && e->def->doubts && e->v->layout == KILN__LAYOUT_LINEAR;
+}
+
 /* cpu: whether outputs may be stored past the caches: they are written as a whole and never read, and
  * the kernel is bound by memory and not by arithmetic. */
 static bool is_streaming(const emitter *e)
@@ -204,7 +210,8 @@ static bool is_streaming(const emitter *e)
             return false;
         any |= is_stored(e, p);
     }
-    return any && !on_cuda(e) && is_independent(e) && !e->def->heavy && !is_sharing(e);
+    return any && !on_cuda(e) && is_independent(e) && !e->def->heavy && !is_sharing(e) &&
+           !is_doubting(e);
 }
 
 /* The number of elements from which on a launch touches more bytes than a cache is likely to hold. */
@@ -310,8 +317,8 @@ static void find_conditions(emitter *e)
         {"packed", is_tiled(e) && e->v->vec > 1},
         {"even", kiln__transpose_even(e->v)},
         {"gathers", is_transpose(e) && e->v->loop.apart != 0},
-        {"tall", is_transpose(e) && !kiln__transpose_even(e->v) &&
-                     !kiln__transpose_narrow(e->v) && e->v->loop.apart == 0},
+        {"tall", is_transpose(e) && !kiln__transpose_even(e->v) && !kiln__transpose_narrow(e->v) &&
+                     e->v->loop.apart == 0},
         {"skew", kiln__transpose_tile_of(e->def, e->v).skew != 0},
         {"independent", is_independent(e)},
         {"identity", d->snippet[KILN__SNIPPET_IDENTITY][0] != '\0'},
@@ -341,7 +348,8 @@ static void find_conditions(emitter *e)
         {"few", is_scan && e->v->scan.flat == KILN__FLAT_FEW},
         {"one_axis", e->v->layout == KILN__LAYOUT_ROWS && e->v->rank == e->v->keep_rank + 1},
         {"whole_block", kiln__variant_number(e->v, "group", 5) == e->v->block},
-        {"shares", is_sharing(e)},
+        {"shares", is_sharing(e) || is_doubting(e)},
+        {"doubts", is_doubting(e)},
         {"streams", is_streaming(e)},
     };
     _Static_assert(KILN_COUNT_OF(rows) < CONDITIONS_MAX, "more conditions than emit.h has room for");

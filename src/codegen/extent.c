@@ -110,6 +110,11 @@ bool kiln__is_heavy_word(const char *word)
     return false;
 }
 
+bool kiln__is_doubtful_word(const char *word)
+{
+    return strcmp(word, "KILN_ATTEMPT") == 0;
+}
+
 bool kiln__is_shared_word(const char *word)
 {
     static const char *const names[] = {"word",   "word64",      "bits",    "uniform",
@@ -119,7 +124,7 @@ bool kiln__is_shared_word(const char *word)
     for (size_t k = 0; kiln__starts_with(word, before) && k < KILN_COUNT_OF(names); k++)
         if (strcmp(word + sizeof before - 1, names[k]) == 0)
             return true;
-    return false;
+    return strcmp(word, "kiln_drawn_integer") == 0;
 }
 
 bool kiln__tokens_are_heavy(const kiln__tokens *t)

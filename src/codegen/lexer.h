@@ -115,6 +115,8 @@ void kiln__headers_clear(kiln__headers *headers);
 /* Whether a function's results for the neighbours of an access come from one block, and its results for
  * all elements from one key: random numbers. */
 bool kiln__is_shared_word(const char *word);
+/* Whether it stands where an element may take another attempt: KILN_ATTEMPT. (extent.c) */
+bool kiln__is_doubtful_word(const char *word);
 
 /* Whether some token is a word of which kiln__is_heavy_word() says so. */
 bool kiln__tokens_are_heavy(const kiln__tokens *tokens);

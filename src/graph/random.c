@@ -113,7 +113,7 @@ static const kiln__kept_texts shuffle_texts = {
             .in = "K key, uint64 draw, int64 rows, int64 row, raw T x",
             .out = "T z",
             .snippet = {[KILN__SNIPPET_OP] =
-                            "z = x[kiln_random_permuted((unsigned long long)key, draw, "
+                            "z = x[kiln_drawn_permuted(KILN_ATTEMPT (unsigned long long)key, draw, "
                             "i / row, rows) * row + i % row]"},
         },
 };

@@ -46,14 +46,15 @@ static const row rows[] = {
     [KILN_DRAW_EXPONENTIAL] = {"deEf", "T", POSITIVE,
                                "$T($W($3) * kiln_random_exponential<$W>" DRAWN ")"},
     [KILN_DRAW_INTEGERS] = {"qbBhHiIQ", "TT", ORDERED,
-                            "$T(kiln_random_integer<$T>($0, $1, $2, $3, $4))"},
+                            "$T(kiln_drawn_integer<$T>(KILN_ATTEMPT $0, $1, $2, $3, $4))"},
     [KILN_DRAW_BERNOULLI] = {"?", "d", CHANCE, "kiln_random_bernoulli($0, $1, $2, $3)"},
     [KILN_DRAW_STANDARD_GAMMA] = {"deEf", "d", POSITIVE,
                                   "$T($W(kiln_random_gamma($0, $1, $2, $3)))"},
     [KILN_DRAW_GAMMA] = {"deEf", "dd", POSITIVE, "$T($W($4 * kiln_random_gamma($0, $1, $2, $3)))"},
     [KILN_DRAW_POISSON] = {"qQ", "d", MEAN, "$T(kiln_random_poisson($0, $1, $2, $3))"},
     [KILN_DRAW_BINOMIAL] = {"qQ", "qd", TRIALS, "$T(kiln_random_binomial($0, $1, $2, $3, $4))"},
-    [KILN_DRAW_PERMUTATION] = {"q", "q", POSITIVE, "kiln_random_permuted($0, $1, $2, $3)"},
+    [KILN_DRAW_PERMUTATION] = {"q", "q", POSITIVE,
+                               "kiln_drawn_permuted(KILN_ATTEMPT $0, $1, $2, $3)"},
 };
 
 static const char *const names[] = {

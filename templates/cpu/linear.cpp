@@ -2,8 +2,8 @@
 //#
 //# unit: ${unit} neighbouring elements; the caller gives each thread a range of units, which is one
 //#       long row
-//% own a args begin count end first left most row_ row_i step_
-//% plain kiln__in
+//% own a args attempt begin count doubt end first left most row_ row_i step_
+//% plain KILN_ATTEMPT kiln__in undef
 //% if streams
 //% insert cpu/row.cpp:stream
 
@@ -11,6 +11,12 @@
 extern "C" __attribute__((visibility("default"))) void ${entry}(const args *kiln__in, long long begin, long long end)
 {
     const args a = *kiln__in;
+//% if doubts
+#undef KILN_ATTEMPT
+#define KILN_ATTEMPT attempt, doubt,
+    int attempt = 0;
+    unsigned int doubt = 0;
+//% end
 //% insert kernel.cpp:environment
     {
         const long long first = begin * ${unit};

@@ -9,7 +9,11 @@
 //# Elements of a linear kernel that share calls of Philox, four each, are computed four at a time: of
 //# `first | j` compilers see that the four are of one block, and the loop over blocks becomes vectors. A row
 //# begins with a multiple of four.
-//% own N T a at count four four_i head j k line once_ op out_ reg_ row_ row_i step_ stop stream
+//#
+//# Elements that may be in doubt (KILN_ATTEMPT) are attempted by blocks, whose results wait
+//# aside. Those that remain in doubt, and those that are not part of a four, are listed and attempted side by
+//# side, and what is left then one by one. Nothing is stored before, so that inputs can be read again.
+//% own N T a any at attempt count doubt doubts four four_i head here j k late line n once_ op places out_ reg_ row_ row_i step_ stop stream together
 //% plain GCC
 //% for p in loaded
 //% if p.splat
@@ -58,6 +62,75 @@
             }
         }
 //% else
+//% if doubts
+        constexpr int together = 256; // results and doubts stay in the L1 cache
+        for (long long at = 0; at < count; at += together) {
+            const long long here = count - at < together ? count - at : together;
+            unsigned int doubts[together], any = 0;
+            int places[together], late = 0;
+//% for p in stored
+            ${p.type} out_${p.name}[together];
+//% end
+            attempt = 0;
+            KILN_INDEPENDENT
+            for (long long four = 0; four < here / 4; four++) {
+//% if index_natural
+                const long long four_i = ((row_i + at) / 4 + four) * 4;
+//% end
+#pragma GCC unroll 4
+                for (int j = 0; j < 4; j++) {
+                    const long long k = at + 4 * four + j;
+                    doubt = 0;
+//% insert :element
+//% for p in stored
+                    out_${p.name}[4 * four + j] = reg_${p.name};
+//% end
+                    doubts[4 * four + j] = doubt;
+                }
+            }
+            for (long long n = here / 4 * 4; n < here; n++)
+                doubts[n] = 1;
+            for (long long n = 0; n < here; n++)
+                any |= doubts[n];
+            for (int n = 0; n < (int)here && any != 0; n++) {
+                places[late] = n;
+                late += doubts[n] != 0;
+            }
+            attempt = 1;
+            KILN_INDEPENDENT
+            for (int n = 0; n < late; n++) {
+                const long long k = at + places[n];
+//% if index_natural
+                const long long four_i = row_i + k;
+                constexpr int j = 0;
+//% end
+                doubt = 0;
+//% insert :element
+//% for p in stored
+                out_${p.name}[places[n]] = reg_${p.name};
+//% end
+                doubts[n] = doubt;
+            }
+            attempt = 2;
+            for (int n = 0; n < late; n++) {
+                if (doubts[n] == 0)
+                    continue;
+                const long long k = at + places[n];
+//% if index_natural
+                const long long four_i = row_i + k;
+                constexpr int j = 0;
+//% end
+//% insert :element
+//% for p in stored
+                out_${p.name}[places[n]] = reg_${p.name};
+//% end
+            }
+//% for p in stored
+            for (long long n = 0; n < here; n++)
+                *(${p.type} *)(row_${p.name} + (at + n) * step_${p.name}) = out_${p.name}[n];
+//% end
+        }
+//% else
 //% if shares
 //% if independent
         KILN_INDEPENDENT
@@ -91,6 +164,7 @@
             *(${p.type} *)(row_${p.name} + k * step_${p.name}) = reg_${p.name};
 //% end
         }
+//% end
 //% end
 
 //% part element

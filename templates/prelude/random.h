@@ -211,6 +211,47 @@ KILN_FN T kiln_random_integer(unsigned long long key, unsigned long long draw, l
     return T((unsigned long long)low + found);
 }
 
+//% section random_attempt when KILN_ATTEMPT
+// random_attempt: the first arguments of the functions below. There are none, but in kernels that attempt
+// a block of elements at once, and then, twice at most, those that were left in doubt (cpu/row.cpp): the
+// number of the attempt, of which 2 leaves no doubt, and what is set where there is one.
+#define KILN_ATTEMPT
+
+//% section drawn_integer needs random_integer when kiln_drawn_integer
+// drawn_integer: the same.
+template <class T>
+KILN_FN T kiln_drawn_integer(unsigned long long key, unsigned long long draw, long long i, T low,
+                             T high)
+{
+    return kiln_random_integer<T>(key, draw, i, low, high);
+}
+
+//% section drawn_integer on cpu needs random_integer when kiln_drawn_integer
+// drawn_integer (CPU): the first word alone, without a loop, so that compilers make vectors. It may be
+// refused only where the product with the number of values is small.
+template <class T>
+KILN_FN T kiln_drawn_integer(int attempt, unsigned int &doubt, unsigned long long key,
+                             unsigned long long draw, long long i, T low, T high)
+{
+    const unsigned long long range = (unsigned long long)high - (unsigned long long)low;
+    unsigned long long found = 0;
+    if (attempt > 0)
+        return kiln_random_integer<T>(key, draw, i, low, high);
+    if (range <= 0x100000000ull) {
+        const unsigned long long product = kiln_random_word(key, draw, i) * range;
+        doubt |= (unsigned int)product < range;
+        found = product >> 32;
+    } else {
+        const unsigned long long word = kiln_random_word64(key, draw, i), half = 0xffffffffull;
+        const unsigned long long a = (word & half) * (range & half), b = (word >> 32) * (range & half);
+        const unsigned long long c = (word & half) * (range >> 32), d = (word >> 32) * (range >> 32);
+        const unsigned long long middle = (a >> 32) + (b & half) + (c & half);
+        doubt |= (middle << 32 | (a & half)) < range;
+        found = d + (b >> 32) + (c >> 32) + (middle >> 32);
+    }
+    return low >= high ? low : T((unsigned long long)low + found);
+}
+
 //% section random_bernoulli needs random_words when kiln_random_bernoulli
 // random_bernoulli: true with probability p, rounded down to a multiple of 2^-32.
 KILN_FN bool kiln_random_bernoulli(unsigned long long key, unsigned long long draw, long long i,
@@ -324,34 +365,97 @@ KILN_FN long long kiln_random_binomial(unsigned long long key, unsigned long lon
 
 //% section random_permuted needs philox when kiln_random_permuted
 // random_permuted: where i goes in a random permutation of 0 .. n - 1. A Feistel network permutes
-// the numbers of 2 h bits, of which there are at least n and at least 2^10; who lands outside goes
-// on from there, so that nothing is stored and nothing sorted.
+// the numbers of as many bits as n - 1 has, 10 at least, in two parts; who lands outside goes on from
+// there, so that nothing is stored and nothing sorted.
+KILN_FN unsigned int kiln__permuted_mix(unsigned int part, unsigned int key)
+{
+    unsigned int f = (part ^ key) * 0x9E3779B1u;
+    f = (f ^ f >> 15) * 0x85EBCA77u + key;
+    f = (f ^ f >> 13) * 0xC2B2AE3Du;
+    return f ^ f >> 16;
+}
 KILN_FN long long kiln_random_permuted(unsigned long long key, unsigned long long draw, long long i,
                                        long long n)
 {
     const unsigned int attempts = 1u << 20;
-    unsigned int half = 5;
-    while (half < 32 && (1ull << 2 * half) < (unsigned long long)n)
-        half++;
-    const unsigned int mask = (unsigned int)((1ull << half) - 1);
+    unsigned int bits = 10;
+    while (bits < 63 && (1ull << bits) < (unsigned long long)n)
+        bits++;
+    const unsigned int low = (bits + 1) / 2;
+    const unsigned int left_mask = (unsigned int)((1ull << bits / 2) - 1);
+    const unsigned int right_mask = (unsigned int)((1ull << low) - 1);
     const kiln_philox_words k[3] = {kiln_philox(key, 0, draw), kiln_philox(key, 1, draw),
                                     kiln_philox(key, 2, draw)};
     const unsigned int keys[12] = {k[0].x, k[0].y, k[0].z, k[0].w, k[1].x, k[1].y,
                                    k[1].z, k[1].w, k[2].x, k[2].y, k[2].z, k[2].w};
     unsigned long long at = (unsigned long long)i;
     for (unsigned int t = 0; t < attempts; t++) {
-        unsigned int left = (unsigned int)(at >> half), right = (unsigned int)at & mask;
-        for (int r = 0; r < 12; r++) {
-            unsigned int f = (right ^ keys[r]) * 0x9E3779B1u;
-            f = (f ^ f >> 15) * 0x85EBCA77u + keys[r];
-            f = (f ^ f >> 13) * 0xC2B2AE3Du;
-            const unsigned int next = left ^ ((f ^ f >> 16) & mask);
-            left = right;
-            right = next;
+        unsigned int left = (unsigned int)(at >> low), right = (unsigned int)at & right_mask;
+        for (int r = 0; r < 12; r += 2) {
+            left ^= kiln__permuted_mix(right, keys[r]) & left_mask;
+            right ^= kiln__permuted_mix(left, keys[r + 1]) & right_mask;
         }
-        at = (unsigned long long)left << half | right;
+        at = (unsigned long long)left << low | right;
         if (at < (unsigned long long)n)
             break;
     }
+    return (long long)at;
+}
+
+//% section drawn_permuted needs random_permuted when kiln_drawn_permuted
+// drawn_permuted: the same.
+KILN_FN long long kiln_drawn_permuted(unsigned long long key, unsigned long long draw, long long i,
+                                      long long n)
+{
+    return kiln_random_permuted(key, draw, i, n);
+}
+
+//% section drawn_permuted on cpu needs random_permuted when kiln_drawn_permuted
+// drawn_permuted (CPU): once through the network, then five times, without loops, so that compilers
+// make vectors. Half of the numbers land outside at most.
+struct kiln__permuted_parts {
+    unsigned int low, left_mask, right_mask, keys[12];
+};
+template <int Rounds>
+KILN_FN void kiln__permuted_rounds(unsigned int &left, unsigned int &right,
+                                   const kiln__permuted_parts &p)
+{
+    if constexpr (Rounds > 0) {
+        kiln__permuted_rounds<Rounds - 2>(left, right, p);
+        left ^= kiln__permuted_mix(right, p.keys[Rounds - 2]) & p.left_mask;
+        right ^= kiln__permuted_mix(left, p.keys[Rounds - 1]) & p.right_mask;
+    }
+}
+template <int Attempts>
+KILN_FN unsigned long long kiln__permuted_attempts(unsigned long long at, unsigned long long n,
+                                                   const kiln__permuted_parts &p)
+{
+    if constexpr (Attempts > 0) {
+        unsigned int left = (unsigned int)(at >> p.low), right = (unsigned int)at & p.right_mask;
+        kiln__permuted_rounds<12>(left, right, p);
+        const unsigned long long next = (unsigned long long)left << p.low | right;
+        const unsigned long long last = kiln__permuted_attempts<Attempts - 1>(next, n, p);
+        return next < n ? next : last;
+    } else {
+        return at;
+    }
+}
+KILN_FN long long kiln_drawn_permuted(int attempt, unsigned int &doubt, unsigned long long key,
+                                      unsigned long long draw, long long i, long long n)
+{
+    if (attempt > 1)
+        return kiln_random_permuted(key, draw, i, n);
+    const unsigned int bits = n > 1024 ? 64 - __builtin_clzll((unsigned long long)n - 1) : 10;
+    const kiln_philox_words k[3] = {kiln_philox(key, 0, draw), kiln_philox(key, 1, draw),
+                                    kiln_philox(key, 2, draw)};
+    const kiln__permuted_parts p = {(bits + 1) / 2,
+                                    (unsigned int)((1ull << bits / 2) - 1),
+                                    (unsigned int)((1ull << (bits + 1) / 2) - 1),
+                                    {k[0].x, k[0].y, k[0].z, k[0].w, k[1].x, k[1].y,
+                                     k[1].z, k[1].w, k[2].x, k[2].y, k[2].z, k[2].w}};
+    const unsigned long long first = (unsigned long long)i, most = (unsigned long long)n;
+    const unsigned long long at = attempt == 0 ? kiln__permuted_attempts<1>(first, most, p)
+                                               : kiln__permuted_attempts<5>(first, most, p);
+    doubt |= at >= most;
     return (long long)at;
 }

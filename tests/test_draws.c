@@ -1,0 +1,199 @@
+/*
+ * test_draws.c - integers of a range and permutations, whose numbers are attempted again where the first one does not
+ * do: values as docs/random.md says, computed by plain C.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "test_env.h"
+
+enum { N = 4097 + 301 };
+
+/* Philox 4x32-10. */
+static void philox(uint64_t key, uint64_t low, uint64_t high, uint32_t *out)
+{
+    uint32_t k0 = (uint32_t)key, k1 = (uint32_t)(key >> 32);
+
+    out[0] = (uint32_t)low, out[1] = (uint32_t)(low >> 32);
+    out[2] = (uint32_t)high, out[3] = (uint32_t)(high >> 32);
+    for (int r = 0; r < 10; r++) {
+        const uint64_t p = (uint64_t)out[0] * 0xD2511F53u, q = (uint64_t)out[2] * 0xCD9E8D57u;
+        const uint32_t next[4] = {(uint32_t)(q >> 32) ^ out[1] ^ k0, (uint32_t)q,
+                                  (uint32_t)(p >> 32) ^ out[3] ^ k1, (uint32_t)p};
+        memcpy(out, next, sizeof next);
+        k0 += 0x9E3779B9u;
+        k1 += 0xBB67AE85u;
+    }
+}
+
+/* Word number i of 32 or 64 bits, and those of further blocks. */
+static uint64_t word_of(uint64_t key, uint64_t draw, uint64_t i, bool wide, int attempt)
+{
+    uint32_t w[4];
+
+    if (attempt > 0) {
+        philox(key, i | (uint64_t)(attempt + 1) << 48, draw, w);
+        return wide ? (uint64_t)w[1] << 32 | w[0] : w[0];
+    }
+    philox(key, i / (wide ? 2 : 4), draw, w);
+    return wide ? (uint64_t)w[2 * (i % 2) + 1] << 32 | w[2 * (i % 2)] : w[i % 4];
+}
+
+/* Lemire: the high half of the product with the number of values, unless the low half is less than 2^b mod range. */
+static uint64_t integer_of(uint64_t key, uint64_t draw, uint64_t i, uint64_t range)
+{
+    const bool wide = range > UINT64_C(1) << 32;
+    const uint64_t least = wide ? (0 - range) % range : ((UINT64_C(1) << 32) - range) % range;
+
+    for (int attempt = 0;; attempt++) {
+        const uint64_t word = word_of(key, draw, i, wide, attempt);
+        const uint64_t low = wide ? word * range : (uint32_t)(word * range);
+        if (low < least)
+            continue;
+        if (!wide)
+            return word * range >> 32;
+        const uint64_t a = (word & UINT32_MAX) * (range & UINT32_MAX);
+        const uint64_t b = (word >> 32) * (range & UINT32_MAX) + (a >> 32);
+        const uint64_t c = (word & UINT32_MAX) * (range >> 32) + (b & UINT32_MAX);
+        return (word >> 32) * (range >> 32) + (b >> 32) + (c >> 32);
+    }
+}
+
+static uint32_t mix(uint32_t part, uint32_t key)
+{
+    uint32_t f = (part ^ key) * 0x9E3779B1u;
+    f = (f ^ f >> 15) * 0x85EBCA77u + key;
+    f = (f ^ f >> 13) * 0xC2B2AE3Du;
+    return f ^ f >> 16;
+}
+
+static uint64_t permuted(uint64_t key, uint64_t draw, uint64_t i, uint64_t n)
+{
+    uint32_t keys[12];
+    int bits = 10;
+
+    for (uint64_t k = 0; k < 3; k++)
+        philox(key, k, draw, keys + 4 * k);
+    while ((UINT64_C(1) << bits) < n)
+        bits++;
+    const int low = (bits + 1) / 2;
+    do {
+        uint64_t left = i >> low, right = i & ((UINT64_C(1) << low) - 1);
+        for (int r = 0; r < 12; r++) {
+            if (r % 2 == 0)
+                left ^= mix((uint32_t)right, keys[r]) & ((UINT64_C(1) << bits / 2) - 1);
+            else
+                right ^= mix((uint32_t)left, keys[r]) & ((UINT64_C(1) << low) - 1);
+        }
+        i = left << low | right;
+    } while (i >= n);
+    return i;
+}
+
+static void test_draws__integers_are_those_of_plain_c(void **state)
+{
+    static const kiln_dtype dtypes[] = {KILN_INT64, KILN_INT32, KILN_UINT8, KILN_UINT64};
+    test_env *t = *state;
+
+    for (size_t d = 0; d < COUNT(dtypes); d++)
+        for (int round = 0; round < 5; round++) {
+            const int bits = 8 * (int)kiln_dtype_size(dtypes[d]);
+            const int64_t count = 1 + (int64_t)test_random_below(t, N);
+            /* Ranges of which up to a half of the words is refused, and few. */
+            uint64_t range = round < 3 ? (UINT64_C(1) << (bits < 32 ? bits - 1 : bits - 2)) +
+                                             test_random_below(t, 1 + (UINT64_C(1) << (bits / 2)))
+                                       : 1 + test_random_below(t, 100);
+            if (round == 1 && bits == 64)
+                range = (UINT64_C(1) << 31) + 1 + test_random_below(t, 1 << 20);
+            kiln_random rng;
+            kiln_array *a = NULL, *wide = NULL;
+            int64_t *const got = malloc((size_t)count * sizeof *got);
+            kiln_random_init(&rng, test_random(t), 0);
+            const uint64_t key = kiln_random_key(&rng);
+            kiln_random_jump(&rng, (uint64_t)round);
+            const kiln_arg params[] = {kiln_arg_int(0), kiln_arg_uint(range)};
+            OK(t, kiln_random_array(&rng, t->ctx, KILN_DRAW_INTEGERS, params, 2, dtypes[d], 1,
+                                    &count, &a, &t->err));
+            OK(t, kiln_array_cast(a, KILN_INT64, &wide, &t->err));
+            OK(t, kiln_array_to_host(wide, got, (size_t)count * sizeof *got, NULL, &t->err));
+            for (int64_t k = 0; k < count; k++) {
+                const uint64_t want = integer_of(key, (uint64_t)round, (uint64_t)k, range);
+                CHECK((uint64_t)got[k] == want, "%s below %llu: number %d of %d is %llu, not %llu",
+                      kiln_dtype_name(dtypes[d]), (unsigned long long)range, (int)k, (int)count,
+                      (unsigned long long)got[k], (unsigned long long)want);
+            }
+            kiln_array_release(a);
+            kiln_array_release(wide);
+            free(got);
+        }
+}
+
+static void test_draws__permutations_are_those_of_plain_c(void **state)
+{
+    static const int64_t sizes[] = {1,    5,    1000, 1024, 1025, 1500,
+                                    2048, 2049, 4096, 4097, 6000, 9000};
+    test_env *t = *state;
+
+    for (size_t k = 0; k < COUNT(sizes); k++) {
+        const int64_t n = sizes[k];
+        int64_t *const got = malloc((size_t)n * sizeof *got);
+        kiln_array *a = NULL;
+        kiln_random rng;
+
+        kiln_random_init(&rng, test_random(t), 0);
+        const uint64_t key = kiln_random_key(&rng);
+        const kiln_arg param = kiln_arg_int(n);
+        OK(t, kiln_random_array(&rng, t->ctx, KILN_DRAW_PERMUTATION, &param, 1, KILN_INT64, 1, &n,
+                                &a, &t->err));
+        OK(t, kiln_array_to_host(a, got, (size_t)n * sizeof *got, NULL, &t->err));
+        for (int64_t i = 0; i < n; i++) {
+            const uint64_t want = permuted(key, 0, (uint64_t)i, (uint64_t)n);
+            CHECK((uint64_t)got[i] == want, "permutation of %d: %d goes to %d, not to %d", (int)n,
+                  (int)i, (int)got[i], (int)want);
+        }
+        kiln_array_release(a);
+        free(got);
+    }
+}
+
+/* Inside of an expression, beside inputs that are read for every attempt, and into one of them. */
+static void test_draws__attempts_read_inputs_again(void **state)
+{
+    static const char *const names[] = {"x", "y"};
+    const uint64_t range = 3u << 30;
+    test_env *t = *state;
+    kiln_graph *graph = NULL;
+    kiln_array *x = NULL, *y = NULL;
+    const int64_t count = N;
+    static int64_t x0[N], y0[N], got[N];
+
+    for (int k = 0; k < N; k++) {
+        x0[k] = (int64_t)test_random_below(t, 1000);
+        y0[k] = (int64_t)test_random_below(t, 1000);
+    }
+    OK(t, kiln_array_from_host(t->ctx, KILN_INT64, 1, &count, x0, NULL, &x, &t->err));
+    OK(t, kiln_array_from_host(t->ctx, KILN_INT64, 1, &count, y0, NULL, &y, &t->err));
+    OK(t, kiln_graph_parse(t->ctx, "x * 3 + integers(11, x.shape, 0, 3221225472) + y", names, 2,
+                           NULL, &graph, NULL, &t->err));
+    const kiln_arg args[] = {kiln_arg_array(x), kiln_arg_array(y), kiln_arg_out(&x)};
+    OK(t, kiln_graph_run(graph, args, 3, NULL, &t->err));
+    OK(t, kiln_array_to_host(x, got, sizeof got, NULL, &t->err));
+    for (int k = 0; k < N; k++) {
+        const int64_t want = 3 * x0[k] + (int64_t)integer_of(11, 0, (uint64_t)k, range) + y0[k];
+        CHECK(got[k] == want, "element %d is %lld, not %lld", k, (long long)got[k],
+              (long long)want);
+    }
+    kiln_graph_destroy(graph);
+    kiln_array_release(x);
+    kiln_array_release(y);
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(test_draws__integers_are_those_of_plain_c),
+        TEST(test_draws__permutations_are_those_of_plain_c),
+        TEST(test_draws__attempts_read_inputs_again),
+    };
+    return test_env_main(argc, argv, "test_draws", tests, COUNT(tests));
+}
