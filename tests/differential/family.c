@@ -269,37 +269,52 @@ int dt_compare(kiln_dtype dtype, dt_value a, dt_value b, bool down)
 }
 
 /* A merge of halves. */
-static void merge_rows(const dt_array *a, int64_t first, int64_t step, bool down, int64_t *order,
-                       int64_t *room, int64_t count)
+static void merge(int64_t *at, int64_t *spare, int64_t count, dt_before_fn before, const void *user)
 {
     const int64_t half = count / 2;
     int64_t i = 0, j = half;
 
     if (count < 2)
         return;
-    merge_rows(a, first, step, down, order, room, half);
-    merge_rows(a, first, step, down, order + half, room, count - half);
-    for (int64_t k = 0; k < count; k++) {
-        const bool right =
-            i == half || (j < count && dt_compare(a->dtype, a->at[first + order[j] * step],
-                                                  a->at[first + order[i] * step], down) < 0);
-        room[k] = right ? order[j++] : order[i++];
-    }
-    memcpy(order, room, (size_t)count * sizeof *order);
+    merge(at, spare, half, before, user);
+    merge(at + half, spare, count - half, before, user);
+    for (int64_t k = 0; k < count; k++)
+        spare[k] = i == half || (j < count && before(user, at[j], at[i])) ? at[j++] : at[i++];
+    memcpy(at, spare, (size_t)count * sizeof *at);
+}
+
+bool dt_sort_places(int64_t *at, int64_t count, dt_before_fn before, const void *user)
+{
+    int64_t *spare = malloc((size_t)(count + 1) * sizeof *spare);
+
+    if (spare != NULL)
+        merge(at, spare, count, before, user);
+    free(spare);
+    return spare != NULL;
+}
+
+typedef struct row {
+    const dt_array *a;
+    int64_t first, step;
+    bool down;
+} row;
+
+static bool row_before(const void *user, int64_t a, int64_t b)
+{
+    const row *r = user;
+
+    return dt_compare(r->a->dtype, r->a->at[r->first + a * r->step],
+                      r->a->at[r->first + b * r->step], r->down) < 0;
 }
 
 bool dt_order_row(const dt_array *a, int64_t first, int64_t step, int64_t count, bool down,
                   int64_t *order)
 {
-    int64_t *room = malloc((size_t)(count + 1) * sizeof *room);
+    const row r = {a, first, step, down};
 
-    if (room == NULL)
-        return false;
     for (int64_t k = 0; k < count; k++)
         order[k] = k;
-    merge_rows(a, first, step, down, order, room, count);
-    free(room);
-    return true;
+    return dt_sort_places(order, count, row_before, &r);
 }
 
 /* ---- calls ------------------------------------------------------------------------------------- */

@@ -81,6 +81,9 @@ kiln_sort_options dt_sort_options(const dt_case *c, const dt_arrays *a, kiln_axe
 /* The number that is `part` of the way from a to b; error: of some roundings. */
 dt_value dt_between(kiln_dtype from, kiln_dtype to, dt_value a, dt_value b, double part);
 
+/* Sort places stably; `before`: whether place a stands before place b. False when memory is short. */
+typedef bool (*dt_before_fn)(const void *user, int64_t a, int64_t b);
+bool dt_sort_places(int64_t *at, int64_t count, dt_before_fn before, const void *user);
 /* The stable order of elements first, first + step, ... of `a`. False when memory is short. */
 bool dt_order_row(const dt_array *a, int64_t first, int64_t step, int64_t count, bool down,
                   int64_t *order);

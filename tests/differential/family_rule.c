@@ -113,8 +113,10 @@ static bool less(const compared *y, int64_t a, int64_t b)
     return order < 0 || (order == 0 && greater);
 }
 
-static bool before(const compared *y, int64_t a, int64_t b)
+static bool before(const void *user, int64_t a, int64_t b)
 {
+    const compared *y = user;
+
     if (y->rule->less != NULL)
         return y->down ? less(y, b, a) : less(y, a, b);
     const dt_array *p = &y->in[0];
@@ -123,21 +125,6 @@ static bool before(const compared *y, int64_t a, int64_t b)
         return y->down ? sum_of(y, a) > sum_of(y, b) : sum_of(y, a) < sum_of(y, b);
     return dt_compare(key, dt_cast(p->dtype, key, p->at[a]), dt_cast(p->dtype, key, p->at[b]),
                       y->down) < 0;
-}
-
-/* A stable merge sort of places. */
-static void merge(const compared *y, int64_t *at, int64_t *spare, int64_t count)
-{
-    const int64_t half = count / 2;
-    int64_t i = 0, j = half;
-
-    if (count < 2)
-        return;
-    merge(y, at, spare, half);
-    merge(y, at + half, spare, count - half);
-    for (int64_t k = 0; k < count; k++)
-        spare[k] = i == half || (j < count && before(y, at[j], at[i])) ? at[j++] : at[i++];
-    memcpy(at, spare, (size_t)count * sizeof *at);
 }
 
 /* Outputs of the shape that sorted rows have. */
@@ -175,13 +162,14 @@ static bool evaluate_sorted(const dt_case *c, const dt_array *in, dt_array *out)
     if (!make_sorted(c, in, &y, out))
         return false;
     const int arrays = c->number[WANTED] & SORTED ? c->operand_count : 0;
-    int64_t *at = malloc((size_t)(2 * y.length + 1) * sizeof *at);
-    for (int64_t row = 0; row < y.before * y.behind && at != NULL; row++) {
+    int64_t *at = malloc((size_t)(y.length + 1) * sizeof *at);
+    bool ok = at != NULL;
+    for (int64_t row = 0; row < y.before * y.behind && ok; row++) {
         const int64_t from = row / y.behind * y.length * y.behind + row % y.behind;
         for (int64_t k = 0; k < y.length; k++)
             at[k] = from + k * y.behind;
-        merge(&by, at, at + y.length, y.length);
-        for (int64_t k = 0; k < y.length; k++) {
+        ok = dt_sort_places(at, y.length, before, &by);
+        for (int64_t k = 0; k < y.length && ok; k++) {
             for (int a = 0; a < arrays; a++)
                 out[a].at[from + k * y.behind] = in[a].at[at[k]];
             if (c->number[WANTED] & ORDER)
@@ -189,7 +177,7 @@ static bool evaluate_sorted(const dt_case *c, const dt_array *in, dt_array *out)
         }
     }
     free(at);
-    return at != NULL;
+    return ok;
 }
 
 static kiln_status call_sorted(dt_device *device, const dt_case *c, dt_arrays *a, kiln_error *err)
@@ -456,8 +444,8 @@ static dt_value quantile_of(const dt_array *x, kiln_dtype to, const int64_t *ord
     if (y.chooses)
         return a;
     dt_value v = dt_between(x->dtype, to, a, b, y.part);
-    v.error += 1e-15 * (double)n *
-               (double)fabsl(dt_real(x->dtype, b) - dt_real(x->dtype, a)); /* of the place */
+    if (isfinite(v.error)) /* the place between the two is rounded as well */
+        v.error += 1e-15 * (double)n * (double)fabsl(dt_real(x->dtype, b) - dt_real(x->dtype, a));
     v.alone = v.error;
     return v;
 }

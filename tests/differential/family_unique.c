@@ -85,21 +85,23 @@ static bool differ(const units *u, bool parts, int64_t a, int64_t b)
     return false;
 }
 
-/* A stable merge sort. */
-static void sort_units(const units *u, int64_t *order, int64_t *spare, int64_t count)
+static bool stands_before(const void *user, int64_t a, int64_t b)
 {
-    const int64_t half = count / 2;
-    int64_t i = 0, j = half;
+    return compare_units(user, a, b) < 0;
+}
 
-    if (count < 2)
-        return;
-    sort_units(u, order, spare, half);
-    sort_units(u, order + half, spare, count - half);
-    for (int64_t k = 0; k < count; k++) {
-        const bool right = i == half || (j < count && compare_units(u, order[j], order[i]) < 0);
-        spare[k] = right ? order[j++] : order[i++];
+/* The stable order of units; NULL when memory is short. */
+static int64_t *order_units(const units *u)
+{
+    int64_t *order = malloc((size_t)(u->count + 1) * sizeof *order);
+
+    for (int64_t k = 0; k < u->count && order != NULL; k++)
+        order[k] = k;
+    if (order != NULL && !dt_sort_places(order, u->count, stands_before, u)) {
+        free(order);
+        order = NULL;
     }
-    memcpy(order, spare, (size_t)count * sizeof *order);
+    return order;
 }
 
 /* Whether the unit at place `k` of the order begins a run of equal ones. */
@@ -153,11 +155,7 @@ static bool evaluate_unique(const dt_case *c, const dt_array *in, dt_array *out)
         c->output_count != results_of(c->number[WANTED]) ||
         (parts && !dt_axis_of(c->number[AXIS], in[0].rank, &axis)) || !units_of(&in[0], axis, &u))
         return false;
-    order = malloc((size_t)(2 * u.count + 1) * sizeof *order);
-    for (int64_t k = 0; k < u.count && order != NULL; k++)
-        order[k] = k;
-    if (order != NULL)
-        sort_units(&u, order, order + u.count, u.count);
+    order = order_units(&u);
     for (int64_t k = 0; k < u.count && order != NULL; k++)
         distinct += begins(&u, parts, order, k);
     if (parts) {
@@ -294,33 +292,30 @@ static bool evaluate_set(const dt_case *c, const dt_array *in, dt_array *out)
     const bool first = is_named(c, "setdiff1d");
     dt_array all = {0};
     units u = {0};
-    int64_t kept = 0, *order = NULL;
+    int64_t kept = 0, *order = NULL, *chosen = NULL;
 
     if (c->operand_count != 2 || common == KILN_DTYPE_NONE ||
         (in[0].size + in[1].size) * (in[0].size + in[1].size) > 1 << 24)
         return false;
     bool ok = join(in, first ? 1 : 2, first ? in[0].dtype : common, &all) &&
-              units_of(&all, -1, &u) &&
-              (order = malloc((size_t)(3 * all.size + 1) * sizeof *order)) != NULL;
-    for (int64_t k = 0; k < all.size && ok; k++)
-        order[k] = k;
-    if (ok)
-        sort_units(&u, order, order + all.size, all.size);
+              units_of(&all, -1, &u) && (order = order_units(&u)) != NULL &&
+              (chosen = malloc((size_t)(all.size + 1) * sizeof *chosen)) != NULL;
     for (int64_t k = 0; k < all.size && ok; k++) {
         if (!begins(&u, false, order, k))
             continue;
         const dt_value v = dt_cast(all.dtype, common, all.at[order[k]]);
         const bool both = is_in(&in[0], common, v) && is_in(&in[1], common, v);
         if (both ? sets[set].both : sets[set].one)
-            order[2 * all.size + kept++] = order[k];
+            chosen[kept++] = order[k];
     }
-    ok = ok && deliver(&all, order + 2 * all.size, kept, c->number[COUNTED] ? all.size : kept, out);
+    ok = ok && deliver(&all, chosen, kept, c->number[COUNTED] ? all.size : kept, out);
     if (ok && c->number[COUNTED]) {
         ok = dt_array_make(&out[1], KILN_INT64, 0, NULL);
         if (ok)
             out[1].at[0].i = kept;
     }
     free(order);
+    free(chosen);
     free(u.at);
     free(all.at);
     return ok;
