@@ -565,6 +565,9 @@ static bool put_text(const emitter *e, const char *name, size_t bytes, kiln__buf
         {"x.name", kiln__number_name((size_t)e->number)},
         {"batch", BATCHES[e->batch][0]},
         {"batch_of_row", has_short_moments(e) ? "kiln_batch_moments_short" : BATCHES[e->batch][0]},
+        {"batch_held", e->v->reduction.stage != 0 && has_short_moments(e)
+                           ? "kiln_batch_moments_short"
+                           : BATCHES[e->batch][0]},
         {"batch_member", BATCHES[e->batch][1]},
         {"batch_type", BATCHES[e->batch][2]},
         {"entry", e->entry},

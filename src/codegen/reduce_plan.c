@@ -38,7 +38,8 @@ enum {
     HOLD_WORDS = 64,            /* registers of a thread that hold a row's elements */
     HOLD_COUNTED = 32,          /* elements, of batches that count each of them */
     HOLD_STAGED = 16,           /* elements of a row that one thread holds ... */
-    HOLD_STAGED_MANY = 36,      /* ... of 1 or 2 bytes, or of which it looks for a position */
+    HOLD_STAGED_BATCH = 32,     /* ... of moments of 1 or 2 bytes, or of which it looks for a position, */
+    HOLD_STAGED_MANY = 36,      /* ... of 1 or 2 bytes that are added one by one */
     HOLD_EACH = 4,              /* accesses that a thread of a group should make */
     HOLD_EACH_SHORT = 2,        /* the same of rows of up to 8 */
     HOLD_EACH_LONG = 12,        /* the same of rows that a warp has no room for */
@@ -368,8 +369,10 @@ static bool stage_on_cuda(const kiln__plan_request *q, const kiln__walk *keep, c
     v->reduction.stage = (uint8_t)access;
     const bool many = element_bytes(red) <= 2 || v->reduction.batch == KILN__BATCH_LEAST ||
                       v->reduction.batch == KILN__BATCH_GREATEST;
-    if (may_hold(q, v) && length * v->vec <= kiln__tuned("KILN_TUNE_HOLD_STAGED",
-                                                         many ? HOLD_STAGED_MANY : HOLD_STAGED)) {
+    const int most = !many                                      ? HOLD_STAGED
+                     : v->reduction.batch == KILN__BATCH_NONE ? HOLD_STAGED_MANY
+                                                              : HOLD_STAGED_BATCH;
+    if (may_hold(q, v) && length * v->vec <= kiln__tuned("KILN_TUNE_HOLD_STAGED", most)) {
         v->unroll = (uint8_t)round_accesses(length);
         v->reduction.hold = length == v->unroll ? 2 : 1;
     }

@@ -7,9 +7,9 @@
  * as it is, recorded graphs several rows in one kernel.
  *
  * In a row's texts, $ stands for the type that values are accumulated in, $L and $H for the least
- * and greatest value of the array's dtype, $R for the result's type, $N for what a variance is
- * divided by ($C where values were left out), $K and $J for how many elements are looked for and which of
- * them is meant; T is the array's dtype, x an element, y the result.
+ * and greatest value of the array's dtype, $R for the result's type, $O for the output's, $N for what a
+ * variance is divided by ($C where values were left out), $K and $J for how many elements are looked for
+ * and which of them is meant; T is the array's dtype, x an element, y the result.
  * `dot` alone has two inputs, x and y, and gives z.
  *
  * Rule 1: identities absorb: starting from one changes no result, so kernels need no flag that
@@ -126,12 +126,16 @@ static const row rows[] = {
      "kiln_counted_of<$>(0, false)", FOR_MASKS, SINGLY},
     {KILN_REDUCE_MEAN, ANY_KIND, RULE_FLOAT, RULE_FLOAT, "$", "x", "a + b", "y = a / (double)n",
      "0", 0, SUMS},
+    {KILN_REDUCE_VAR, "h", RULE_REAL, RULE_REAL, "kiln_moments<$>", "kiln_moments_of<$>(x)",
+     "kiln_moments_merge(a, b)", "y = kiln_moments_var<$O>(a, $N)", "kiln_moments_none<$>()", 0, MOMENTS},
     {KILN_REDUCE_VAR, REALS, RULE_REAL, RULE_REAL, "kiln_moments<$>", "kiln_moments_of<$>(x)",
      "kiln_moments_merge(a, b)", "y = kiln_moments_variance(a, $N)", "kiln_moments_none<$>()",
      0, MOMENTS},
     {KILN_REDUCE_VAR, "c", RULE_REAL, RULE_REAL, "kiln_complex_moments<$>",
      "kiln_complex_moments_of<$>(x.real(), x.imag())", "kiln_complex_moments_merge(a, b)",
      "y = kiln_complex_moments_variance(a, $N)", "kiln_complex_moments_none<$>()", 0, COUNTED},
+    {KILN_REDUCE_STD, "h", RULE_REAL, RULE_REAL, "kiln_moments<$>", "kiln_moments_of<$>(x)",
+     "kiln_moments_merge(a, b)", "y = kiln_moments_std<$O>(a, $N)", "kiln_moments_none<$>()", 0, MOMENTS},
     {KILN_REDUCE_STD, REALS, RULE_REAL, RULE_REAL, "kiln_moments<$>", "kiln_moments_of<$>(x)",
      "kiln_moments_merge(a, b)", "y = sqrt(kiln_moments_variance(a, $N))", "kiln_moments_none<$>()",
      0, MOMENTS},
@@ -422,6 +426,9 @@ static void fill_in(kiln__buf *b, const char *text, const char *ctype, kiln_dtyp
             c++;
         } else if (c[1] == 'R') {
             kiln__buf_puts(b, kiln_dtype_ctype(result));
+            c++;
+        } else if (c[1] == 'O') {
+            kiln__buf_puts(b, kiln_dtype_ctype(form->out != KILN_DTYPE_NONE ? form->out : result));
             c++;
         } else if (c[1] == 'K' || c[1] == 'J') {
             kiln__buf_put_number(b, c[1] == 'K' ? form->op >> 4 & 15 : form->op & 15);

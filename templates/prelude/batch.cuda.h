@@ -109,25 +109,40 @@ KILN_FN void kiln_batch_moments_row(kiln_moments<T> &a, A at, H there, P, int n,
 // The moments of `n` values that have been 16-bit floats, each looked at once: the sums of what they differ by
 // from the first, and of its squares. As the first is one of them, it is no farther from the mean than the
 // square root of their squared deviations, whose sum is at least 1 / (n + 1) of the sum of squares here: of rows
-// of 127 values the variance is off by 2^-17 of itself. Sums that are not finite are found as usual.
-template <int N, class T, class A, class P>
-KILN_FN void kiln_batch_moments_short(kiln_moments<T> &a, A at, P place, int n)
+// of 127 values the variance is off by 2^-17 of itself. Tells whether the sums are finite; if they are not, `a` has
+// to be found as usual.
+template <int N, class T, class A, class H>
+KILN_FN bool kiln_batch_moments_once(kiln_moments<T> &a, A at, H there, int n)
 {
+    constexpr int M = N == 0 ? 0 : N - 1;
     const T begin = at(0), each = T(1) / T(n);
     T sum[4] = {T(0), T(0), T(0), T(0)}, square[4] = {T(0), T(0), T(0), T(0)};
-    kiln_batch_each<N>(n, [&](int k, int l, bool) {
-        const T d = at(k) - begin;
-        sum[l] += d;
-        square[l] += d * d;
+    kiln_batch_each<M>(n - 1, [&](int k, int l, bool first) {
+        const T d = there(k + 1) ? at(k + 1) - begin : T(0);
+        sum[l] = first ? d : sum[l] + d;
+        square[l] = first ? d * d : square[l] + d * d;
     });
-    const T whole = kiln_batch_fold<N>(sum), squares = kiln_batch_fold<N>(square);
+    const T whole = kiln_batch_fold<M>(sum), squares = kiln_batch_fold<M>(square);
     a.count = T(n);
     a.mean = begin;
     a.rest = whole * each;
     a.squares = squares - whole * a.rest;
     a.squares = a.squares < T(0) ? T(0) : a.squares;
-    if (!(squares - squares == T(0)))
+    return squares - squares == T(0);
+}
+template <int N, class T, class A, class P>
+KILN_FN void kiln_batch_moments_short(kiln_moments<T> &a, A at, P place, int n)
+{
+    if (!kiln_batch_moments_once<N>(a, at, [](int) { return true; }, n))
         kiln_batch_moments<N>(a, at, place, n);
+}
+// The same of a row of `n` values that one thread holds: N of them, and where there(k) does not hold, none.
+template <int N, int V, class T, class A, class H, class P, class S>
+KILN_FN void kiln_batch_moments_short_row(kiln_moments<T> &a, A at, H there, P place, int n,
+                                          S together)
+{
+    if (!kiln_batch_moments_once<N>(a, at, there, n))
+        kiln_batch_moments_row<N, V>(a, at, there, place, n, together);
 }
 
 //% section batch_counted needs moments batch_parts

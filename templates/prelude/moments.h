@@ -72,6 +72,31 @@ template <class T> KILN_FN T kiln_moments_variance(kiln_moments<T> m, double n)
     return kiln_moments_deviation(m.squares, kiln_moments_mean(m), n);
 }
 
+//% section moments_result on cuda needs moments when kiln_moments_var kiln_moments_std
+// moments_result (CUDA): variance and standard deviation that become a value of type R. For a 16-bit one
+// a product with 1 / n and the machine's square root do, each of which is off by 2^-22 of itself at most;
+// for others quotient and root are correctly rounded.
+template <class R, class T, class N> KILN_FN T kiln_moments_var(kiln_moments<T> m, N n)
+{
+    if constexpr (sizeof(R) > 2 || sizeof(T) > 4) {
+        return kiln_moments_variance(m, n);
+    } else {
+        const T each = T(1) / T(n > 0 ? n : 0), mean = kiln_moments_mean(m);
+        return ((m.squares == m.squares ? m.squares : T(INFINITY)) + (mean - mean)) * each;
+    }
+}
+template <class R, class T, class N> KILN_FN T kiln_moments_std(kiln_moments<T> m, N n)
+{
+    const T variance = kiln_moments_var<R>(m, n);
+    if constexpr (sizeof(R) > 2 || sizeof(T) > 4) {
+        return sqrt(variance);
+    } else {
+        T root;
+        asm("sqrt.approx.f32 %0, %1;" : "=f"(root) : "f"(variance));
+        return root;
+    }
+}
+
 //% section complex_moments on cuda needs moments
 //% when kiln_complex_moments kiln_complex_moments_of kiln_complex_moments_of_number
 // complex_moments (CUDA): as moments, for complex values; the squares are those of both parts together.
@@ -241,6 +266,17 @@ KILN_FN double kiln_moments_mean(kiln_moments<float> m) { return m.mean; }
 KILN_FN double kiln_moments_variance(kiln_moments<float> m, double n)
 {
     return (m.squares + (m.mean - m.mean)) / (n > 0 ? n : 0);
+}
+
+//% section moments_result on cpu needs moments sqrt when kiln_moments_var kiln_moments_std
+// moments_result (CPU): variance and standard deviation that become a value of type R.
+template <class R, class T> KILN_FN auto kiln_moments_var(kiln_moments<T> m, double n)
+{
+    return kiln_moments_variance(m, n);
+}
+template <class R, class T> KILN_FN auto kiln_moments_std(kiln_moments<T> m, double n)
+{
+    return sqrt(kiln_moments_variance(m, n));
 }
 
 //% section complex_pairs on cpu needs moments

@@ -304,7 +304,7 @@ template <int G> struct together {
 //% end
             );
 //% end
-        ${batch}_row<N, U * ${vec}>(acc[s][0], [&](const int k) { return values[k]; }, there, place, (int)a.count, all);
+        ${batch_held}_row<N, U * ${vec}>(acc[s][0], [&](const int k) { return values[k]; }, there, place, (int)a.count, all);
 
 //% part spread
 //# Every lane has the results of all segments: lane k finishes the k-th, where there are so many.
@@ -316,7 +316,11 @@ template <int G> struct together {
             if (lane == l)
                 mine = acc[s + l][0];
         const ${index} k = output + (s + lane) * (${block} / G);
+//% if stage
+        if (lane < S)
+//% else
         if (lane < S && k < (${index})a.outputs)
+//% end
             finish(k, mine);
     }
 
