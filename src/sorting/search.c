@@ -19,28 +19,75 @@ static void comes_before(const wanted *w, kiln__buf *op)
     const char kind = kiln_dtype_kind(w->common);
 
     if (kind == 'c')
-        kiln__buf_printf(op,
-                         "    const int kind = (here.real() != here.real() ? 2 : 0) +\n"
-                         "                     (here.imag() != here.imag() ? 1 : 0);\n"
-                         "    if (kind != value_kind ? kind < value_kind\n"
-                         "        : %s)\n",
-                         w->right
-                             ? "!(value.real() < here.real()) && (here.real() < value.real() || "
-                               "!(value.imag() < here.imag()))"
-                             : "here.real() < value.real() || (!(value.real() < here.real()) "
-                               "&& here.imag() < value.imag())");
+        kiln__buf_puts(op, w->right ? "(kind != value_kind ? kind < value_kind\n"
+                                      "        : !(value.real() < here.real()) && (here.real() < "
+                                      "value.real() || !(value.imag() < here.imag())))"
+                                    : "(kind != value_kind ? kind < value_kind\n"
+                                      "        : here.real() < value.real() || (!(value.real() < "
+                                      "here.real()) && here.imag() < value.imag()))");
     else if (kind == 'f')
-        kiln__buf_printf(op, "    if (%s)\n",
-                         w->right ? "!(value < here || (here != here && value == value))"
-                                  : "here < value || (value != value && here == here)");
+        kiln__buf_puts(op, w->right ? "!((value < here) | ((here != here) & (value == value)))"
+                                    : "((here < value) | ((value != value) & (here == here)))");
     else
-        kiln__buf_printf(op, "    if (%s)\n", w->right ? "!(value < here)" : "here < value");
+        kiln__buf_puts(op, w->right ? "!(value < here)" : "(here < value)");
+}
+
+/* What stands in the middle: `here`, and of complex numbers which parts are NaN. */
+static void put_here(const wanted *w, const char *at, kiln__buf *op)
+{
+    kiln__buf_printf(op, "    const %s here = ", kiln_dtype_ctype(w->common));
+    kiln__cast_text(op, w->sorted, w->common, at);
+    kiln__buf_puts(op, ";\n");
+    if (kiln_dtype_kind(w->common) == 'c')
+        kiln__buf_puts(op, "    const int kind = (here.real() != here.real() ? 2 : 0) +\n"
+                           "                     (here.imag() != here.imag() ? 1 : 0);\n");
+}
+
+/* Of a value that is no NaN, what is no complex number. */
+static const char *comes_before_number(const wanted *w)
+{
+    return w->right ? "(here <= value)" : "(here < value)";
+}
+
+/* On the cpu device without branches, which random values would mislead: there are as many steps for each value, so that
+ * the processor takes several values at a time. */
+static void put_steps(const wanted *w, const char *before, kiln__buf *op)
+{
+    kiln__buf_puts(op, "for (long long left = count, half = 0; left > 0; left -= half) {\n"
+                       "    half = (left + 1) / 2;\n");
+    put_here(w, "s[low + half - 1]", op);
+    kiln__buf_printf(op, "    low += half & -(long long)%s;\n}\n", before);
+}
+
+static void put_branchless(const wanted *w, kiln__buf *op)
+{
+    if (kiln_dtype_kind(w->common) != 'f') {
+        put_steps(w, comes_before_number(w), op);
+        return;
+    }
+    kiln__buf_puts(op, "if (value == value) {\n");
+    put_steps(w, comes_before_number(w), op);
+    kiln__buf_puts(op, "} else {\n");
+    put_steps(w, w->right ? "(true)" : "(here == here)", op);
+    kiln__buf_puts(op, "}\n");
 }
 
 /* The search goes on to the right while what stands in the middle comes before the value. */
+static void put_halves(const wanted *w, kiln__buf *op)
+{
+    kiln__buf_puts(op, "long long high = count;\n"
+                       "while (low < high) {\n"
+                       "    const long long middle = low + (high - low) / 2;\n");
+    put_here(w, "s[middle]", op);
+    kiln__buf_puts(op, "    if (");
+    comes_before(w, op);
+    kiln__buf_puts(op, ")\n        low = middle + 1;\n    else\n        high = middle;\n}\n");
+}
+
 static kiln_status define(kiln_context *ctx, const void *data, kiln__kernel **out, kiln_error *err)
 {
     const wanted *w = data;
+    const bool host = kiln__device_is_host(kiln__context_device(ctx));
     kiln__buf in = KILN__BUF_INIT, op = KILN__BUF_INIT;
 
     kiln__buf_printf(&in, "raw %s s, int64 count, %s v", kiln_dtype_name(w->sorted),
@@ -50,16 +97,11 @@ static kiln_status define(kiln_context *ctx, const void *data, kiln__kernel **ou
     if (kiln_dtype_kind(w->common) == 'c')
         kiln__buf_puts(&op, ";\nconst int value_kind = (value.real() != value.real() ? 2 : 0) + "
                             "(value.imag() != value.imag() ? 1 : 0)");
-    kiln__buf_printf(&op,
-                     ";\nlong long low = 0, high = count;\n"
-                     "while (low < high) {\n"
-                     "    const long long middle = low + (high - low) / 2;\n"
-                     "    const %s here = ",
-                     kiln_dtype_ctype(w->common));
-    kiln__cast_text(&op, w->sorted, w->common, "s[middle]");
-    kiln__buf_puts(&op, ";\n");
-    comes_before(w, &op);
-    kiln__buf_puts(&op, "        low = middle + 1;\n    else\n        high = middle;\n}\n");
+    kiln__buf_puts(&op, ";\nlong long low = 0;\n");
+    if (host && kiln_dtype_kind(w->common) != 'c')
+        put_branchless(w, &op);
+    else
+        put_halves(w, &op);
     if (w->result == KILN__SEARCH_IS_IN) {
         kiln__buf_puts(&op, "z = low < count && ");
         kiln__cast_text(&op, w->sorted, w->common, "s[low]");
