@@ -74,8 +74,9 @@ static kiln_status lu_small(kiln__solver_gpu *g, kiln_error *err)
     return kiln__small_run(g, KILN__SMALL_LU, 2, false, &results, err);
 }
 
-/* g->a = P L U, of the matrices as they are or `scaled`. */
-static kiln_status factorise_lu(kiln__solver_gpu *g, int64_t columns, bool scaled, kiln_error *err)
+/* P L U of the matrices in g->a, which are scaled first; `up`: small ones alone, for the others' factors may need the whole
+ * range of the dtype. */
+static kiln_status factorise_lu(kiln__solver_gpu *g, int64_t columns, bool up, kiln_error *err)
 {
     /* The batched substitution takes one matrix for each right side, and the other one pivots of 64 bits. */
     g->batched = suits_batches(g, columns) && g->matrices == g->s->layout.count &&
@@ -86,9 +87,17 @@ static kiln_status factorise_lu(kiln__solver_gpu *g, int64_t columns, bool scale
     if (kiln__gpu_is_empty(g))
         return KILN_OK;
     KILN_CHECK(kiln__gpu_use_cusolver(g, err));
-    if (scaled)
-        KILN_CHECK(kiln__gpu_scale(g, err));
+    KILN_CHECK(up ? kiln__gpu_scale_up(g, err) : kiln__gpu_scale(g, err));
     return g->batched ? lu_batched(g, err) : lu_each(g, err);
+}
+
+/* The same of the matrices as they are. */
+static kiln_status find_factors(kiln__solver_gpu *g, kiln_error *err)
+{
+    if (kiln__small_suits(g))
+        return lu_small(g, err);
+    KILN_CHECK(factorise_lu(g, 1, true, err));
+    return kiln__gpu_is_empty(g) ? KILN_OK : kiln__gpu_scale_back_upper(g, err);
 }
 
 /* Where the exchanges lead: the row that each row of L U is (KILN__PIECE_ROW_OF), or where each row of `a` went. */
@@ -224,7 +233,7 @@ kiln_status kiln__cuda_solve(kiln__solver_gpu *g, kiln_error *err)
     if (kiln__small_suits(g))
         return solve_small(g, 0, err);
     KILN_CHECK(kiln__gpu_take_right_sides(g, err));
-    KILN_CHECK(factorise_lu(g, right_columns(g->s), true, err));
+    KILN_CHECK(factorise_lu(g, right_columns(g->s), false, err));
     if (kiln__gpu_is_empty(g))
         return KILN_OK;
     KILN_CHECK(substitute(g, g->s->result[0].array, right_columns(g->s), err));
@@ -293,7 +302,7 @@ kiln_status kiln__cuda_inv(kiln__solver_gpu *g, kiln_error *err)
     if (kiln__small_suits(g))
         return solve_small(g, 1, err);
     KILN_CHECK(kiln__gpu_new(g, NULL, g->s->dtype, n, n, KILN__GPU_COLUMNS, y, err));
-    KILN_CHECK(factorise_lu(g, n, true, err));
+    KILN_CHECK(factorise_lu(g, n, false, err));
     if ((*y)->size == 0)
         return KILN_OK;
     KILN_CHECK(g->batched ? invert_batched(g, *y, err) : invert_each(g, *y, err));
@@ -304,7 +313,7 @@ kiln_status kiln__cuda_inv(kiln__solver_gpu *g, kiln_error *err)
 kiln_status kiln__cuda_lu(kiln__solver_gpu *g, kiln_error *err)
 {
     kiln__solver *s = g->s;
-    KILN_CHECK(kiln__small_suits(g) ? lu_small(g, err) : factorise_lu(g, 1, false, err));
+    KILN_CHECK(find_factors(g, err));
     kiln_array_release(g->info); /* of a singular matrix the factors are asked for */
     g->info = NULL;
     s->result[0].array = g->a;
@@ -363,7 +372,7 @@ kiln_status kiln__cuda_det(kiln__solver_gpu *g, kiln_error *err)
 
     options.stream = plain.stream = s->stream;
     options.axes = KILN_AXES(-1);
-    KILN_TRY(kiln__small_suits(g) ? lu_small(g, err) : factorise_lu(g, 1, false, err));
+    KILN_TRY(find_factors(g, err));
     KILN_TRY(turned_diagonal(g, &factors, err));
     if (s->task->result_count > 1) {
         KILN_TRY(kiln_array_op(KILN_OP_SIGN, KILN_ARGS(factors), &plain, &signs, err));

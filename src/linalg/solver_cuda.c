@@ -278,14 +278,17 @@ done:
 }
 
 /* x times 2^k, or 2^-k (`direction` -1), where k brings the matrix that x is of near 1. Of x, `axes` belong to one
- * matrix; the others are the stack. */
-static kiln_status scale(kiln__solver_gpu *g, kiln_array *x, int axes, int direction,
+ * matrix; the others are the stack. `upper`: of the upper triangles alone. */
+static kiln_status scale(kiln__solver_gpu *g, kiln_array *x, int axes, int direction, bool upper,
                          kiln_error *err)
 {
     /* Squares of what lies between, and sums of them, are neither subnormal nor infinite (LAPACK: xGESVD, xSYEVD). */
     const int exponent = g->s->real == KILN_FLOAT32 ? 40 : 400, stack = g->sizes->rank;
-    const kiln__piece piece =
-        kiln_dtype_kind(x->dtype) == 'c' ? KILN__PIECE_SCALE_COMPLEX : KILN__PIECE_SCALE;
+    const bool is_complex = kiln_dtype_kind(x->dtype) == 'c';
+    const kiln__piece piece = upper && is_complex ? KILN__PIECE_SCALE_UPPER_COMPLEX
+                              : upper             ? KILN__PIECE_SCALE_UPPER
+                              : is_complex        ? KILN__PIECE_SCALE_COMPLEX
+                                                  : KILN__PIECE_SCALE;
     int64_t shape[KILN_RANK_MAX], strides[KILN_RANK_MAX];
     kiln_array *sizes = NULL;
 
@@ -296,8 +299,10 @@ static kiln_status scale(kiln__solver_gpu *g, kiln_array *x, int axes, int direc
     KILN_CHECK(
         kiln__array_view(g->sizes, stack + axes, shape, strides, g->sizes->data, &sizes, err));
     const kiln_status status = kiln__piece_run(
-        piece, &(kiln__piece_arguments){.x = x, .z = sizes, .n = exponent, .p = direction}, x,
-        g->s->stream, err);
+        piece,
+        &(kiln__piece_arguments){
+            .x = x, .z = sizes, .m = g->s->n, .n = exponent, .p = direction, .q = (double)g->s->m},
+        x, g->s->stream, err);
     kiln_array_release(sizes);
     return status;
 }
@@ -306,13 +311,31 @@ kiln_status kiln__gpu_scale(kiln__solver_gpu *g, kiln_error *err)
 {
     if (g->sizes == NULL)
         KILN_CHECK(measure(g, err));
-    return scale(g, g->a, 2, 1, err);
+    return scale(g, g->a, 2, 1, false, err);
+}
+
+kiln_status kiln__gpu_scale_up(kiln__solver_gpu *g, kiln_error *err)
+{
+    kiln_elementwise_call_options options = KILN_ELEMENTWISE_CALL_OPTIONS_INIT;
+    kiln_array *least = NULL;
+
+    options.stream = g->s->stream;
+    KILN_CHECK(measure(g, err));
+    KILN_CHECK(kiln_array_op(KILN_OP_MINIMUM, KILN_ARGS(g->sizes, 1), &options, &least, err));
+    kiln_array_release(g->sizes);
+    g->sizes = least;
+    return scale(g, g->a, 2, 1, false, err);
 }
 
 kiln_status kiln__gpu_scale_back(kiln__solver_gpu *g, kiln_array *result, bool inverse,
                                  kiln_error *err)
 {
-    return scale(g, result, result->rank - g->s->layout.stack_rank, inverse ? 1 : -1, err);
+    return scale(g, result, result->rank - g->s->layout.stack_rank, inverse ? 1 : -1, false, err);
+}
+
+kiln_status kiln__gpu_scale_back_upper(kiln__solver_gpu *g, kiln_error *err)
+{
+    return scale(g, g->a, 2, -1, true, err);
 }
 
 /* Whether a matrix may have failed. A kernel of kiln's tells; of few matrices the host reads all the numbers anyway, and of

@@ -155,6 +155,7 @@ typedef struct piece {
     "int " e " = " size " - " size " == R(0) ? kiln_frexp_exponent(" size ") : 0; " e " = " e      \
     " > n || " e " < -n ? " e " : 0; "
 #define SCALE FAR("e", "z") "e = p < 0 ? e : -e; "
+#define UPPER_ALONE "e = i % m < i / m % (int64)q ? 0 : e; "
 #define RESCALE FAR("e", "u") FAR("f", "z") "e -= f; "
 #define TIMES_POWER "y = e == 0 ? x : kiln_ldexp(x, e)"
 #define TIMES_POWER_COMPLEX "y = e == 0 ? x : T(kiln_ldexp(x.real(), e), kiln_ldexp(x.imag(), e))"
@@ -188,6 +189,11 @@ static const piece pieces[KILN__PIECES] = {
     [KILN__PIECE_SCALE] = PIECE("xznp", "T x, R z, int64 n, float64 p", SCALE TIMES_POWER),
     [KILN__PIECE_SCALE_COMPLEX] =
         PIECE("xznp", "T x, R z, int64 n, float64 p", SCALE TIMES_POWER_COMPLEX),
+    [KILN__PIECE_SCALE_UPPER] = PIECE("xzmnpq", "T x, R z, int64 m, int64 n, float64 p, float64 q",
+                                      SCALE UPPER_ALONE TIMES_POWER),
+    [KILN__PIECE_SCALE_UPPER_COMPLEX] =
+        PIECE("xzmnpq", "T x, R z, int64 m, int64 n, float64 p, float64 q",
+              SCALE UPPER_ALONE TIMES_POWER_COMPLEX),
     [KILN__PIECE_RESCALE] = PIECE("xyzn", "T x, R u, R z, int64 n", RESCALE TIMES_POWER),
     [KILN__PIECE_RESCALE_COMPLEX] =
         PIECE("xyzn", "T x, R u, R z, int64 n", RESCALE TIMES_POWER_COMPLEX),

@@ -82,6 +82,8 @@ typedef enum kiln__piece {
     KILN__PIECE_SCALE, /* x, z: x times a power of two that brings z near 1 where its exponent is beyond n of either
                           sign; p < 0: divided by it. Real */
     KILN__PIECE_SCALE_COMPLEX, /* and complex */
+    KILN__PIECE_SCALE_UPPER, /* the same of the upper triangle alone, of matrices of q x m. Real */
+    KILN__PIECE_SCALE_UPPER_COMPLEX, /* and complex */
     KILN__PIECE_RESCALE, /* x, y, z: x times the power of two that y would be divided by, divided by that for z; all
                             three broadcast. Real */
     KILN__PIECE_RESCALE_COMPLEX, /* and complex */

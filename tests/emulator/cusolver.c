@@ -9,6 +9,7 @@
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -171,8 +172,27 @@ EMU_EXPORT int cusolverDnDestroyParams(void *params)
 
 /* ---- LU ---- */
 
+/* cuSOLVER multiplies by reciprocals, which it makes of squares of complex pivots: of matrices of tiny elements it leaves no
+ * digit. Here that is NaN, so that whoever gives it such matrices is found. */
+static void lose_tiny_elements(const work *w, int64_t count, void *matrix)
+{
+    const bool narrow = kiln_dtype_size(dtypes[w->which]) / (w->which >= 2 ? 2 : 1) == 4;
+    const int64_t reals = w->which >= 2 ? 2 * count : count;
+    const double tiny = ldexp(1, narrow ? -45 : -420);
+    double most = 0;
+
+    for (int64_t k = 0; k < reals; k++) {
+        const double v =
+            fabs(narrow ? (double)((const float *)matrix)[k] : ((const double *)matrix)[k]);
+        most = v > most ? v : most;
+    }
+    if (most > 0 && most < tiny)
+        kiln__dense_nan(dtypes[w->which], count, matrix);
+}
+
 static void run_getrf(const work *w)
 {
+    lose_tiny_elements(w, w->m * w->n, w->a);
     int32_t *narrow = malloc((size_t)w->n * sizeof *narrow);
 
     *w->info = (int32_t)kiln__dense_lu(dtypes[w->which], w->m, w->n, w->a, narrow);
@@ -240,9 +260,11 @@ EMU_EXPORT int cusolverDnXgetrs(void *handle, void *params, int transpose, int64
 
 static void run_getrf_batched(const work *w)
 {
-    for (int k = 0; k < w->batches; k++)
+    for (int k = 0; k < w->batches; k++) {
+        lose_tiny_elements(w, (int64_t)w->n * w->n, w->list[k]);
         w->info[k] = (int32_t)kiln__dense_lu(dtypes[w->which], w->n, w->n, w->list[k],
                                              w->narrow_pivots + k * w->n);
+    }
 }
 
 static void run_getrs_batched(const work *w)
