@@ -21,8 +21,10 @@ enum {
     COUNTED_8 = 1025,     /* elements of 8 bits from which on they are counted */
     COUNTED_16 = 1 << 17, /* of 16 bits */
     CHUNK = 4 * BLOCK,
-    SAMPLE = 128, /* elements of the sample for each part */
-    LINE = 16,    /* numbers between parts: equal ones do not begin alike in pages */
+    FEW_EQUAL = 12, /* pairs with equal upper bits that are sorted by insertion */
+    AHEAD = 32,     /* pairs whose numbers are fetched before they are needed */
+    SAMPLE = 128,   /* elements of the sample for each part */
+    LINE = 16,      /* numbers between parts: equal ones do not begin alike in pages */
     PARTS = KILN__QUICK_PARTS,
     PIECES_MAX = 64,
     LONG_BYTES = 1 << 20,
@@ -230,6 +232,15 @@ static void order_equal(const job *j, const int64_t *numbers, int64_t low, int s
 {
     const uint64_t lower = (UINT64_C(1) << shift) - 1;
 
+    for (int64_t k = 1; k < count && count <= FEW_EQUAL; k++) {
+        const int64_t pair = pairs[k], number = numbers[(uint32_t)pair];
+        int64_t at = k;
+        for (; at > 0 && number < numbers[(uint32_t)pairs[at - 1]]; at--)
+            pairs[at] = pairs[at - 1];
+        pairs[at] = pair;
+    }
+    if (count <= FEW_EQUAL)
+        return;
     for (int64_t k = 0; k < count; k++) {
         const uint32_t position = (uint32_t)pairs[k];
         const uint64_t bits = ((uint64_t)numbers[position] - (uint64_t)low) & lower;
@@ -259,6 +270,11 @@ static void order_row(const job *j, int64_t row)
     for (int64_t k = 0, end; k < j->length && shift > 0; k = end) {
         for (end = k + 1; end < j->length && pairs[end] >> 32 == pairs[k] >> 32;)
             end++;
+        for (int64_t at = k + AHEAD; at < end + AHEAD && at + 1 < j->length; at++)
+            if (pairs[at] >> 32 == pairs[at + 1] >> 32) {
+                __builtin_prefetch(&numbers[(uint32_t)pairs[at]]);
+                __builtin_prefetch(&numbers[(uint32_t)pairs[at + 1]]);
+            }
         if (end > k + 1)
             order_equal(j, numbers, low, shift, pairs + k, end - k);
     }
