@@ -197,9 +197,11 @@ kiln__hash128 kiln__hash_from_hex(const char hex[33]); /* the reverse, for 32 di
 #define KILN__MEMO_MAX 4096 /* items; what comes later is not taken */
 
 typedef struct kiln__memo_table kiln__memo_table;
+typedef struct kiln__memo_cache kiln__memo_cache;
 typedef struct kiln__memo {
     _Atomic(kiln__memo_table *) table;
-    pthread_mutex_t lock; /* for insertion only */
+    _Atomic(kiln__memo_cache *) cache; /* NULL as long as there is room in the table */
+    pthread_mutex_t lock;              /* for insertion, and for the cache */
     size_t count;
 } kiln__memo;
 
@@ -212,6 +214,14 @@ const void *kiln__memo_find(const kiln__memo *memo, uint64_t hash,
 /* Take over `item`, or leave it (false) when the memo is full or memory is short. When an equal one
  * came first, `item` is kept as well: it stays valid as long as the memo. */
 bool kiln__memo_insert(kiln__memo *memo, void *item);
+/* Of what a full memo did not take the items that were used last are cached, by a lock: the caller borrows one, which stays
+ * until it is returned. */
+void *kiln__memo_borrow(kiln__memo *memo, uint64_t hash,
+                        bool (*matches)(const void *item, const void *key), const void *key);
+/* Cache `item`, which the caller has borrowed then; or leave it with the caller. Either way it is returned. */
+void kiln__memo_lend(kiln__memo *memo, void *item, void (*destroy)(void *item));
+/* Give back what was borrowed; an item that is not cached is destroyed. Accepts NULL. */
+void kiln__memo_return(kiln__memo *memo, void *item, void (*destroy)(void *item));
 
 /* ---- values by key (map.c) ---- A key is any bytes, and is copied. For one thread at a time. Zeros are
  * an empty map. */

@@ -251,7 +251,7 @@ kiln_status kiln__run_begin(kiln__graph_run *run, kiln_graph *graph, const kiln_
     memset(run, 0, offsetof(kiln__graph_run, few));
     run->graph = graph;
     run->call = call;
-    KILN_CHECK(kiln__entry_get(graph, call, true, &run->entry, &run->owned, err));
+    KILN_CHECK(kiln__entry_get(graph, call, true, &run->entry, &run->borrowed, err));
     const kiln__program *p = run->entry->program;
     const size_t count = p->temp_count + p->output_count;
     const size_t bytes = count * sizeof(kiln_array *) + p->output_count * sizeof(bool) +
@@ -289,7 +289,8 @@ void kiln__run_end(kiln__graph_run *run)
                 kiln_array_release(run->outputs[k]);
     }
     kiln__free(run->heap);
-    kiln__entry_destroy(run->owned);
+    if (run->borrowed != NULL)
+        kiln__memo_return(&run->graph->memo, run->borrowed, kiln__entry_destroy);
 }
 
 static kiln_status run_call(kiln_graph *graph, const kiln__graph_call *call, kiln_error *err)

@@ -11,7 +11,7 @@ typedef struct kiln__graph_run {
     kiln_graph *graph;
     const kiln__graph_call *call;
     const kiln__entry *entry;
-    kiln__entry *owned;   /* the same, when the memo was full */
+    kiln__entry *borrowed; /* the same, when the memo was full */
     kiln_array **outputs; /* given or fresh */
     kiln_array **temps;   /* NULL unless allocated */
     bool *fresh;          /* outputs allocated for this call */

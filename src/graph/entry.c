@@ -313,21 +313,27 @@ done:
 }
 
 kiln_status kiln__entry_get(kiln_graph *graph, const kiln__graph_call *call, bool ahead,
-                            const kiln__entry **out, kiln__entry **owned, kiln_error *err)
+                            const kiln__entry **out, kiln__entry **borrowed, kiln_error *err)
 {
     uint64_t hash = 0;
     kiln__entry *built = NULL;
 
-    *owned = NULL;
-    *out = hash_call(graph, call, &hash) ? kiln__memo_find(&graph->memo, hash, matches, call->args)
-                                         : NULL;
+    *borrowed = NULL;
+    *out = NULL;
+    if (hash_call(graph, call, &hash)) {
+        *out = kiln__memo_find(&graph->memo, hash, matches, call->args);
+        if (*out == NULL)
+            *out = *borrowed = kiln__memo_borrow(&graph->memo, hash, matches, call->args);
+    }
     if (*out != NULL)
         return KILN_OK;
     KILN_CHECK(entry_build(graph, call, hash, &built, err));
     if (ahead)
         compile_ahead(graph, built, call);
     *out = built;
-    if (!kiln__memo_insert(&graph->memo, built))
-        *owned = built;
+    if (!kiln__memo_insert(&graph->memo, built)) {
+        *borrowed = built;
+        kiln__memo_lend(&graph->memo, built, kiln__entry_destroy);
+    }
     return KILN_OK;
 }

@@ -88,7 +88,7 @@ struct kiln_graph {
     pthread_mutex_t lock; /* of `kernels`, `report`, sealing and late_error */
     kiln__map kernels;    /* by their texts: steps of equal texts share one */
     kiln__map names;      /* of inputs and outputs */
-    kiln__memo memo;      /* entries by layouts; one for which it is full is built at each call */
+    kiln__memo memo;      /* entries by layouts */
 };
 
 /* Whether another process made the graph, of which this one is a fork. */
@@ -133,11 +133,11 @@ kiln_status kiln__graph_call_read(kiln_graph *graph, const char *function, const
 kiln_status kiln__graph_program(kiln_graph *graph, const kiln__graph_call *call,
                                 kiln__program **out, kiln_error *err);
 
-/* Find the entry in the memo, or build it. When the memo is full, `*owned` is the new entry, which
- * the caller destroys. With `ahead` other threads begin to compile all kernels of a new entry but
+/* Find the entry in the memo, or build it. Where the memo's table is full, `*borrowed` is the entry, which
+ * the caller returns by kiln__memo_return(). With `ahead` other threads begin to compile all kernels of a new entry but
  * the first. */
 kiln_status kiln__entry_get(kiln_graph *graph, const kiln__graph_call *call, bool ahead,
-                            const kiln__entry **out, kiln__entry **owned, kiln_error *err);
+                            const kiln__entry **out, kiln__entry **borrowed, kiln_error *err);
 
 /* What a step of an entry needs for this call. */
 kiln_status kiln__entry_plan(const kiln_graph *graph, const kiln__entry *entry, size_t step,

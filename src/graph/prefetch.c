@@ -33,7 +33,7 @@ kiln_status kiln_graph_prefetch(kiln_graph *graph, const kiln_arg *args, size_t 
     kiln_status status = KILN_OK;
     kiln__graph_call call;
     const kiln__entry *entry = NULL;
-    kiln__entry *owned = NULL;
+    kiln__entry *borrowed = NULL;
     kiln_prefetch **parts = NULL, *joined = NULL;
     size_t count = 0;
 
@@ -41,7 +41,7 @@ kiln_status kiln_graph_prefetch(kiln_graph *graph, const kiln_arg *args, size_t 
         *out = NULL;
     KILN_TRY(
         kiln__graph_call_read(graph, "kiln_graph_prefetch", args, arg_count, opts, &call, err));
-    KILN_TRY(kiln__entry_get(graph, &call, false, &entry, &owned, err));
+    KILN_TRY(kiln__entry_get(graph, &call, false, &entry, &borrowed, err));
     KILN_TRY(
         kiln__make_zeroed(&parts, entry->program->step_count + 1, sizeof(kiln_prefetch *), err));
     KILN_TRY(begin(graph, entry, &call, parts, &count, err));
@@ -56,6 +56,7 @@ done:
     for (size_t k = 0; parts != NULL && k < count; k++)
         kiln_prefetch_destroy(parts[k]);
     kiln__free(parts);
-    kiln__entry_destroy(owned);
+    if (borrowed != NULL)
+        kiln__memo_return(&graph->memo, borrowed, kiln__entry_destroy);
     return status;
 }

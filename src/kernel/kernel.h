@@ -250,7 +250,7 @@ struct kiln__kernel {
     kiln__device *device;
     kiln__definition *def;
     const kiln__family_calls *calls;
-    kiln__memo memo;      /* recipes by layout; one that it has no room for is made at each call */
+    kiln__memo memo;      /* recipes by layout */
     pthread_mutex_t lock; /* of `compiled` */
     kiln__compiled *compiled;
     /* The same with inputs that a call adds (reduce_call.c), once made. */
@@ -603,10 +603,10 @@ kiln_status kiln__maps_create(const char *handle, kiln_context *ctx,
                                err);                                                               \
     }
 
-/* A recipe for the call from the memo, or built now. `*owned` is set when the caller must destroy
- * it (the memo was full). */
+/* A recipe for the call from the memo, or built now. `*borrowed` is set where the memo's table is
+ * full: the caller returns it, by kiln__memo_return(). */
 kiln_status kiln__recipe_get(kiln__kernel *op, const kiln__call *call,
-                             const kiln__recipe **out, kiln__recipe **owned, kiln_error *err);
+                             const kiln__recipe **out, kiln__recipe **borrowed, kiln_error *err);
 
 /* ---- running ---------------------------------------------------------------------------------- */
 

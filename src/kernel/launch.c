@@ -125,10 +125,10 @@ kiln_status kiln__kernel_prepare(kiln__kernel *op, const kiln__call *call, kiln_
 {
     kiln_status status = KILN_OK;
     const kiln__recipe *recipe = NULL;
-    kiln__recipe *owned = NULL;
+    kiln__recipe *borrowed = NULL;
     kiln__bound bound;
 
-    KILN_TRY(kiln__recipe_get(op, call, &recipe, &owned, err));
+    KILN_TRY(kiln__recipe_get(op, call, &recipe, &borrowed, err));
     KILN_TRY(kiln__bind_arrays(op, recipe, call, &bound, err));
     status = prepare(op, recipe, call, &bound, out, err);
     if (status == KILN_OK)
@@ -137,7 +137,7 @@ kiln_status kiln__kernel_prepare(kiln__kernel *op, const kiln__call *call, kiln_
         kiln__bound_drop(recipe, &bound);
 
 done:
-    kiln__recipe_destroy(owned);
+    kiln__memo_return(&op->memo, borrowed, kiln__recipe_destroy);
     return status;
 }
 

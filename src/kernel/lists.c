@@ -316,13 +316,13 @@ static kiln_status do_alone(listing *l, kiln_error *err)
 static kiln_status do_call(listing *l, kiln_error *err)
 {
     const kiln__recipe *recipe = NULL;
-    kiln__recipe *owned = NULL;
+    kiln__recipe *borrowed = NULL;
     kiln__bound bound;
     bool copy[KILN_PARAM_MAX] = {false}, any_copy = false;
-    kiln_status status = kiln__recipe_get(l->op, &l->one, &recipe, &owned, err);
+    kiln_status status = kiln__recipe_get(l->op, &l->one, &recipe, &borrowed, err);
 
     if (status != KILN_OK || recipe->lists == 0 || recipe->count == 0) {
-        kiln__recipe_destroy(owned);
+        kiln__memo_return(&l->op->memo, borrowed, kiln__recipe_destroy);
         return status == KILN_OK ? do_alone(l, err) : status;
     }
     KILN_TRY(kiln__bind_arrays(l->op, recipe, &l->one, &bound, err));
@@ -338,7 +338,7 @@ static kiln_status do_call(listing *l, kiln_error *err)
     kiln__bound_deliver(recipe, &l->one, &bound);
 
 done:
-    kiln__recipe_destroy(owned);
+    kiln__memo_return(&l->op->memo, borrowed, kiln__recipe_destroy);
     return status;
 }
 

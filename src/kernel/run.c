@@ -9,22 +9,27 @@
 #include "kernel/kernel.h"
 
 kiln_status kiln__recipe_get(kiln__kernel *op, const kiln__call *call, const kiln__recipe **out,
-                             kiln__recipe **owned, kiln_error *err)
+                             kiln__recipe **borrowed, kiln_error *err)
 {
     uint64_t hash;
     kiln__recipe *built = NULL;
 
-    *owned = NULL;
-    *out = kiln__call_hash(op, call, &hash)
-               ? kiln__memo_find(&op->memo, hash, kiln__recipe_matches, call)
-               : NULL;
+    *borrowed = NULL;
+    *out = NULL;
+    if (kiln__call_hash(op, call, &hash)) {
+        *out = kiln__memo_find(&op->memo, hash, kiln__recipe_matches, call);
+        if (*out == NULL)
+            *out = *borrowed = kiln__memo_borrow(&op->memo, hash, kiln__recipe_matches, call);
+    }
     if (*out != NULL)
         return KILN_OK;
     KILN_CHECK(kiln__device_check(op->device, err));
     KILN_CHECK(kiln__recipe_build(op, call, &built, NULL, err));
     *out = built;
-    if (!kiln__memo_insert(&op->memo, built))
-        *owned = built;
+    if (!kiln__memo_insert(&op->memo, built)) {
+        *borrowed = built;
+        kiln__memo_lend(&op->memo, built, kiln__recipe_destroy);
+    }
     return KILN_OK;
 }
 
@@ -389,14 +394,14 @@ kiln_status kiln__kernel_run(kiln__kernel *op, const kiln__call *call, kiln_erro
     const bool watched = kiln__is_watched(KILN_OBSERVE_ALL);
     const char *before = NULL;
     const kiln__recipe *recipe;
-    kiln__recipe *owned;
+    kiln__recipe *borrowed;
 
     if (watched)
         kiln__call_begin(op->device, op->def->name, &before);
-    kiln_status status = kiln__recipe_get(op, call, &recipe, &owned, err);
+    kiln_status status = kiln__recipe_get(op, call, &recipe, &borrowed, err);
     if (status == KILN_OK)
         status = run_recipe(op, recipe, call, err);
-    kiln__recipe_destroy(owned);
+    kiln__memo_return(&op->memo, borrowed, kiln__recipe_destroy);
     if (watched)
         kiln__call_end(op->device, before, status);
     return status;
@@ -407,20 +412,20 @@ kiln_status kiln__kernel_run_again(kiln__kernel *op, const kiln__call *call,
 {
     const bool watched = kiln__is_watched(KILN_OBSERVE_ALL);
     const kiln__recipe *recipe = atomic_load_explicit(recent, memory_order_acquire);
-    kiln__recipe *owned = NULL;
+    kiln__recipe *borrowed = NULL;
     const char *before = NULL;
     kiln_status status = KILN_OK;
 
     if (watched)
         kiln__call_begin(op->device, op->def->name, &before);
     if (recipe == NULL || !kiln__recipe_still_fits(recipe, call)) {
-        status = kiln__recipe_get(op, call, &recipe, &owned, err);
-        if (status == KILN_OK && owned == NULL)
+        status = kiln__recipe_get(op, call, &recipe, &borrowed, err);
+        if (status == KILN_OK && borrowed == NULL)
             atomic_store_explicit(recent, recipe, memory_order_release);
     }
     if (status == KILN_OK)
         status = run_recipe(op, recipe, call, err);
-    kiln__recipe_destroy(owned);
+    kiln__memo_return(&op->memo, borrowed, kiln__recipe_destroy);
     if (watched)
         kiln__call_end(op->device, before, status);
     return status;
