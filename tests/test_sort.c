@@ -455,6 +455,54 @@ static void test_sort__refuses_what_cannot_be_sorted(void **state)
     kiln_array_release(x);
 }
 
+/* Where an element of 8 or 16 bits belongs: -0 beside +0, NaN behind all numbers. */
+static int32_t key_of(kiln_dtype dtype, const uint16_t *x, int64_t k)
+{
+    if (dtype == KILN_INT8)
+        return (int32_t)(int8_t)((const uint8_t *)x)[k] + 128;
+    if (dtype == KILN_UINT16)
+        return x[k];
+    const int32_t size = x[k] & 0x7fff;
+    return size > 0x7c00 ? 65536 : x[k] >> 15 != 0 ? 32768 - size : 32768 + size;
+}
+
+/* Long rows, which several threads count. */
+static void test_sort__counted_rows(void **state)
+{
+    static const struct {
+        kiln_dtype dtype;
+        int64_t length;
+    } rows[] = {
+        {KILN_INT8, (1 << 18) + 3}, {KILN_UINT16, 1 << 19}, {KILN_FLOAT16, (1 << 19) + 1001}};
+    test_env *t = *state;
+
+    for (size_t r = 0; r < COUNT(rows); r++) {
+        const int64_t n = rows[r].length, size = (int64_t)kiln_dtype_size(rows[r].dtype);
+        uint16_t *const x = malloc((size_t)n * 2), *const want = malloc((size_t)n * 2);
+        uint16_t *const got = malloc((size_t)n * 2);
+        int64_t *const begins = calloc(65538, sizeof *begins);
+        kiln_array *given = NULL, *sorted = NULL;
+
+        for (int64_t k = 0; k < n; k++)
+            x[k] = (uint16_t)test_random(t);
+        for (int64_t k = 0; k < n; k++)
+            begins[key_of(rows[r].dtype, x, k) + 1]++;
+        for (int k = 0; k < 65537; k++)
+            begins[k + 1] += begins[k];
+        for (int64_t k = 0; k < n; k++) {
+            const int64_t at = begins[key_of(rows[r].dtype, x, k)]++;
+            memcpy((char *)want + at * size, (char *)x + k * size, (size_t)size);
+        }
+        OK(t, kiln_array_from_host(t->ctx, rows[r].dtype, 1, &n, x, NULL, &given, &t->err));
+        OK(t, kiln_array_sort(given, NULL, &sorted, &t->err));
+        OK(t, kiln_array_to_host(sorted, got, (size_t)(n * size), NULL, &t->err));
+        assert_memory_equal(got, want, (size_t)(n * size));
+        kiln_array_release(given);
+        kiln_array_release(sorted);
+        free(x), free(want), free(got), free(begins);
+    }
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -467,6 +515,7 @@ int main(int argc, char **argv)
         TEST(test_sort__orders_along_any_axis),
         TEST(test_sort__flattens_without_an_axis_and_takes_any_strides),
         TEST(test_sort__refuses_what_cannot_be_sorted),
+        TEST(test_sort__counted_rows),
     };
     return test_env_main(argc, argv, "test_sort", tests, COUNT(tests));
 }

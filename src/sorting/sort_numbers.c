@@ -15,11 +15,12 @@
 #include "sorting/sorting.h"
 
 enum {
-    BLOCK = 1024,         /* elements that are numbers at once */
-    NEAR = 2048,          /* numbers of a row that stand on the stack */
-    SHORT = 256,          /* elements of rows that become numbers together */
-    COUNTED_8 = 1025,     /* elements of 8 bits from which on they are counted */
-    COUNTED_16 = 1 << 17, /* of 16 bits */
+    BLOCK = 1024,           /* elements that are numbers at once */
+    NEAR = 2048,            /* numbers of a row that stand on the stack */
+    SHORT = 256,            /* elements of rows that become numbers together */
+    COUNTED_8 = 1025,       /* elements of 8 bits from which on they are counted */
+    COUNTED_16 = 1 << 17,   /* of 16 bits */
+    COUNTED_LONG = 1 << 17, /* for each thread that counts, and each byte of an element */
     CHUNK = 4 * BLOCK,
     FEW_EQUAL = 12, /* pairs with equal upper bits that are sorted by insertion */
     AHEAD = 32,     /* pairs whose numbers are fetched before they are needed */
@@ -122,47 +123,132 @@ static void restore(const job *j, const char *keys, char *sorted)
 
 /* ---- counting ------------------------------------------------------------------------------------------ */
 
-/* Numbers of 8 or 16 bits: those of floating-point elements that are NaN count as the greatest one. */
-static void sort_counting(const job *j, const char *keys, char *sorted, uint64_t *counts)
+static int64_t values_of(const job *j)
 {
-    const int64_t values = j->size == 1 ? 256 : 65536;
+    return j->size == 1 ? 256 : 65536;
+}
+
+/* Descending, numbers of unsigned elements end below 0. */
+static int64_t lowest_of(const job *j)
+{
+    return j->kind != 'u' ? -values_of(j) / 2 : j->flip != 0 ? -values_of(j) : 0;
+}
+
+/* Count numbers of 8 or 16 bits: those of floating-point elements that are NaN count as the greatest one. */
+static bool count_some(const job *j, const char *keys, int64_t begin, int64_t end, uint64_t *counts)
+{
+    const int64_t values = values_of(j), lowest = lowest_of(j);
     int32_t block[BLOCK];
     bool strange = false;
-    /* Descending, numbers of unsigned elements end below 0. */
-    const int64_t lowest = j->kind != 'u' ? -values / 2 : j->flip != 0 ? -values : 0;
-    int64_t at = 0;
 
     memset(counts, 0, (size_t)values * sizeof *counts);
-    for (int64_t begin = 0; begin < j->length; begin += BLOCK) {
-        const int64_t here = j->length - begin < BLOCK ? j->length - begin : BLOCK;
-        strange |= j->numbers.read(keys + begin * j->size, here, j->flip, j->infinity, block);
+    for (int64_t at = begin; at < end; at += BLOCK) {
+        const int64_t here = end - at < BLOCK ? end - at : BLOCK;
+        strange |= j->numbers.read(keys + at * j->size, here, j->flip, j->infinity, block);
         for (int64_t k = 0; k < here; k++) {
             const int64_t v = block[k] - lowest;
             counts[v < values ? v : values - 1]++;
         }
     }
-    for (int64_t v = 0; v < values;) {
-        int64_t many = 0;
-        for (; v < values && many < BLOCK; v++) {
-            int64_t left = (int64_t)counts[v];
-            while (left > 0) {
-                const int64_t here = left < BLOCK - many ? left : BLOCK - many;
-                for (int64_t k = 0; k < here; k++)
-                    block[many + k] = (int32_t)(v + lowest);
-                left -= here;
-                many += here;
-                if (left > 0) {
-                    j->numbers.write(block, many, j->flip, sorted + at * j->size);
-                    at += many;
-                    many = 0;
-                }
-            }
+    return strange;
+}
+
+/* From how often each number occurs to where it begins. */
+static void begin_numbers(const job *j, uint64_t *counts)
+{
+    uint64_t before = 0;
+
+    for (int64_t v = 0; v < values_of(j); v++) {
+        const uint64_t here = counts[v];
+        counts[v] = before;
+        before += here;
+    }
+}
+
+/* Sorted elements `begin` to `end` - 1, from where each number begins. */
+static void write_counted(const job *j, const uint64_t *begins, int64_t begin, int64_t end,
+                          char *sorted)
+{
+    const int64_t values = values_of(j), lowest = lowest_of(j);
+    int64_t v = 0, many;
+    int32_t block[BLOCK];
+
+    for (int64_t step = values / 2; step > 0; step /= 2)
+        v += (int64_t)begins[v + step] <= begin ? step : 0;
+    for (int64_t at = begin; at < end; at += many) {
+        const int64_t stop = end - at < BLOCK ? end : at + BLOCK;
+        for (many = 0; at + many < stop;) {
+            const int64_t next = v + 1 < values ? (int64_t)begins[v + 1] : j->length;
+            const int64_t until = next < stop ? next : stop;
+            for (; at + many < until; many++)
+                block[many] = (int32_t)(v + lowest);
+            v += next <= stop && v + 1 < values;
         }
         j->numbers.write(block, many, j->flip, sorted + at * j->size);
-        at += many;
     }
+}
+
+static void sort_counting(const job *j, const char *keys, char *sorted, uint64_t *counts)
+{
+    const bool strange = count_some(j, keys, 0, j->length, counts);
+
+    begin_numbers(j, counts);
+    write_counted(j, counts, 0, j->length, sorted);
     if (strange)
         restore(j, keys, sorted);
+}
+
+/* A long row, by several threads: each counts a piece of the elements, and writes a piece of the sorted ones. */
+static uint64_t *counts_of(const job *j, int64_t piece)
+{
+    return (uint64_t *)(void *)j->scratch + piece * values_of(j);
+}
+
+static void count_pieces(const void *args, int64_t begin, int64_t end)
+{
+    const job *j = args;
+
+    for (int64_t piece = begin; piece < end; piece++)
+        j->plan->strange[piece] =
+            count_some(j, j->keys, j->length / j->pieces * piece,
+                       piece + 1 == j->pieces ? j->length : j->length / j->pieces * (piece + 1),
+                       counts_of(j, piece));
+}
+
+static void join_counts(const void *args, int64_t begin, int64_t end)
+{
+    const job *j = args;
+    uint64_t *const counts = counts_of(j, 0);
+
+    (void)begin;
+    (void)end;
+    for (int64_t piece = 1; piece < j->pieces; piece++)
+        for (int64_t v = 0; v < values_of(j); v++)
+            counts[v] += counts_of(j, piece)[v];
+    begin_numbers(j, counts);
+}
+
+static void write_pieces(const void *args, int64_t begin, int64_t end)
+{
+    const job *j = args;
+
+    for (int64_t piece = begin; piece < end; piece++)
+        write_counted(j, counts_of(j, 0), j->length / j->pieces * piece,
+                      piece + 1 == j->pieces ? j->length : j->length / j->pieces * (piece + 1),
+                      j->sorted);
+}
+
+static void restore_counted(const void *args, int64_t begin, int64_t end)
+{
+    const job *j = args;
+    bool strange = false;
+
+    (void)begin;
+    (void)end;
+    for (int64_t piece = 0; piece < j->pieces; piece++)
+        strange |= j->plan->strange[piece];
+    if (strange)
+        restore(j, j->keys, j->sorted);
 }
 
 /* ---- rows ---------------------------------------------------------------------------------------------- */
@@ -485,6 +571,26 @@ static kiln_status sort_long(const kiln__sort *s, const job *whole, int64_t row,
     return launch(s, finish_long, &j, 1, err);
 }
 
+/* Each row by all threads. */
+static kiln_status count_rows(const kiln__sort *s, job *j, kiln_array **scratch, kiln_array **plans,
+                              kiln_error *err)
+{
+    KILN_CHECK(
+        kiln__sort_room(s->ctx, s->stream, KILN_INT64, j->pieces * values_of(j), scratch, err));
+    KILN_CHECK(kiln__sort_room(s->ctx, s->stream, KILN_UINT8, sizeof(plan), plans, err));
+    j->scratch = (*scratch)->data;
+    j->plan = (*plans)->data;
+    for (int64_t row = 0; row < s->rows; row++) {
+        KILN_CHECK(launch(s, count_pieces, j, j->pieces, err));
+        KILN_CHECK(launch(s, join_counts, j, 1, err));
+        KILN_CHECK(launch(s, write_pieces, j, j->pieces, err));
+        KILN_CHECK(launch(s, restore_counted, j, 1, err));
+        j->keys += j->length * j->size;
+        j->sorted += j->length * j->size;
+    }
+    return KILN_OK;
+}
+
 /* Functions for the sort; false: sort_cpu.c has better ones. */
 static bool find_functions(const kiln__sort *s, int threads, job *j)
 {
@@ -522,6 +628,7 @@ kiln_status kiln__sort_rows_numbers(const kiln__sort *s, bool *done, kiln_error 
     if (!*done)
         return KILN_OK;
     const bool counted = s->order == NULL && (size == 1 || (size == 2 && s->length >= COUNTED_16));
+    const bool shared = counted && s->rows < threads && s->length / j.pieces >= COUNTED_LONG * size;
     const bool split = !counted && threads > 1 && s->length >= SAMPLE * PARTS &&
                        s->length * width >= kiln__tuned("KILN_TUNE_SORT_LONG", LONG_BYTES);
     const bool in_results = s->order != NULL ? s->wide : size >= 4;
@@ -532,6 +639,10 @@ kiln_status kiln__sort_rows_numbers(const kiln__sort *s, bool *done, kiln_error 
                 kiln__sort_room(s->ctx, s->stream, number, 2 * s->rows * s->length, &scratch, err));
         j.scratch = scratch != NULL ? scratch->data : NULL;
         KILN_TRY(launch(s, order_rows, &j, s->rows, err));
+        goto done;
+    }
+    if (shared) {
+        status = count_rows(s, &j, &scratch, &plans, err);
         goto done;
     }
     if (!split) {
