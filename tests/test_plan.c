@@ -175,6 +175,63 @@ static void test_plan__bytes_are_aligned_words_where_rows_begin_at_sectors(void 
     kiln__definition_destroy(def);
 }
 
+/* Rows that begin within lines of memory, and do not follow each other, are numbered by lines. */
+static void test_plan__rows_of_a_part_are_stored_by_lines(void **state)
+{
+    static const struct {
+        const char *what, *op;
+        int64_t extent, x[2], z[2]; /* of the last axis; elements from row to row and from element to element */
+        kiln_dtype dtype;
+        kiln_backend backend;
+        int lines;
+        int64_t walk; /* accesses of a row */
+    } rows[] = {
+        {"odd rows", "z = x", 999, {999, 1}, {2001, 1}, KILN_FLOAT32, KILN_BACKEND_CUDA, 1, 1056},
+        {"rows that end lines", "z = x", 993, {999, 1}, {2001, 1}, KILN_FLOAT32, KILN_BACKEND_CUDA, 1, 1024},
+        {"halves", "z = x", 999, {999, 1}, {2001, 1}, KILN_FLOAT16, KILN_BACKEND_CUDA, 1, 1056},
+        {"bytes", "z = x", 999, {999, 1}, {2001, 1}, KILN_INT8, KILN_BACKEND_CUDA, 0, 999},
+        {"pairs", "z = x", 1000, {1000, 1}, {2002, 1}, KILN_FLOAT32, KILN_BACKEND_CUDA, 1, 544},
+        {"whole lines", "z = x", 992, {999, 1}, {2048, 1}, KILN_FLOAT32, KILN_BACKEND_CUDA, 0, 992},
+        {"rows that follow each other", "z = x", 999, {1001, 1}, {999, 1}, KILN_FLOAT32, KILN_BACKEND_CUDA, 0, 999},
+        {"short rows", "z = x", 127, {127, 1}, {2001, 1}, KILN_FLOAT32, KILN_BACKEND_CUDA, 0, 127},
+        {"every second element", "z = x", 999, {999, 1}, {2001, 2}, KILN_FLOAT32, KILN_BACKEND_CUDA, 0, 999},
+        {"a reversed input", "z = x", 999, {999, -1}, {2001, 1}, KILN_FLOAT32, KILN_BACKEND_CUDA, 1, 1056},
+        {"threads", "z = x + threadIdx.x", 999, {999, 1}, {2001, 1}, KILN_FLOAT32, KILN_BACKEND_CUDA, 0, 999},
+        {"the cpu", "z = x", 999, {999, 1}, {2001, 1}, KILN_FLOAT32, KILN_BACKEND_CPU, 0, 1}};
+    static kiln__plan plan;
+
+    (void)state;
+    for (size_t k = 0; k < KILN_COUNT_OF(rows); k++) {
+        const kiln__definition_request request = {
+            .in = "T x", .out = "T z", .snippet = {[KILN__SNIPPET_OP] = rows[k].op}};
+        const int64_t size = (int64_t)kiln_dtype_size(rows[k].dtype), shape[2] = {64, rows[k].extent};
+        const int64_t x[2] = {rows[k].x[0] * size, rows[k].x[1] * size};
+        const int64_t z[2] = {rows[k].z[0] * size, rows[k].z[1] * size};
+        const kiln_dtype dtypes[2] = {rows[k].dtype, rows[k].dtype};
+        kiln__definition *def = NULL;
+        kiln__operand o[2] = {{.is_array = true, .itemsize = (uint8_t)size, .rank = 2, .shape = shape,
+                               .strides = x, .address = 4096}};
+
+        o[1] = o[0];
+        o[1].strides = z;
+        o[1].written = true;
+        assert_int_equal(kiln__definition_create(&request, &def, NULL), KILN_OK);
+        kiln__plan_make(&(kiln__plan_request){.def = def,
+                                              .device = {rows[k].backend, 1, false, false},
+                                              .dtypes = dtypes,
+                                              .operands = o,
+                                              .rank = 2,
+                                              .shape = shape},
+                        &plan);
+        if (plan.variant.loop.lines != rows[k].lines || plan.walk[1] != rows[k].walk)
+            fail_msg("%s: lines %d walk %lld", rows[k].what, plan.variant.loop.lines,
+                     (long long)plan.walk[1]);
+        if (rows[k].lines != 0)
+            assert_int_equal(plan.word[KILN__WORD_COUNT_ALL], 64 * rows[k].walk);
+        kiln__definition_destroy(def);
+    }
+}
+
 /* Rows of tiles that lie as in memory are as far apart, modulo 4 bytes, as rows of memory; rows of bytes that begin
  * at words, rows that all begin at sectors, short axes and rows of two kinds have other tiles. */
 static void test_plan__tiles_lie_as_in_memory_where_rows_are_odd(void **state)
@@ -707,6 +764,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_plan__classes),
+        cmocka_unit_test(test_plan__rows_of_a_part_are_stored_by_lines),
         cmocka_unit_test(test_plan__windows_leave_room_for_arguments),
         cmocka_unit_test(test_plan__tiles_lie_as_in_memory_where_rows_are_odd),
         cmocka_unit_test(test_plan__bytes_are_aligned_words_where_rows_begin_at_sectors),

@@ -151,6 +151,15 @@ static bool is_first_of_placeholder(const emitter *e, size_t p)
     return true;
 }
 
+/* The result whose rows decide where those of lines begin. */
+static bool is_first_output(const emitter *e, size_t p)
+{
+    for (size_t q = 0; q < p; q++)
+        if (e->def->params[q].output)
+            return false;
+    return e->def->params[p].output;
+}
+
 /* ---- facts about the whole ------------------------------------------------------------------ */
 
 /* cpu/strided.cpp: `i` is the number of the element in the order in which elements are visited. */
@@ -232,7 +241,7 @@ static const struct {
 } param_lists[] = {
     {"scalars", is_scalar},           {"raws", is_raw},
     {"taken", is_taken},
-    {"pointers", is_pointer},
+    {"pointers", is_pointer},         {"lined", is_first_output},
     {"ones", is_one_input},           {"counts", is_one_output},
     {"walking", is_walking},          {"registers", is_register},
     {"loaded", is_loaded},            {"stored", is_stored},
@@ -426,6 +435,7 @@ static bool put_number(const emitter *e, const char *name, size_t bytes, kiln__b
     } rows[] = {
         {"a.n", e->axis},
         {"p.bytes", (int64_t)size},
+        {"p.span", size * v->vec < 4 ? (int64_t)(32 * size) * v->vec : KILN__LINE},
         {"lists_half", half_of(kiln__variant_number(v, "lists", 5))},
         {"p.lanes", is_splat(e, e->p) ? 1 : v->vec},
         {"p.raw_rank", v->raw_rank[e->p]},
@@ -467,8 +477,7 @@ static bool put_number(const emitter *e, const char *name, size_t bytes, kiln__b
         {"aligned", v->loop.aligned},
         {"skew", tile.skew},
         {"skew_bytes", tile.skew == 0 ? 1 : KILN__SECTOR / tile.skew},
-        {"unit", KILN__CPU_UNIT},
-        {"burst", STREAM_BURST},
+        {"unit", KILN__CPU_UNIT}, {"burst", STREAM_BURST},
         {"stream_size", stream_size(e)},
     };
     for (size_t r = 0; r < KILN_COUNT_OF(rows); r++) {

@@ -106,6 +106,7 @@ static inline bool is_transpose(const emitter *e)
 }
 
 #define KILN__SECTOR 32 /* bytes that a GPU's memory moves at once */
+#define KILN__LINE 128  /* bytes that its caches keep together */
 
 /* A GPU's tile of a transpose: elements along A; elements that rows may begin earlier; words from row
  * to row in shared memory; threads along B and along A; words a thread loads of a tiled operand. */
@@ -131,6 +132,12 @@ size_t kiln__transpose_skewed(const kiln__definition *def, const kiln__variant *
 static inline bool is_tiled(const emitter *e)
 {
     return is_transpose(e) || e->v->layout == KILN__LAYOUT_WINDOW;
+}
+
+/* Each warp stores one of memory's lines. */
+static inline bool is_lined(const emitter *e)
+{
+    return kiln__variant_number(e->v, "lines", 5) > 0;
 }
 
 /* `i` has to be computed from strides of its own. */

@@ -36,12 +36,13 @@ static axis_run tile_axes(const emitter *e)
     return (axis_run){e->v->rank - 1, -1, is_tiled(e) ? 2 : 0};
 }
 
-/* Axes whose extents a kernel compares with: the tiled axes, or on the cpu the last one. */
+/* Axes whose extents a kernel compares with: the tiled axes, or on the cpu and where rows are stored by lines the
+ * last one. */
 static axis_run extent_axes(const emitter *e)
 {
     if (is_tiled(e))
         return (axis_run){e->v->rank - 1, -1, kiln__variant_number(e->v, "planes", 6) > 0 ? 3 : 2};
-    return (axis_run){e->v->rank - 1, -1, !is_linear(e) && !on_cuda(e)};
+    return (axis_run){e->v->rank - 1, -1, !is_linear(e) && (!on_cuda(e) || is_lined(e))};
 }
 
 /* cuda: axes whose coordinate is the remainder of a magic-number division. In a loop axis 0 needs none:
@@ -204,6 +205,8 @@ void kiln__loop_slots(const emitter *e, slot_list *l)
     add_axes(l, extent_axes(e), KILN__SLOT_EXTENT, 0, 8);
     add_axes(l, divided_axes(e), KILN__SLOT_DIVISOR, 0, e->v->index_bits == 32 ? 16 : 32);
     add_axes(l, counted_axes(e), KILN__SLOT_WALK, 0, 8);
+    if (is_lined(e))
+        add_slot(l, KILN__SLOT_WORD, 0, KILN__WORD_COUNT_ALL, 8);
     if (e->v->layout == KILN__LAYOUT_WINDOW && e->v->loop.ring != 0)
         add_slot(l, KILN__SLOT_WORD, 0, KILN__WORD_CHUNK, 8);
 }

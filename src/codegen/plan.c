@@ -29,7 +29,11 @@ enum { RANDOM_UNROLL = 4, RANDOM_UNROLL_LOADING = 2 };
 enum { GATHER_UNROLL = 4 };
 
 /* Threads a block of each CUDA layout. */
-enum { BLOCK_THREADS = 256 };
+enum { BLOCK_THREADS = 256, WARP_THREADS = 32 };
+
+/* What is stored by lines: shortest rows and least bytes of an access (bench/results/random-h200.txt), and most strides,
+ * which leave room for their arguments. */
+enum { LINED_MIN = 128, LINED_BYTES_MIN = 2, LINED_STRIDES_MAX = 256 };
 
 /* Fewest elements that a CPU thread should be woken for. */
 enum { CPU_TASK_ELEMENTS = 16384 };
@@ -103,11 +107,39 @@ static int choose_unroll(const kiln__walk *w, const kiln__definition *def, const
     return unroll > UNROLL_MAX ? UNROLL_MAX : unroll;
 }
 
+/* Whether rows of the first result begin within lines of memory and do not follow each other, so that the stores
+ * of warps that are numbered through all rows would straddle lines. Addresses do not matter: the kernel finds
+ * where in its line each row begins. */
+static bool choose_lines(const kiln__walk *w, const kiln__definition *def, const kiln__variant *v)
+{
+    const int last = w->rank - 1;
+    int k = 0;
+
+    while (k < w->count && !(k != w->index && w->output[k]))
+        k++;
+    if (v->backend != KILN_BACKEND_CUDA || def->cuda_only || w->rank < 2 || k == w->count ||
+        w->rank * w->count > LINED_STRIDES_MAX ||
+        (v->layout != KILN__LAYOUT_INNER && v->layout != KILN__LAYOUT_GENERAL) ||
+        v->access[w->param[k]] != KILN__ACCESS_VECTOR ||
+        w->itemsize[k] * v->vec < LINED_BYTES_MIN ||
+        w->shape[last] / v->vec < kiln__tuned("KILN_TUNE_LINES", LINED_MIN))
+        return false;
+    int64_t next = w->shape[last] * w->itemsize[k], low_bits = next;
+    bool follow = true;
+    for (int a = last - 1; a >= 0; a--) {
+        follow = follow && w->stride[k][a] == next;
+        low_bits |= w->stride[k][a];
+        next = w->stride[k][a] * w->shape[a];
+    }
+    return !follow && low_bits % KILN__LINE != 0;
+}
+
 /* 32 when every element count and byte offset fits a signed 32-bit integer with room for one
  * block's overshoot. */
 static int choose_index_bits(const kiln__walk *w, const kiln__variant *v, int64_t size)
 {
-    const int64_t limit = INT32_MAX - (1 << 20);
+    /* Lines may have twice as many accesses as there are elements in a short row. */
+    const int64_t limit = (INT32_MAX - (1 << 20)) / (v->loop.lines != 0 ? 2 : 1);
     if (v->layout == KILN__LAYOUT_LINEAR || v->backend == KILN_BACKEND_CPU || size > limit)
         return 64;
     for (int k = 0; k < w->count; k++)
@@ -135,9 +167,12 @@ static void choose_grid(const kiln__plan_request *q, kiln__plan *plan)
         plan->index_step[last] *= v->vec;
         plan->walk[last] = vectors + (v->layout == KILN__LAYOUT_LINEAR &&
                                       plan->shape[last] % v->vec != 0);
+        if (v->loop.lines != 0) /* a row may begin with the last access of a line */
+            plan->walk[last] = (vectors + 2 * WARP_THREADS - 2) / WARP_THREADS * WARP_THREADS;
     }
     for (int a = 0; a < v->rank; a++)
         walk_size *= plan->walk[a];
+    plan->word[KILN__WORD_COUNT_ALL] = walk_size;
     plan->grid = walk_size;
     plan->units_together = 1;
     if (v->backend == KILN_BACKEND_CPU) {
@@ -163,7 +198,7 @@ static void fill_environment(kiln__plan *plan, const kiln__walk *w, const kiln__
             v->loop.index_linear &= plan->index_step[a] == expect;
             expect *= w->shape[a];
         }
-        v->loop.index_linear &= v->loop.tile == 0; /* tiles take rows apart */
+        v->loop.index_linear &= v->loop.tile == 0 && v->loop.lines == 0; /* rows are taken apart */
     } else {
         memset(plan->index_step, 0, (size_t)w->rank * sizeof plan->index_step[0]);
     }
@@ -243,6 +278,7 @@ static void plan_loop(const kiln__plan_request *q, kiln__plan *plan)
         }
     }
     kiln__window_choose(&w, def, q->operands, plan);
+    v->loop.lines = choose_lines(&w, def, v);
     v->index_bits = (uint8_t)choose_index_bits(&w, v, plan->size);
     for (int k = 0; k < w.count; k++) {
         if (k == w.index)
@@ -298,6 +334,7 @@ static const kiln__variant_field fields[] = {
     KILN__FIELD("plain_i", loop.index_linear, 0, 1, false),
     KILN__FIELD("indexer", indexer_rank, 0, KILN_RANK_MAX, false),
     KILN__FIELD("lists", loop.lists, 0, UINT8_MAX, false),
+    KILN__FIELD("lines", loop.lines, 0, 1, false),
     KILN__FIELD("aligned", loop.aligned, 0, 1, false),
     KILN__FIELD("narrow", loop.narrow, 0, KILN__NARROW_LAST, false),
     KILN__FIELD("apart", loop.apart, 0, UINT8_MAX, false),
@@ -316,6 +353,17 @@ static bool same_dtype_in_window(const kiln__variant *v, size_t p)
     return true;
 }
 
+static bool has_lines(const kiln__definition *def, const kiln__variant *v)
+{
+    size_t p = 0;
+
+    while (p < def->param_count && !def->params[p].output)
+        p++;
+    return v->backend == KILN_BACKEND_CUDA && v->rank > 1 && v->loop.index_linear == 0 &&
+           (v->layout == KILN__LAYOUT_INNER || v->layout == KILN__LAYOUT_GENERAL) &&
+           p < def->param_count && v->access[p] == KILN__ACCESS_VECTOR;
+}
+
 static const char *refuse(const kiln__definition *def, const kiln__variant *v)
 {
     const bool tiled = v->layout == KILN__LAYOUT_TRANSPOSE;
@@ -329,6 +377,8 @@ static const char *refuse(const kiln__definition *def, const kiln__variant *v)
         return "only a transpose has tiles with aligned rows or rows apart, unlike";
     if (windows ? !kiln__window_fits(def, v) : v->loop.planes != 0 || v->loop.across != 0 || v->loop.ring != 0 || v->loop.slant != 0)
         return "windows have rank 2 or more, a tile, and words of 4 bytes or vec=1, unlike";
+    if (v->loop.lines != 0 && !has_lines(def, v))
+        return "only results whose elements are neighbours on the last axis are stored by lines, unlike";
     if (v->loop.narrow != KILN__NARROW_NONE && (!tiled || v->backend != KILN_BACKEND_CUDA))
         return "only a transpose on a GPU has few elements on an axis, unlike";
     if (v->loop.lists > (v->backend == KILN_BACKEND_CUDA ? choose_lists(def, v) : 0))

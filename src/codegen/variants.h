@@ -16,6 +16,7 @@ enum { KILN__SENT_MIN = 5 };
 typedef struct kiln__loop_variant {
     uint16_t tile; /* a transpose's tile along axis rank - 2, in elements; rows of a window's tile */
     uint8_t index_linear; /* `i` equals the kernel's own linear index */
+    uint8_t lines;        /* cuda, inner, general: each warp's accesses are one of memory's lines of a result */
     uint8_t lists;        /* cuda, linear: calls that a launch has room for; 0: it is of one call */
     uint8_t aligned;      /* transposes: rows of all operands begin at sectors, where tiles are not square */
     uint8_t narrow;       /* transposes: which axis is short; its extent is `tile` */

@@ -119,7 +119,9 @@ int main(int argc, char **argv)
             return fputs(usage, stderr), 2;
     }
     setenv("KILN_TUNE_WINDOW_SIZE", "1", 0); /* windows are for millions of elements, */
-    setenv("KILN_TUNE_MARCH_PLANES", "6", 0); /* and blocks march through dozens of planes */
+    setenv("KILN_TUNE_MARCH_PLANES", "6", 0); /* and blocks march through dozens of planes; */
+    setenv("KILN_TUNE_FEW", o.seed % 2 != 0 ? "0" : "8", 0); /* sums at few places have thousands of values; */
+    setenv("KILN_TUNE_LINES", "4", 0); /* rows that are stored by lines have hundreds of elements */
     if (self_test)
         return dt_self_test(&o) != 0;
     if (!choose_devices(&o, device, strcmp(device, "cpu") != 0 && dt_in_child(has_cuda))) {
