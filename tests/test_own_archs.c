@@ -40,14 +40,14 @@ static void must(kiln_status status, const kiln_error *err, const char *file, in
 
 /* ---- functions ------------------------------------------------------------------------------------- */
 
-typedef enum function { SORT, ARGSORT, TOPK, HISTOGRAM, BINCOUNT } function;
+typedef enum function { SORT, ARGSORT, TOPK, HISTOGRAM, BINCOUNT, SCATTER } function;
 
 /* A call, and what the manifest then says: the file and one of the macros. */
 typedef struct call {
     function function;
     kiln_dtype dtype;
     int64_t rows, length; /* of the array, which is sorted along its rows */
-    int64_t count;        /* elements of topk, bins */
+    int64_t count;        /* elements of topk, bins, places */
     const char *file, *macro;
 } call;
 
@@ -61,8 +61,11 @@ static const call calls[] = {
     {TOPK, KILN_FLOAT32, 1, 1 << 18, 5, "sorting/select.cu", "KILN__TAKES=1"},
     {HISTOGRAM, KILN_FLOAT32, 1, 10000, 10, "sorting/bins.cu", "KILN__FIND=1"},
     {HISTOGRAM, KILN_FLOAT32, 1, 1 << 20, 10000, "sorting/bins.cu", "KILN__PLACE=1"},
+    {HISTOGRAM, KILN_FLOAT32, 1, 1 << 23, 100000, "sorting/bins_sum.cu", "bins_sum"},
     {HISTOGRAM, KILN_FLOAT64, 1, 10000, 10, "sorting/bins.cu", "KILN__T=double"},
     {BINCOUNT, KILN_INT32, 1, 10000, 10, "sorting/bins.cu", "KILN__EDGES=0"},
+    {SCATTER, KILN_FLOAT32, 1, 1 << 20, 10, "indexing/few.cu", "KILN__T=float"},
+    {SCATTER, KILN_FLOAT64, 1, 1 << 20, 10, "indexing/few.cu", "KILN__T=double"},
 };
 
 static kiln_array *edges_of(kiln_context *ctx, int64_t bins)
@@ -91,6 +94,23 @@ static void run_text(kiln_context *ctx, const char *text, kiln_array *x, kiln_ar
     kiln_graph_destroy(graph);
 }
 
+/* As many sums as the array has elements, at `count` places. */
+static void scatter(kiln_context *ctx, kiln_array *values, int64_t count)
+{
+    kiln_error err = KILN_ERROR_INIT;
+    kiln_scatter_options o = KILN_SCATTER_OPTIONS_INIT;
+    kiln_array *x = NULL, *i = NULL;
+    const int64_t size = kiln_array_size(values);
+
+    o.fast = true;
+    OK(kiln_array_empty(ctx, kiln_array_dtype(values), 1, &count, &x, &err));
+    OK(kiln_array_empty(ctx, KILN_INT32, 1, &size, &i, &err));
+    const kiln_subscript at = kiln_subscript_array(i);
+    OK(kiln_array_scatter(x, &at, 1, kiln_arg_array(values), KILN_SCATTER_ADD, &o, &err));
+    kiln_array_release(x);
+    kiln_array_release(i);
+}
+
 static void run(kiln_context *ctx, const call *c)
 {
     const int64_t shape[] = {c->rows, c->length};
@@ -110,6 +130,8 @@ static void run(kiln_context *ctx, const call *c)
         OK(kiln_array_argsort(x, &o, &out[0], &err));
     else if (c->function == TOPK)
         OK(kiln_array_topk(x, c->count, &o, &out[0], &out[1], &err));
+    else if (c->function == SCATTER)
+        scatter(ctx, x, c->count);
     else if (c->function == BINCOUNT)
         run_text(ctx, text, x, &out[0]);
     else

@@ -124,6 +124,70 @@ static void test_scatter__in_any_order_when_asked(void **state)
     check(t, KILN_INT32, KILN_SCATTER_REDUCE, true);
 }
 
+/* Many values at few places: whole numbers, so that sums of any order are equal. One place is never named. */
+static void check_few(test_env *t, kiln_dtype dtype, int64_t places, int64_t count, kiln_index_mode mode,
+                      bool one_value)
+{
+    kiln_scatter_options o = KILN_SCATTER_OPTIONS_INIT;
+    const int64_t reach = mode == KILN_INDEX_CHECK ? 0 : 2 * places, untouched = places / 2;
+    int32_t *const index = malloc((size_t)count * sizeof *index);
+    float *const value = malloc((size_t)count * sizeof *value);
+    double *const want = calloc((size_t)places, sizeof *want);
+    kiln_array *x = NULL, *wide = NULL, *i = NULL, *v = NULL, *narrow = NULL;
+
+    o.fast = true;
+    o.mode = mode;
+    for (int64_t k = 0; k < places; k++)
+        want[k] = k == untouched ? -0.0 : (double)(k % 5);
+    OK(t, kiln_array_from_host(t->ctx, KILN_FLOAT64, 1, &places, want, NULL, &wide, &t->err));
+    OK(t, kiln_array_cast(wide, dtype, &x, &t->err));
+    for (int64_t k = 0; k < count; k++) {
+        int64_t at = untouched;
+        while (at == untouched) {
+            index[k] = (int32_t)test_random_below(t, (uint64_t)(2 * (places + reach))) -
+                       (int32_t)(places + reach);
+            at = index[k] < 0 && mode != KILN_INDEX_CLIP ? index[k] + places : index[k];
+            at = mode == KILN_INDEX_WRAP   ? (at % places + places) % places
+                 : mode == KILN_INDEX_CLIP ? (at < 0 ? 0 : at < places ? at : places - 1)
+                                           : at;
+        }
+        value[k] = (float)((int)test_random_below(t, 9) -
+                           (kiln_dtype_kind(dtype) == 'u' ? 0 : 2));
+        want[at] += one_value ? 3 : value[k];
+    }
+    OK(t, kiln_array_from_host(t->ctx, KILN_INT32, 1, &count, index, NULL, &i, &t->err));
+    OK(t, kiln_array_from_host(t->ctx, KILN_FLOAT32, 1, &count, value, NULL, &narrow, &t->err));
+    OK(t, kiln_array_cast(narrow, dtype, &v, &t->err));
+    const kiln_subscript at = kiln_subscript_array(i);
+    const kiln_arg given = one_value ? kiln_arg_int(3) : kiln_arg_array(v);
+    OK(t, kiln_array_scatter(x, &at, 1, given, KILN_SCATTER_ADD, &o, &t->err));
+    float *got = to_floats(t, x);
+    for (int64_t k = 0; k < places; k++)
+        CHECK((double)got[k] == want[k], "%s, %d places: place %d is %g, not %g",
+              kiln_dtype_name(dtype), (int)places, (int)k, got[k], want[k]);
+    CHECK(kiln_dtype_kind(dtype) != 'f' || signbit(got[untouched]), "%s: -0 was changed",
+          kiln_dtype_name(dtype));
+    free(got);
+    free(index);
+    free(value);
+    free(want);
+    kiln_array *const all[] = {x, wide, i, v, narrow};
+    for (size_t k = 0; k < COUNT(all); k++)
+        kiln_array_release(all[k]);
+}
+
+static void test_scatter__sums_at_few_places(void **state)
+{
+    static const kiln_dtype dtypes[] = {KILN_FLOAT32, KILN_INT32, KILN_INT64};
+    test_env *t = *state;
+
+    for (size_t d = 0; d < COUNT(dtypes); d++)
+        check_few(t, dtypes[d], PLACES, 10000, KILN_INDEX_CHECK, d == 2);
+    check_few(t, KILN_FLOAT32, 5, 4096 + 77, KILN_INDEX_WRAP, true);
+    check_few(t, KILN_FLOAT32, PLACES, 10001, KILN_INDEX_CLIP, false);
+    check_few(t, KILN_FLOAT32, 9000, 150000, KILN_INDEX_CHECK, false); /* a block has most of the memory */
+}
+
 /* Values whose parts are equal: whichever of them stays, it stays as a whole. */
 static void test_scatter__fast_assignments_keep_whole_numbers(void **state)
 {
@@ -713,6 +777,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         TEST(test_scatter__each_dtype_combines_all_values),
         TEST(test_scatter__in_any_order_when_asked),
+        TEST(test_scatter__sums_at_few_places),
         TEST(test_scatter__fast_assignments_keep_whole_numbers),
         TEST(test_scatter__sums_are_reproducible),
         TEST(test_scatter__several_axes_and_slices),

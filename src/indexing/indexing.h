@@ -9,7 +9,8 @@
  * report.c     what kernels report indices out of range to
  * unique.c     distinct elements
  * convolve.c   sums over a window that slides
- * scatter.c    x[i] = v and sums at indices, in place; scatter_run.c: its kernels, scatter_cpu.c: without sorting
+ * scatter.c    x[i] = v and sums at indices, in place; scatter_run.c: its kernels, scatter_cpu.c: without sorting,
+ *              scatter_few.c: of few places on CUDA devices
  * scattered.c  the same in graphs
  *
  * What takes elements by indices is in src/graph (take.c), because a graph does it.

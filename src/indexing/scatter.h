@@ -45,6 +45,11 @@ bool kiln__scatter_suits_cpu(const kiln__scattering *s);
 kiln_status kiln__scatter_cpu(const kiln__scattering *s, const kiln_array *target,
                               const kiln_array *places, const kiln_array *values, int64_t none,
                               kiln_error *err);
+/* Whether there are so few places (`none` in all) and so many values that blocks add them up first; and that, of sums
+ * that have one instruction, with places of values, `none` for those that have none. (scatter_few.c) */
+bool kiln__scatter_has_few(const kiln__scattering *s, int64_t none);
+kiln_status kiln__scatter_few(const kiln__scattering *s, const kiln_array *places, int64_t none,
+                              kiln_error *err);
 
 /* What put_along_axis() wants of axes: ERR_AXIS, ERR_SHAPE. (scatter.c) */
 kiln_status kiln__scatter_check_along(int rank, int indices, int64_t axis, kiln_error *err);

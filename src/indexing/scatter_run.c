@@ -1,7 +1,7 @@
 /*
  * scatter_run.c - the kernels that change elements at indices.
  *
- *     indexed axes first, values > [a kernel that changes each element]
+ *     indexed axes first, values > [a kernel that changes each element; of few places: scatter_few.c]
  *                                > [places > sorted > runs of equal places]
  *                                > [places > scatter_cpu.c]
  *
@@ -423,14 +423,31 @@ done:
     return status;
 }
 
-static kiln_status run_by_order(kiln__scattering *s, kiln_error *err)
+static int64_t places_of(const kiln__scattering *s)
 {
-    kiln_array *keys = NULL, *sorted = NULL, *order = NULL, *dense = NULL, *values = NULL;
     int64_t none = 1;
-    kiln_status status = KILN_OK;
 
     for (int k = 0; k < s->index_count; k++)
         none *= s->target->shape[k];
+    return none;
+}
+
+static kiln_status run_few(kiln__scattering *s, kiln_error *err)
+{
+    kiln_array *places = NULL;
+
+    KILN_CHECK(find_places(s, places_of(s), KILN_INT32, &places, err));
+    const kiln_status status = kiln__scatter_few(s, places, places_of(s), err);
+    kiln_array_release(places);
+    return status;
+}
+
+static kiln_status run_by_order(kiln__scattering *s, kiln_error *err)
+{
+    kiln_array *keys = NULL, *sorted = NULL, *order = NULL, *dense = NULL, *values = NULL;
+    const int64_t none = places_of(s);
+    kiln_status status = KILN_OK;
+
     const kiln_dtype key = none < INT32_MAX ? KILN_INT32 : KILN_INT64;
     const kiln_dtype place = s->count < INT32_MAX ? KILN_INT32 : KILN_INT64;
     KILN_TRY(find_places(s, none, key, &keys, err));
@@ -477,5 +494,8 @@ kiln_status kiln__scatter_run(kiln__scattering *s, kiln_error *err)
         return KILN_OK;
     if (s->index_count > 0 && s->o.mode == KILN_INDEX_CHECK)
         KILN_CHECK(kiln__report_array(s->ctx, &s->report, err));
-    return is_direct(s) ? run_direct(s, err) : run_by_order(s, err);
+    if (!is_direct(s))
+        return run_by_order(s, err);
+    const bool few = s->index_count > 0 && adds_atomically(s) && kiln__scatter_has_few(s, places_of(s));
+    return few ? run_few(s, err) : run_direct(s, err);
 }

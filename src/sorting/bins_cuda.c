@@ -1,7 +1,7 @@
 /*
  * bins_cuda.c - how many elements fall into each bin, on CUDA devices.
  *
- *     [edges looked at: sorting/edges.cu] > counted: sorting/bins.cu
+ *     [edges looked at: sorting/edges.cu] > counted: sorting/bins.cu > [counters of all blocks added: sorting/bins_sum.cu]
  *
  * What is known of edges stays on the device. The host waits for whether they increase, while elements are being
  * counted.
@@ -23,6 +23,8 @@ enum {
     PARTS_MAX = 64,      /* blocks that look at edges, ... */
     PART_EDGES = 1 << 11 /* ... each at so many at least */
 };
+/* Rows of blocks, at most, whose counters a kernel of its own adds up. */
+enum { KEPT_ROWS_MAX = 2, SUM_THREADS = 128, SUM_GROUPS = 6 };
 
 /* Where elements are counted, as templates/sorting/bins.cu has it. */
 typedef enum place { PLACE_GLOBAL, PLACE_SHARED, PLACE_HALVES, PLACE_ROWS } place;
@@ -43,7 +45,15 @@ typedef struct bins_call {
     int32_t part_count;
     int32_t copies;
     int32_t per;
+    void *kept;
 } bins_call;
+
+typedef struct sum_call {
+    const void *kept;
+    int64_t *counts;
+    int64_t bins;
+    int32_t per, quads, blocks, groups;
+} sum_call;
 
 /* How a call counts: the block's threads, rows of blocks and shared memory. */
 typedef struct layout {
@@ -130,6 +140,34 @@ static kiln_status entries(kiln_context *ctx, kiln_dtype dtype, const bins_call 
     return kiln__own_kernel(ctx, &bins, bins_out, err);
 }
 
+/* Bytes of what blocks with counters of 16 bits leave, one row of them behind the other; 0: they add to the counts. */
+static int64_t kept_bytes(const layout *l, const bins_call *c, int64_t blocks)
+{
+    const bool many = l->place >= PLACE_HALVES && l->rows <= KEPT_ROWS_MAX;
+
+    return many ? blocks * l->rows * kiln__blocks(c->per, 8) * 16 : 0;
+}
+
+static kiln_status add_kept(kiln_context *ctx, const bins_call *c, const layout *l, int64_t blocks,
+                            kiln_stream *stream, kiln_error *err)
+{
+    const kiln__own_request request = {"sorting/bins_sum.cu", "kiln_sort_bins_sum", NULL, 0};
+    const sum_call call = {.kept = c->kept,
+                           .counts = c->counts,
+                           .bins = c->bins,
+                           .per = c->per,
+                           .quads = (int32_t)kiln__blocks(c->per, 8),
+                           .blocks = (int32_t)blocks,
+                           .groups = SUM_GROUPS};
+    const kiln__launch_config config = {.grid_x = kiln__blocks(call.quads, SUM_THREADS),
+                                        .grid_y = l->rows * SUM_GROUPS,
+                                        .block = SUM_THREADS};
+    void *entry = NULL;
+
+    KILN_CHECK(kiln__own_kernel(ctx, &request, &entry, err));
+    return kiln__launch(kiln__context_device(ctx), entry, &config, &call, sizeof call, stream, err);
+}
+
 /* Zeroes, or what there is to know of the edges as well. */
 static kiln_status begin(kiln__device *device, void *entry, const bins_call *c, kiln_stream *stream,
                          kiln_error *err)
@@ -158,7 +196,7 @@ kiln_status kiln__bins_cuda(const kiln_array *x, const double *edges, const kiln
                                         .shared_bytes = (uint32_t)l.bytes};
     void *edges_entry = NULL, *bins_entry = NULL, *memory = NULL;
     kiln_event *told = NULL;
-    kiln_array *parts = NULL;
+    kiln_array *parts = NULL, *kept = NULL;
     kiln_status status = KILN_OK;
 
     KILN_TRY(entries(x->ctx, x->dtype, &c, &l, &edges_entry, &bins_entry, err));
@@ -176,7 +214,14 @@ kiln_status kiln__bins_cuda(const kiln_array *x, const double *edges, const kiln
     KILN_TRY(begin(device, edges_entry, &c, stream, err));
     if (edges != NULL)
         KILN_TRY(kiln__event_record(told, stream, err));
+    const int64_t kept_size = kept_bytes(&l, &c, config.grid_x);
+    if (kept_size > 0) {
+        KILN_TRY(kiln__sort_room(x->ctx, stream, KILN_UINT8, kept_size, &kept, err));
+        c.kept = kept->data;
+    }
     status = kiln__launch(device, bins_entry, &config, &c, sizeof c, stream, err);
+    if (status == KILN_OK && kept_size > 0)
+        status = add_kept(x->ctx, &c, &l, config.grid_x, stream, err);
     if (edges != NULL) {
         const kiln_status waited = kiln__event_synchronize(told, status == KILN_OK ? err : NULL);
         status = status == KILN_OK ? waited : status;
@@ -189,5 +234,6 @@ done:
     kiln__event_destroy(told);
     kiln__host_free(device, memory);
     kiln_array_release(parts);
+    kiln_array_release(kept);
     return status;
 }

@@ -1,4 +1,5 @@
 //% insert sorting/plan.cu
+//% plain quads nullptr kept
 //% plain AHEAD BLOCKS EACH EDGES EDGE_ROOM EPSILON FIND FULL HALF HALVES HOW_DOUBLE HOW_PAIRS
 //% plain IN_ROWS KILN__BLOCKS KILN__DYNAMIC_SHARED KILN__EDGES KILN__FIND KILN__PLACE KILN__ROOM
 //% plain KILN__THREADS KILN__UNROLL KILN__WHOLE MAGIC N NOWHERE NUMBERS PLACE PLACE_GLOBAL
@@ -344,6 +345,13 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) kiln_sort_bins(con
     if (plan.how == HOW_DOUBLE)
         count<HOW_DOUBLE>({c, plan, plan, edges, counts_of, stride, copy, trash, base});
     __syncthreads();
+    if (HALVES && c.kept != nullptr) {
+        const int quads = (words + 3) / 4;
+        uint4 *const kept = c.kept + ((long long)blockIdx.y * gridDim.x + blockIdx.x) * quads;
+        for (int k = threadIdx.x; k < quads; k += THREADS)
+            kept[k] = ((const uint4 *)counts_of)[k];
+        return;
+    }
     for (int k = threadIdx.x; PLACE != PLACE_GLOBAL && k < c.per && base + k < c.bins; k += THREADS) {
         unsigned long long sum = HALVES ? counts_of[k / 2] >> k % 2 * 16 & 0xffffu : 0;
         for (int n = 0; n < c.copies && !HALVES; n++)

@@ -1,3 +1,4 @@
+//% plain uint4 kept
 //% plain KILN__T T bins bins_call copies counts edges edges_part even off part_count parts per
 //% plain size told wrong x
 // A call of sorting/bins.cu, and what sorting/edges.cu finds of its edges.
@@ -19,4 +20,5 @@ struct bins_call {
     int part_count;
     int copies; // of a block's counters, a power of two
     int per;    // bins of a block
+    uint4 *kept; // where blocks leave their counters, one behind the other; null: they add them to the counts
 };

@@ -1,0 +1,40 @@
+//% plain EACH THREADS all at base begin bins blocks counts end group groups j k kept
+//% plain kiln_sort_bins_sum per place quads row sum sum_call uint4 w words x y z
+// The counters of 16 bits of all blocks of sorting/bins.cu, added to the counts: each block's lie one behind the other, in
+// words of 16 bytes.
+//
+// Grid: a thread for each such word, and `groups` rows of threads for each row of blocks, which add up a part of the blocks.
+constexpr int THREADS = 128, EACH = 8;
+
+struct sum_call {
+    const uint4 *kept;
+    long long *counts;
+    long long bins;
+    int per, quads, blocks, groups; // bins of a row of blocks, words and blocks of it
+};
+
+extern "C" __global__ void __launch_bounds__(THREADS) kiln_sort_bins_sum(const __grid_constant__ sum_call x)
+{
+    const int at = (int)blockIdx.x * THREADS + (int)threadIdx.x;
+    const int row = (int)blockIdx.y / x.groups, group = (int)blockIdx.y % x.groups;
+    const int begin = (int)((long long)x.blocks * group / x.groups), end = (int)((long long)x.blocks * (group + 1) / x.groups);
+    unsigned int sum[EACH] = {}; // of at most 65536 blocks
+
+    if (at >= x.quads)
+        return;
+    #pragma unroll 8
+    for (int k = begin; k < end; k++) {
+        const uint4 all = x.kept[((long long)row * x.blocks + k) * x.quads + at];
+        const unsigned int words[4] = {all.x, all.y, all.z, all.w};
+        #pragma unroll
+        for (int j = 0; j < EACH; j++)
+            sum[j] += words[j / 2] >> j % 2 * 16 & 0xffffu;
+    }
+    #pragma unroll
+    for (int j = 0; j < EACH; j++) {
+        const int place = at * EACH + j;
+        const long long base = (long long)row * x.per;
+        if (sum[j] != 0 && place < x.per && base + place < x.bins)
+            atomicAdd((unsigned long long *)&x.counts[base + place], (unsigned long long)sum[j]);
+    }
+}
