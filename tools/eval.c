@@ -90,7 +90,8 @@ static bool mentions(const char *text, const char *name)
     return false;
 }
 
-/* An input that nothing uses is often one that is written in another way: tell what the expression lacks, if anything. */
+/* An input that nothing uses is often one that is written in another way: tell what the
+ * expression lacks, if anything. */
 static int refuse_unused(struct eval *e, size_t input)
 {
     const struct invocation *v = e->j.v;
@@ -158,7 +159,8 @@ static kiln_status make(struct eval *e)
     KILN_TRY(job_open(j));
     KILN_TRY(load(e, names));
     opts.wide = invocation_get(j->v, OPTION_WIDE) != NULL ? 1 : 0;
-    /* The usual name: programs and lines of manifests that give none share their kernels with us. */
+    /* The usual name: programs and lines of manifests that give none share their kernels with
+     * us. */
     KILN_TRY(kiln_graph_parse(j->ctx, e->text, names, e->input_count, &opts, &e->graph,
                               &e->result_count, &j->err));
     if (arg_count(e) > KILN_PARAM_MAX) {
@@ -225,7 +227,8 @@ static kiln_status cut(const kiln_array *values, const kiln_array *count, int ax
     return status;
 }
 
-/* Results of which the device knows the length are cut to it; the lengths are no results themselves. */
+/* Results of which the device knows the length are cut to it; the lengths are no results
+ * themselves. */
 static kiln_status finish(struct job *j, size_t *count)
 {
     struct eval *e = (struct eval *)j;

@@ -337,8 +337,8 @@ static const struct option *find_option(int command, const char *word)
     return NULL;
 }
 
-/* Whether a word is an option rather than an ARG: it begins with a dash and is no number, and no expression, which
- * may begin with a sign. */
+/* Whether a word is an option rather than an ARG: it begins with a dash and is no number, and no
+ * expression, which may begin with a sign. */
 static bool is_option(const struct invocation *v, const char *word)
 {
     const bool expression = v->command == COMMAND_EVAL && v->args.count == 0 && word[1] != '-' &&

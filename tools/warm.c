@@ -143,7 +143,8 @@ static kiln_status take_kernel(void *user, const kiln__definition *def,
     kiln__buf line = KILN__BUF_INIT;
     kiln_status status = KILN_OK;
 
-    /* What was read from JSON is UTF-8. A module of a user's has no variants: its line tells all. */
+    /* What was read from JSON is UTF-8. A module of a user's has no variants: its line tells
+     * all. */
     (void)(def->module && def->template_file == NULL ? kiln__manifest_write(l->entry, &line)
                                                      : kiln__manifest_line(def, variant, &line));
     if (line.failed)

@@ -323,8 +323,8 @@ static bool hear(pool *p, worker *k)
 
 /* ---- all of them ------------------------------------------------------------------------------- */
 
-/* Start workers in the places that have none, as many as there is work for. 0 or an errno value when
- * none is left. */
+/* Start workers in the places that have none, as many as there is work for. 0 or an errno
+ * value when none is left. */
 static int staff(pool *p)
 {
     int why = 0, alive = 0;

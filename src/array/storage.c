@@ -171,8 +171,8 @@ void kiln__storage_release_in_order(kiln__storage *storage, void *native)
     storage->order = native;
 }
 
-/* Hand wrapped memory back to its owner, once nothing uses it any more: at once where nothing has been
- * enqueued since it came, or where the owner's stream can be told to wait. */
+/* Hand wrapped memory back to its owner, once nothing uses it any more: at once where nothing has
+ * been enqueued since it came, or where the owner's stream can be told to wait. */
 static void release_wrapped(const kiln__storage *storage, uintptr_t used_on)
 {
     const bool worked = kiln__stream_work(storage->home) != storage->home_work;

@@ -101,7 +101,8 @@ static void release_all(kiln_array **arrays, size_t count)
     }
 }
 
-/* Part number `k` of `count`: between two of the places `at`, or of equal extent, the first `more` parts larger by one. */
+/* Part number `k` of `count`: between two of the places `at`, or of equal extent, the first
+ * `more` parts larger by one. */
 static void part_of(const int64_t *at, size_t k, size_t count, int64_t extent, int64_t bounds[2])
 {
     const int64_t n = (int64_t)k, each = extent / (int64_t)count, more = extent % (int64_t)count;

@@ -362,7 +362,8 @@ static void put(kiln__buf *out, uint64_t value, int bytes)
         kiln__buf_putc(out, (char)(value >> 8 * k & 255));
 }
 
-/* What local headers and the directory have in common, from the version on: stored, of 1980-01-01. */
+/* What local headers and the directory have in common, from the version on: stored, of
+ * 1980-01-01. */
 static void put_common(kiln__buf *out, const kiln__zip_entry *e, size_t extra)
 {
     enum { VERSION_ZIP64 = 45, FIRST_DAY = 0x21, UTF8 = 0x800 };

@@ -122,7 +122,8 @@ static int make_temp(publication *p)
 }
 
 /* Remove the temporary file, and count what is there: a removal or a renaming may have failed, or
- * have been done although it was reported as failed. What cannot be counted stays in the account. */
+ * have been done although it was reported as failed. What cannot be counted stays in the
+ * account. */
 static void give_up(publication *p, kiln__ledger *ledger)
 {
     unlinkat(p->shard, p->temp, 0);

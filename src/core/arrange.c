@@ -153,7 +153,8 @@ static kiln_status diagonal(const int64_t *n, size_t count, kiln__arranged *g, k
         return kiln__fail(err, KILN_ERR_SHAPE, "diagonal: rank %d has no two axes", g->rank);
     KILN_CHECK(read_axes("diagonal", n + 1, 2, g->rank, axes, err));
     const int64_t rows = g->shape[axes[0]], columns = g->shape[axes[1]];
-    /* Offsets beyond the matrix leave no element, whatever they are: the least one has no negative. */
+    /* Offsets beyond the matrix leave no element, whatever they are: the least one has no
+     * negative. */
     const int64_t down = n[0] < 0 ? -(n[0] + (n[0] == INT64_MIN)) : 0, right = n[0] > 0 ? n[0] : 0;
     const int64_t high = down >= rows ? 0 : rows - down;
     const int64_t wide = right >= columns ? 0 : columns - right;
@@ -214,8 +215,8 @@ static kiln_status flip(const int64_t *n, size_t count, kiln__arranged *g, kiln_
     return KILN_OK;
 }
 
-/* At least so many axes, as atleast_1d, _2d and _3d: (n) becomes (1, n) and (1, n, 1), (m, n) becomes
- * (m, n, 1). */
+/* At least so many axes, as atleast_1d, _2d and _3d: (n) becomes (1, n) and (1, n, 1),
+ * (m, n) becomes (m, n, 1). */
 static kiln_status atleast(int least, kiln__arranged *g)
 {
     const int had = g->rank, first = had == 1 && least > 1 ? 1 : 0;
@@ -262,8 +263,8 @@ static void cut(int64_t start, int64_t stop, int axis, kiln__arranged *g)
     g->map[axis].start = to > from ? from : 0;
 }
 
-/* Numbers: an axis, which part of it, of how many, and whether they must be equal. Without that the first parts have one
- * element more, as those of array_split. */
+/* Numbers: an axis, which part of it, of how many, and whether they must be equal. Without that the
+ * first parts have one element more, as those of array_split. */
 static kiln_status section(const int64_t *n, size_t count, kiln__arranged *g, kiln_error *err)
 {
     int axis = 0;
@@ -317,8 +318,8 @@ kiln_status kiln__arrange_windows(const int64_t *n, size_t count, int rank, cons
     return KILN_OK;
 }
 
-/* Numbers: an axis, an element of the windows along it, and how many elements a window has: that element of every
- * window. */
+/* Numbers: an axis, an element of the windows along it, and how many elements a window has: that
+ * element of every window. */
 static kiln_status window(const int64_t *n, size_t count, kiln__arranged *g, kiln_error *err)
 {
     int axis = 0;

@@ -25,8 +25,8 @@
 
 /* ---- NUMA nodes ---- */
 
-/* The system calls have no functions in the C library, and their numbers stand in a header that need not
- * be there (linux/mempolicy.h). */
+/* The system calls have no functions in the C library, and their numbers stand in a header that
+ * need not be there (linux/mempolicy.h). */
 enum { POLICY_DEFAULT = 0, POLICY_PREFERRED = 1, NODES_MAX = 1024 };
 
 bool kiln__node_prefer(int node)

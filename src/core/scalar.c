@@ -15,8 +15,8 @@
  */
 #include "core/core.h"
 
-/* A narrow format. One that is finite has no infinities: the largest code is its NaN, and all others
- * with the same exponent are numbers. */
+/* A narrow format. One that is finite has no infinities: the largest code is its NaN, and all
+ * others with the same exponent are numbers. */
 typedef struct narrow_format {
     kiln_dtype dtype;
     int exponent_bits;

@@ -24,8 +24,8 @@ static bool has_any(const char *line, const char *const *texts, size_t count)
     return false;
 }
 
-/* Whether the text before `end` is that of a place: "x.cpp:12", "x.cpp(12)", "<command-line>", "At end of
- * source". */
+/* Whether the text before `end` is that of a place: "x.cpp:12", "x.cpp(12)",
+ * "<command-line>", "At end of source". */
 static bool is_place(const char *line, const char *end)
 {
     static const char last[] = "At end of source";

@@ -252,8 +252,8 @@ bool kiln__device_is_dry(const kiln__device *device)
 
 /* ---- GPUs ---- */
 
-/* Shared memory that a block of a GPU may have at most, by compute capability (CUDA's guide to programming, table of
- * technical specifications). */
+/* Shared memory that a block of a GPU may have at most, by compute capability (CUDA's guide to
+ * programming, table of technical specifications). */
 static const struct {
     int capability;
     uint32_t kib;

@@ -138,8 +138,8 @@ static void shed(kiln__pool_arena *arena, size_t bytes)
         (void)kiln__pool_arena_trim(arena, bytes);
 }
 
-/* A free segment of another stream, and in `mark_out` the point of that stream's work that must have
- * passed (NULL: it has). No lock is held. */
+/* A free segment of another stream, and in `mark_out` the point of that stream's work that must
+ * have passed (NULL: it has). No lock is held. */
 static kiln__segment *segment_of_others(const kiln__pool_arena *mine, size_t bytes,
                                         kiln__mark **mark_out)
 {
@@ -161,8 +161,8 @@ static kiln__segment *segment_of_others(const kiln__pool_arena *mine, size_t byt
     return segment;
 }
 
-/* Memory that other streams may still use, for which the arena's own will wait. The host does not. Not
- * for a recording: its steps run elsewhere. */
+/* Memory that other streams may still use, for which the arena's own will wait. The host does not.
+ * Not for a recording: its steps run elsewhere. */
 static kiln__node *take_behind_others(kiln__pool_arena *arena, size_t bytes)
 {
     kiln__mark *mark = NULL;

@@ -80,8 +80,8 @@ static void add_blocks(holders *h, kiln__pool *pool)
     pthread_mutex_unlock(&pool->list_lock);
 }
 
-/* "; most of it for "weights" 1.00 GiB in 3 blocks, ..." into `text`; nothing where no thread has ever
- * pushed a label. */
+/* "; most of it for "weights" 1.00 GiB in 3 blocks, ..." into `text`; nothing where no thread
+ * has ever pushed a label. */
 static void name_holders(kiln__pool *pool, char text[NAMED_BYTES])
 {
     holders h = {.count = 0};

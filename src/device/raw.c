@@ -35,7 +35,8 @@ kiln_status kiln__raw_load(kiln__device *device, const void *image, size_t bytes
     return status;
 }
 
-/* The backends' own word for a name that is not there is ERR_INTERNAL: kiln's kernels have theirs. */
+/* The backends' own word for a name that is not there is ERR_INTERNAL: kiln's kernels have
+ * theirs. */
 kiln_status kiln__raw_entry(kiln__module *module, const char *name, void **entry_out,
                             kiln_error *err)
 {

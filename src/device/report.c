@@ -64,7 +64,8 @@ static bool take_report(int64_t *shared, int64_t *out)
 
 /* ---- matrices ---- */
 
-/* Of a matrix the names are: the function's in 3 words, the stack's rank and shape, and why it failed. */
+/* Of a matrix the names are: the function's in 3 words, the stack's rank and shape, and why it
+ * failed. */
 enum { MATRIX_RANK = 3, MATRIX_SHAPE = 4, MATRIX_WHY = 10, FUNCTION_BYTES = 24, WHY_BYTES = 80 };
 enum { RANK_UNKNOWN = 255, COLUMN_SHIFT = 8 }; /* behind the rank stands the column */
 

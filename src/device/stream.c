@@ -82,8 +82,8 @@ static kiln_status page_alloc(kiln_stream *stream, kiln__block **out, kiln_error
     KILN_CHECK(kiln__pool_alloc(stream->device, bytes, stream, out, err));
     atomic_fetch_sub_explicit(&stream->device->pool->used_bytes, (*out)->bytes,
                               memory_order_relaxed);
-    /* Of a recording a page in memory that earlier steps write is zeroed by a step, in each run. Else once: steps leave
-     * zeros behind. */
+    /* Of a recording a page in memory that earlier steps write is zeroed by a step, in each run.
+     * Else once: steps leave zeros behind. */
     if (stream->recording == NULL || kiln__pool_arena_had_back(stream->arena))
         return kiln__memset(stream->device, (*out)->address, 0, bytes, stream, err);
     const kiln__backend *const backend = stream->device->backend;

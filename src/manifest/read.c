@@ -418,7 +418,8 @@ static void read_value(kiln__json *j, void *item)
 
 /* ---- lines ------------------------------------------------------------------------------------- */
 
-/* What stands behind a name in a list of fields: '!', '=' (and `*bit`), ' '; 0 where it is not in it. */
+/* What stands behind a name in a list of fields: '!', '=' (and `*bit`), ' '; 0 where it is not in
+ * it. */
 static char mark_in(const char *list, const char *name, unsigned *bit)
 {
     const size_t bytes = strlen(name);

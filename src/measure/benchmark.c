@@ -21,7 +21,8 @@ typedef struct watch {
     kiln_event *begin, *end;
 } watch;
 
-/* A benchmark at work. `seconds` holds a row of `capacity` times for the cpu and one for each watch. */
+/* A benchmark at work. `seconds` holds a row of `capacity` times for the cpu and one for each
+ * watch. */
 typedef struct bench {
     kiln_benchmark_options opts;
     kiln_benchmark_fn fn;

@@ -94,7 +94,8 @@ static kiln_status check_struct(const kiln__function *r, size_t p, const kiln_ar
                                 what, param->bytes);
 }
 
-/* The dtype of a number that has no signature: by its own kind, and the parameter's size and type. */
+/* The dtype of a number that has no signature: by its own kind, and the parameter's size and
+ * type. */
 static kiln_dtype guess_dtype(const kiln__raw_param *param, kiln_arg_kind kind)
 {
     static const kiln_dtype integers[] = {
@@ -145,7 +146,8 @@ static kiln_status put_number(const kiln__function *r, size_t p, const kiln_arg 
     return status;
 }
 
-/* One argument: `*given_out` is what its dtype is bound by. Numbers are put into the block later. */
+/* One argument: `*given_out` is what its dtype is bound by. Numbers are put into the block
+ * later. */
 static kiln_status take_argument(const kiln__function *r, size_t p, const kiln_arg *arg,
                                  kiln_array **array_out, unsigned char *block,
                                  kiln__given *given_out, kiln_error *err)
@@ -209,8 +211,9 @@ static bool put_plain_number(const kiln__plain_param *param, const kiln_arg *arg
     }
 }
 
-/* What most calls are: as many arguments as there are parameters, each of exactly the declared kind. False
- * for any other call, whether it is right or wrong; nothing that was written then counts. */
+/* What most calls are: as many arguments as there are parameters, each of exactly the declared
+ * kind. False for any other call, whether it is right or wrong; nothing that was written then
+ * counts. */
 static bool take_plain(const kiln__function *r, const kiln_arg *args, size_t count,
                        kiln_array **arrays, kiln_dtype *dtypes, unsigned char *block)
 {
@@ -415,8 +418,8 @@ static kiln_status fit_grid(const kiln__function *r, const kiln_raw_call_options
     return KILN_OK;
 }
 
-/* What most launches are: a grid and a block within the limits, and nothing else. False for any other record,
- * whether it is right or wrong. */
+/* What most launches are: a grid and a block within the limits, and nothing else. False for any
+ * other record, whether it is right or wrong. */
 static bool take_plain_record(const kiln__function *r, const kiln_raw_call_options *o,
                               kiln__raw_launch *launch)
 {
@@ -582,8 +585,8 @@ static kiln_status run_prepared(void *state, kiln_stream *stream, kiln_error *er
     return run_call(state, stream, err);
 }
 
-/* A kernel makes no assumption about an array but what its signature says, so another one may have any
- * shape. */
+/* A kernel makes no assumption about an array but what its signature says, so another one may have
+ * any shape. */
 static kiln_status set_prepared(void *state, size_t p, const kiln_arg *value, kiln_error *err)
 {
     call *const c = state;

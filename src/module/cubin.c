@@ -116,8 +116,8 @@ const char *kiln__cubin_kernel(const void *data, size_t bytes, size_t nth)
 
 /* ---- parameters ---- */
 
-/* One attribute that tells of a parameter: its index, which is not used, its number and offset, and a
- * word whose upper bits, or all of which, are its size. */
+/* One attribute that tells of a parameter: its index, which is not used, its number and offset, and
+ * a word whose upper bits, or all of which, are its size. */
 static bool take_param(const unsigned char *value, bool large, kiln__raw_param *params,
                        uint32_t *seen, size_t *count)
 {

@@ -176,7 +176,8 @@ static kiln_status explain(linker *l, const char *module, const char *what, kiln
 
 enum { NAME_BYTES = 32 };
 
-/* `name` receives what an input without a name is called. The linker reads it until the link is complete. */
+/* `name` receives what an input without a name is called. The linker reads it until the link is
+ * complete. */
 static kiln_status add(linker *l, const char *module, const kiln_module_input *input,
                        input_kind kind, size_t nth, char name[NAME_BYTES], kiln_error *err)
 {

@@ -9,8 +9,8 @@
 
 /* ---- names ---- */
 
-/* The one kernel that C++ made of a function `name` at file scope, "_Z4nameif" of "name"; NULL where there
- * is none, or more than one. */
+/* The one kernel that C++ made of a function `name` at file scope, "_Z4nameif" of "name"; NULL
+ * where there is none, or more than one. */
 static const char *find_mangled(const kiln__loaded *l, const char *name)
 {
     const char *found = NULL, *kernel;

@@ -26,7 +26,8 @@ static kiln_status make_input(kiln_context *ctx, const kiln__graph_arg *in, kiln
     return KILN_OK;
 }
 
-/* What whoever reads the results of a run needs: on a GPU those that do not lie in C-order are copied. */
+/* What whoever reads the results of a run needs: on a GPU those that do not lie in C-order are
+ * copied. */
 static kiln_status read_result(const kiln__target *target, kiln_array *array, kiln_error *err)
 {
     kiln_array *dense = NULL;
@@ -38,8 +39,8 @@ static kiln_status read_result(const kiln__target *target, kiln_array *array, ki
     return status;
 }
 
-/* The same of a result whose length along an axis only the device knows: every length would show the same plans as the powers
- * of two below it. */
+/* The same of a result whose length along an axis only the device knows: every length would show
+ * the same plans as the powers of two below it. */
 static kiln_status read_counted(const kiln__target *target, kiln_array *array, int axis,
                                 kiln_error *err)
 {

@@ -255,7 +255,8 @@ static void set_shape(kiln__abstract *arg, int rank, const int64_t *extent)
     memcpy(arg->shape, extent, (size_t)rank * sizeof extent[0]);
 }
 
-/* An input of `post` has one element for each result, so its extent is 1 along every reduced axis. */
+/* An input of `post` has one element for each result, so its extent is 1 along every reduced
+ * axis. */
 static void shrink_axes(kiln__abstract *arg, const kiln__manifest_axes *axes)
 {
     for (int k = 0; axes->all && k < arg->rank; k++)

@@ -170,7 +170,8 @@ done:
     return status;
 }
 
-/* One kernel of a program on devices of every size. `call` is the step, or an opaque one as a call of its kernel. */
+/* One kernel of a program on devices of every size. `call` is the step, or an opaque one
+ * as a call of its kernel. */
 static kiln_status give_kernel(expansion *x, const kiln__step *call, kiln__definition *def,
                                bool clusters)
 {

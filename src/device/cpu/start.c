@@ -57,8 +57,9 @@ typedef struct beginning {
 #define ON_OTHER_STACK __attribute__((no_sanitize_address))
 enum { STACK_BYTES = 256 << 10 };
 
-/* What ThreadSanitizer knows of the calling thread is changed by whatever a child in the same memory calls,
- * and is wrong from then on. There the child has a copy, and cannot tell why it could not begin. */
+/* What ThreadSanitizer knows of the calling thread is changed by whatever a child in the
+ * same memory calls, and is wrong from then on. There the child has a copy, and cannot
+ * tell why it could not begin. */
 #if defined(__SANITIZE_THREAD__)
 enum { SHARING = 0 };
 #else

@@ -101,7 +101,8 @@ static size_t find_level(void)
     return level;
 }
 
-/* Found once: products of small matrices ask each time, and virtual machines take microseconds to tell. */
+/* Found once: products of small matrices ask each time, and virtual machines take microseconds to
+ * tell. */
 const char *kiln__cpu_target(void)
 {
     const size_t most = (size_t)kiln__tuned("KILN_TUNE_CPU_LEVEL", (int)KILN_COUNT_OF(targets));

@@ -21,8 +21,8 @@ typedef struct cuda_program {
 
 /* ---- nodes ---- */
 
-/* What a step's node says of its kernel. `values` has room for the addresses of its arguments, which the
- * driver reads during the call. */
+/* What a step's node says of its kernel. `values` has room for the addresses of its arguments,
+ * which the driver reads during the call. */
 static kiln__cu_kernel_node kernel_of(const kiln__step *s, void **values)
 {
     kiln__cu_kernel_node node = {.function = s->entry, .params = values};

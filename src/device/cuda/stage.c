@@ -37,7 +37,8 @@
 
 /* ---- page-locked memory ---- */
 
-/* Page-locked memory of the host, on the NUMA node that is nearest to the device. The context is current. */
+/* Page-locked memory of the host, on the NUMA node that is nearest to the device. The context is
+ * current. */
 kiln__cu_result kiln__cuda_lock_memory(kiln__device *device, size_t bytes, unsigned kind,
                                        void **out)
 {
@@ -297,8 +298,9 @@ static kiln_status transfer_chunk(flow *f, int64_t chunk)
                          f->stream, f->err);
 }
 
-/* Nothing is to be told: wait for the threads that copy, or for the transfer that all depends on. While there
- * are no such threads, the leading one copies; otherwise it would tell of a full slot too late. */
+/* Nothing is to be told: wait for the threads that copy, or for the transfer that all
+ * depends on. While there are no such threads, the leading one copies; otherwise it would
+ * tell of a full slot too late. */
 static kiln_status pass_time(flow *f, int64_t opened, int64_t closed)
 {
     if (!atomic_load_explicit(&f->joined, memory_order_relaxed) && help_once(f))
