@@ -282,13 +282,25 @@ static void test_reduce_plan__moments_of_many_columns_are_not_merged(void **stat
         .family = &kiln__family_reduction,
         .batching = {.batch = KILN__BATCH_MOMENTS}};
     static const reduce_case many = {"33 rows of 2^22", 2, {33, 1 << 22}, {true, false}, false,
-                                     KILN__LAYOUT_COLUMNS, 256, 4, false, 1 << 22, 33};
+                                     KILN__LAYOUT_COLUMNS, 256, 2, false, 1 << 22, 33};
     static const reduce_case few = {"1000 rows of 2^16", 2, {1000, 1 << 16}, {true, false}, false,
                                     KILN__LAYOUT_COLUMNS, 32, 4, false, 1 << 16, 1000};
     kiln__definition *def = NULL;
     assert_int_equal(kiln__definition_create(&request, &def, NULL), KILN_OK);
+    /* Rows at a time, so that few are left over, which come one by one. */
+    static const struct {
+        int64_t rows;
+        int unroll;
+    } bursts[] = {{1, 1}, {5, 5}, {12, 12}, {13, 12}, {14, 7}, {33, 11}, {34, 11}, {35, 7}, {64, 8}};
+    static kiln__plan plan;
     check(&many, def);
     check(&few, def);
+    for (size_t k = 0; k < KILN_COUNT_OF(bursts); k++) {
+        const reduce_case one = {"few rows", 2, {bursts[k].rows, 1 << 22}, {true, false}, false,
+                                 KILN__LAYOUT_COLUMNS, 256, 2, false, 1 << 22, bursts[k].rows};
+        make_plan(&one, def, false, &plan);
+        assert_int_equal(plan.variant.unroll, bursts[k].unroll);
+    }
     kiln__definition_destroy(def);
 }
 

@@ -223,7 +223,7 @@ static void check_type(test_env *t, size_t type)
     } cases[] = {{2, 262144, 1, false}, {3, 4097, 1, false},   {1000, 100, 1, false},
                  {1500, 7, 1, false},   {30000, 5, 0, false},  {5000, 37, 0, false},
                  {7, 1500, 0, false},   {3, 65537, NO_AXIS, false},
-                 {9000, 33, 1, true},   {600, 127, 1, true},   {4300, 257, 1, true}};
+                 {13, 9000, 0, true},   {9000, 33, 1, true},   {600, 127, 1, true},   {4300, 257, 1, true}};
 
     t->random = SAME_VALUES;
     for (size_t v = 0; v < COUNT(VALUES); v++) {

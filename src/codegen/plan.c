@@ -265,10 +265,10 @@ static void plan_loop(const kiln__plan_request *q, kiln__plan *plan)
                        def->uses_index || def->uses_indexer ? index : NULL);
     kiln__walk_sort(&w, true);
     kiln__walk_collapse(&w);
+    v->block = BLOCK_THREADS;
     choose_layout(&w, def, q->operands, v);
     choose_access(&w, v);
     v->rank = (uint8_t)w.rank;
-    v->block = BLOCK_THREADS;
     /* An element whose variables begin with a thread's number has a thread, as in CuPy; so has one
      * whose snippet is large, for each element of a thread is a copy of it. */
     if (v->backend != KILN_BACKEND_CPU && !(def->own[0] != '\0' && def->cuda_only) && !def->large) {
@@ -337,7 +337,7 @@ static const kiln__variant_field fields[] = {
     KILN__FIELD("lines", loop.lines, 0, 1, false),
     KILN__FIELD("aligned", loop.aligned, 0, 1, false),
     KILN__FIELD("narrow", loop.narrow, 0, KILN__NARROW_LAST, false),
-    KILN__FIELD("apart", loop.apart, 0, UINT8_MAX, false),
+    KILN__FIELD("apart", loop.apart, 0, 511, false),
     KILN__FIELD("planes", loop.planes, 0, 8, false),
     KILN__FIELD("across", loop.across, 0, 32, false),
     KILN__FIELD("ring", loop.ring, 0, 8, false),

@@ -48,7 +48,10 @@ enum {
     PEEL_ACCESSES = 256,        /* rows of more are peeled by a whole block */
     SPLIT_BLOCKS_PER_UNIT = 24, /* whole waves, whether 3, 4, 6, 8 or 12 blocks are resident */
     COLUMNS_OF_THREAD = 8, /* at most: each has an accumulator, */
-    COLUMNS_OF_MOMENTS = 4, /* of four words where it is moments */
+    COLUMNS_OF_MOMENTS = 4, /* of four words where it is moments, */
+    MOMENTS_ALONE = 8,      /* and bytes of these where a thread has whole columns: */
+    MOMENTS_BURST_MIN = 6,  /* then so many accesses at a time, as few times as can be */
+    MOMENTS_BURST_MAX = 12,
     ONCE_ELEMENTS_MIN = 64, /* of a result, below which loads are not marked as read once */
     CUDA_LANES = 4,
     CPU_LANES = 32, /* gcc unrolls a loop of 16 before it looks for vectors, and then finds none */
@@ -382,6 +385,26 @@ static bool stage_on_cuda(const kiln__plan_request *q, const kiln__walk *keep, c
     return true;
 }
 
+/* Moments are dear to merge: where columns are many enough, a thread takes whole ones. */
+static bool has_whole_columns(const kiln__variant *v, int units, int64_t outputs, int64_t columns)
+{
+    return kiln__batch_is_of_moments((kiln__batch)v->reduction.batch) &&
+           outputs / columns * (columns / v->vec / BLOCK_THREADS) >=
+               (int64_t)units * BATCH_BLOCKS_PER_UNIT;
+}
+
+/* How many rows a thread takes at a time that has whole columns: those that are left over come one by one, and each
+ * costs a merge and the time of a load, as a burst does. */
+static uint8_t burst_of(int64_t length)
+{
+    int64_t best = length < MOMENTS_BURST_MAX ? length : MOMENTS_BURST_MIN;
+
+    for (int64_t rows = best; rows <= MOMENTS_BURST_MAX; rows++)
+        if (length / rows + length % rows < length / best + length % best)
+            best = rows;
+    return (uint8_t)(best < 1 ? 1 : best);
+}
+
 static void columns_on_cuda(kiln__plan *plan, int units, bool small, int64_t outputs,
                             int64_t length)
 {
@@ -395,9 +418,7 @@ static void columns_on_cuda(kiln__plan *plan, int units, bool small, int64_t out
     const int64_t full = (int64_t)units * BLOCKS_PER_UNIT;
     const int64_t columns = plan->shape[v->keep_rank - 1] / v->vec;
     const int64_t outer = outputs / plan->shape[v->keep_rank - 1];
-    /* Moments are dear to merge: where columns are many enough, a thread takes whole ones. */
-    const bool alone = moments &&
-                       outer * (columns / BLOCK_THREADS) >= (int64_t)units * BATCH_BLOCKS_PER_UNIT;
+    const bool alone = has_whole_columns(v, units, outputs, plan->shape[v->keep_rank - 1]);
     int64_t rows = 1; /* of threads */
 
     while (!alone && rows < BLOCK_THREADS / WARP_THREADS && rows * 2 * FLIGHT_ACCESSES <= length)
@@ -410,6 +431,8 @@ static void columns_on_cuda(kiln__plan *plan, int units, bool small, int64_t out
     v->unroll = narrow ? 2 * FLIGHT_ACCESSES : FLIGHT_ACCESSES;
     while (v->unroll > 1 && v->unroll * rows > length)
         v->unroll /= 2;
+    if (alone && rows == 1 && v->vec * (int)kiln_dtype_size((kiln_dtype)v->dtype[0]) <= MOMENTS_ALONE)
+        v->unroll = burst_of(length);
     plan->walk[v->keep_rank - 1] = kiln__divide_up(columns, across);
     const int64_t tiles = outer * plan->walk[v->keep_rank - 1];
     plan->word[KILN__WORD_CHUNK] = length;
@@ -612,6 +635,10 @@ static void plan_walk(const kiln__plan_request *q, kiln__walk *keep, kiln__walk 
                                      rows      ? ACCESS_BYTES
                                      : moments ? COLUMNS_OF_MOMENTS
                                                : COLUMNS_OF_THREAD);
+    if (backend != KILN_BACKEND_CPU && !rows && v->vec == COLUMNS_OF_MOMENTS &&
+        v->vec * (int)kiln_dtype_size((kiln_dtype)v->dtype[0]) > MOMENTS_ALONE &&
+        has_whole_columns(v, q->device.units, outputs, keep->shape[keep->rank - 1]))
+        v->vec /= 2;
     if (backend != KILN_BACKEND_CPU && rows)
         choose_peel(q, keep, red, v);
     kiln__walk_join(keep, red, plan);

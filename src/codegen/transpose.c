@@ -28,11 +28,13 @@ enum { CPU_TILE = 64, CPU_TILE_MIN = 16, CPU_TILE_BYTES = 40 * 1024 };
 
 enum { BLOCK_THREADS = 256 };
 
-/* Tiles that lie as in memory: bytes of a row, and from one to the next where rows of memory begin at words;
- * elements along A, of 1 or 2 bytes and of 4; shared memory of a block. */
+/* Tiles that lie as in memory: bytes of a row, and of one where the tiled operands have so many bytes; the gap between
+ * rows where those of memory begin at words; elements along A, of 1 or 2 bytes and of 4; shared memory of a block. */
 enum {
     GATHER_ROW = 128,
-    GATHER_APART = GATHER_ROW + 4,
+    GATHER_LONG_ROW = 2 * GATHER_ROW,
+    GATHER_LONG_BYTES = 96 << 20,
+    GATHER_GAP = 4,
     GATHER_SIDE = 128,
     GATHER_SIDE_OF_WORDS = 64,
     GATHER_SHARED_MAX = 47 * 1024
@@ -184,17 +186,20 @@ static bool choose_tile(const kiln__walk *w, const kiln__definition *def, int b,
  * rows of tiled operands have modulo 4, and how many such operands there are. */
 typedef struct gathered {
     int tiled_size, size, phase, count;
+    bool beside; /* whether other operands are loaded */
 } gathered;
 
 /* Whether operands can be gathered: outputs run along the last axis; and where several elements make one of their
  * words, all operands that do have the outputs' size. */
-static bool can_gather(const kiln__walk *w, gathered *g)
+static bool can_gather(const kiln__walk *w, const kiln__definition *def, gathered *g)
 {
     const int last = w->rank - 1;
 
     for (int k = 0; k < w->count; k++) {
         const bool written = k != w->index && w->written[k];
         int *const size = written ? &g->size : &g->tiled_size;
+        g->beside |= k != w->index && (written ? def->params[w->param[k]].read_first
+                                               : kiln__walk_dense(w, k, last));
         if (k == w->index || (!written && kiln__walk_dense(w, k, last)))
             continue;
         if (w->itemsize[k] > 4 || (*size != 0 && *size != w->itemsize[k]) ||
@@ -222,26 +227,40 @@ static bool banks_meet(int vec, int apart)
     return vec * apart % 16 == 0;
 }
 
+/* Whether tiles of that many bytes by `side` elements can be gathered from. */
+static bool tile_gathers(const kiln__walk *w, int b, const gathered *g, int row, int side)
+{
+    const int apart = row + GATHER_GAP + g->phase;
+
+    return w->shape[w->rank - 1] >= side && w->shape[b] * g->tiled_size >= row &&
+           !banks_meet(4 / g->size, apart) &&
+           g->count * ((side + KILN__SECTOR / g->size) * apart + 4) <= GATHER_SHARED_MAX;
+}
+
 /* A tile of a GPU that lies in shared memory as it lies in memory: of operands of up to 4 bytes, but not of words alone,
  * which are no faster so (bench/results/workloads-h200.txt). False elsewhere, where banks would meet (bytes of rows that
- * begin at words: bench/results/bandwidth-h200.txt), and where an axis does not fill a tile. */
+ * begin at words: bench/results/bandwidth-h200.txt), and where an axis does not fill a tile. Rows of a large
+ * operand that is alone are longer: a row that begins within a line of memory takes one line more than it fills.
+ * Small ones would have too few tiles, and what is loaded beside it takes the registers of the block's threads. */
 static bool choose_gather(const kiln__walk *w, const kiln__definition *def, int b, kiln__variant *v)
 {
     gathered g = {0};
 
-    if (def->large || !can_gather(w, &g) || (g.size == 4 && g.tiled_size == 4))
+    if (def->large || !can_gather(w, def, &g) || (g.size == 4 && g.tiled_size == 4))
         return false;
-    const int side = g.size == 4 ? GATHER_SIDE_OF_WORDS : GATHER_SIDE,
-              tile = GATHER_ROW / g.tiled_size;
-    const int vec = 4 / g.size, apart = GATHER_APART + g.phase;
-    if (w->shape[w->rank - 1] < side || w->shape[b] < tile || banks_meet(vec, apart) ||
-        g.count * ((side + KILN__SECTOR / g.size) * apart + 4) > GATHER_SHARED_MAX)
+    const int side = g.size == 4 ? GATHER_SIDE_OF_WORDS : GATHER_SIDE, vec = 4 / g.size;
+    const bool is_long = g.size < 4 && g.count == 1 && !g.beside &&
+                         kiln__walk_size(w) * g.tiled_size >=
+                             kiln__tuned("KILN_TUNE_GATHER_LONG", GATHER_LONG_BYTES) &&
+                         tile_gathers(w, b, &g, GATHER_LONG_ROW, side);
+    const int row = is_long ? GATHER_LONG_ROW : GATHER_ROW;
+    if (!is_long && !tile_gathers(w, b, &g, row, side))
         return false;
     v->vec = (uint8_t)vec;
-    v->loop.tile = (uint16_t)tile;
-    v->block = BLOCK_THREADS;
-    v->unroll = (uint8_t)(side * tile / vec / BLOCK_THREADS);
-    v->loop.apart = (uint8_t)apart;
+    v->loop.tile = (uint16_t)(row / g.tiled_size);
+    v->block = is_long ? 2 * BLOCK_THREADS : BLOCK_THREADS;
+    v->unroll = (uint8_t)(side * v->loop.tile / vec / v->block);
+    v->loop.apart = (uint16_t)(row + GATHER_GAP + g.phase);
     return true;
 }
 
@@ -389,17 +408,18 @@ kiln__transpose_tile kiln__transpose_tile_of(const kiln__definition *def, const 
 static bool gather_fits(const kiln__definition *def, const kiln__variant *v,
                         const kiln__transpose_tile *t)
 {
-    const int size = 4 / v->vec, rows = t->side + t->skew, phase = v->loop.apart - GATHER_APART;
-    const int tiled_size = GATHER_ROW / v->loop.tile;
+    const int row = v->loop.apart < GATHER_LONG_ROW ? GATHER_ROW : GATHER_LONG_ROW;
+    const int size = 4 / v->vec, rows = t->side + t->skew, phase = v->loop.apart - row - GATHER_GAP;
+    const int tiled_size = row / v->loop.tile, threads = v->block;
     int tiled = 0;
 
     if (v->backend == KILN_BACKEND_CPU || v->loop.narrow != KILN__NARROW_NONE ||
         v->loop.aligned != 0 || (v->vec & (v->vec - 1)) != 0 || v->vec > 4 || phase < 0 ||
-        phase > 3 || tiled_size < 1 || tiled_size * v->loop.tile != GATHER_ROW ||
-        phase % tiled_size != 0 || banks_meet(v->vec, v->loop.apart) || v->block != BLOCK_THREADS ||
-        v->unroll < 2 || t->skew * size != KILN__SECTOR || rows > BLOCK_THREADS ||
-        rows % (BLOCK_THREADS / 32) != 0 || t->side % v->vec != 0 ||
-        BLOCK_THREADS % (t->side / v->vec) != 0 ||
+        phase > 3 || tiled_size < 1 || tiled_size * v->loop.tile != row ||
+        phase % tiled_size != 0 || banks_meet(v->vec, v->loop.apart) ||
+        (threads != BLOCK_THREADS && threads != 2 * BLOCK_THREADS) || v->unroll < 2 ||
+        t->skew * size != KILN__SECTOR || rows > threads || rows % (threads / 32) != 0 ||
+        t->side % v->vec != 0 || threads % (t->side / v->vec) != 0 ||
         t->side * v->loop.tile != v->block * v->vec * v->unroll)
         return false;
     for (size_t p = 0; p < def->param_count; p++) {

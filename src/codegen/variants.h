@@ -15,12 +15,12 @@ enum { KILN__SENT_MIN = 5 };
 
 typedef struct kiln__loop_variant {
     uint16_t tile; /* a transpose's tile along axis rank - 2, in elements; rows of a window's tile */
+    uint16_t apart; /* transposes: bytes between rows of a tile that lies as in memory; 0: of another tile */
     uint8_t index_linear; /* `i` equals the kernel's own linear index */
     uint8_t lines;        /* cuda, inner, general: each warp's accesses are one of memory's lines of a result */
     uint8_t lists;        /* cuda, linear: calls that a launch has room for; 0: it is of one call */
     uint8_t aligned;      /* transposes: rows of all operands begin at sectors, where tiles are not square */
     uint8_t narrow;       /* transposes: which axis is short; its extent is `tile` */
-    uint8_t apart; /* transposes: bytes between rows of a tile that lies as in memory; 0: of another tile */
     uint8_t planes;       /* windows: planes of a warp's tile; 0: windows lie on two axes */
     uint8_t across;       /* windows: warps of a block side by side; 0: all of them */
     uint8_t ring;         /* windows: planes in shared memory, through which a block marches; 0: it does not */

@@ -14,13 +14,14 @@
 //# owner:  thread (lane, line) loads word `lane` of the rows from `line` on; of the others, and of the results,
 //#         it has unroll words along A
 //# edges:  tiles that edges cut load no word without an element of the array, and check bounds for each element
-//% own D H LA N P Q R S X a a0 args at at_ back base_ base_i bytes down even first first_ from_ gather_ give i inside j k lane last_
+//% own C D H LA N P Q R S X a a0 args at at_ back base_ base_i bytes c down even first first_ from_ gather_ give i inside j k lane last_
 //% own left_ line load_ op past past_ px0 r reg_ row row0 run shift take there tile_ to_ within word_
 extern "C" __global__ void __launch_bounds__(${block})
 ${entry}(const __grid_constant__ args a)
 {
     constexpr int P = ${vec}, R = ${unroll}, S = ${skew}, H = ${tile_side} + S, X = ${apart};
     constexpr int LA = ${tile_side} / P, D = ${block} / LA, Q = ${block} / 32, N = H / Q;
+    constexpr int C = X / 128; // pieces of a row that a warp loads at once
 //% for p in tiles
     __shared__ alignas(16) unsigned char tile_${p.name}[H * X + 4];
 //% end
@@ -56,15 +57,18 @@ ${after_loop}
 //# The rows of a whole tile. All loads are issued before the first is waited for. Where rows of the output
 //# begin at sectors, the rows before the tile are not needed.
 //% for p in tiled_loads
-        unsigned int load_${p.name}[N], last_${p.name} = 0;
+        unsigned int load_${p.name}[N][C], last_${p.name} = 0;
         {
             const char *const row = from_${p.name} + line * a.stride_${p.name}_${tile_a};
             const char *first = row - ((size_t)row & 3) + 4 * lane;
             #pragma unroll
             for (int r = 0; r < N; r++) {
-                load_${p.name}[r] = 0;
-                if (r * Q >= S || !even)
-                    load_${p.name}[r] = *(const unsigned int *)first;
+                #pragma unroll
+                for (int c = 0; c < C; c++) {
+                    load_${p.name}[r][c] = 0;
+                    if (r * Q >= S || !even)
+                        load_${p.name}[r][c] = *(const unsigned int *)(first + c * 128);
+                }
                 first += Q * a.stride_${p.name}_${tile_a};
             }
         }
@@ -72,7 +76,7 @@ ${after_loop}
             const char *const row = from_${p.name} + (int)threadIdx.x * a.stride_${p.name}_${tile_a};
             const int past = (int)((size_t)row & 3);
             if (past != 0 && ((int)threadIdx.x >= S || !even))
-                last_${p.name} = *(const unsigned int *)(row - past + 128);
+                last_${p.name} = *(const unsigned int *)(row - past + C * 128);
         }
 //% end
 //% if plain_loads
@@ -92,9 +96,11 @@ ${after_loop}
             unsigned char *const first = tile_${p.name} + ((past_${p.name} + line * X) & ~3) + 4 * lane;
             #pragma unroll
             for (int r = 0; r < N; r++)
-                *(unsigned int *)(first + r * (Q * X)) = load_${p.name}[r];
+                #pragma unroll
+                for (int c = 0; c < C; c++)
+                    *(unsigned int *)(first + r * (Q * X) + c * 128) = load_${p.name}[r][c];
             if (${p.bytes} < 4 && threadIdx.x < H)
-                *(unsigned int *)(tile_${p.name} + ((past_${p.name} + (int)threadIdx.x * X) & ~3) + 128) = last_${p.name};
+                *(unsigned int *)(tile_${p.name} + ((past_${p.name} + (int)threadIdx.x * X) & ~3) + C * 128) = last_${p.name};
         }
 //% end
         __syncthreads();
@@ -141,10 +147,12 @@ ${after_loop}
             const int past = (int)((size_t)row & 3);
             const int bytes = past + ${p.bytes} * (left_${tile_b} < ${tile} ? left_${tile_b} : ${tile});
             unsigned char *const first = tile_${p.name} + ((past_${p.name} + j * X) & ~3) + 4 * lane;
-            if (4 * lane < bytes)
-                *(unsigned int *)first = *(const unsigned int *)(row - past + 4 * lane);
-            if (lane == 0 && bytes > 128)
-                *(unsigned int *)(first + 128) = *(const unsigned int *)(row - past + 128);
+            #pragma unroll
+            for (int c = 0; c < C; c++)
+                if (4 * lane + c * 128 < bytes)
+                    *(unsigned int *)(first + c * 128) = *(const unsigned int *)(row - past + 4 * lane + c * 128);
+            if (lane == 0 && bytes > C * 128)
+                *(unsigned int *)(first + C * 128) = *(const unsigned int *)(row - past + C * 128);
         }
 //% end
         __syncthreads();

@@ -223,8 +223,8 @@ ${entry}(const __grid_constant__ args a)
     #pragma unroll 1
     for (;;) {
 //% end
-//% insert :halve
 //% if split
+//% insert :halve
         if (whole)
             break;
         if (threadIdx.x == 0)
@@ -241,6 +241,16 @@ ${entry}(const __grid_constant__ args a)
         to = splits;
         step = F;
         ticket = a.tickets + tile * (1 + teams);
+    }
+//% else
+    // A thread that has whole columns has nothing to combine.
+    if constexpr (R == 1) {
+        #pragma unroll
+        for (int v = 0; v < V; v++)
+            if (inside)
+                finish(first + tx * V + v, acc[v]);
+    } else {
+//% insert :halve
     }
 //% end
 
