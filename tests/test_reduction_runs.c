@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "core/core.h"
+#include "alloc_env.h"
 #include "oracle/reduce.h"
 
 static kiln_reduction *create_sum(test_env *t)
@@ -278,60 +278,38 @@ static void test_reduction__many_threads_make_the_named_reductions(void **state)
 #ifdef KILN_TEST_HOOKS
 
 /* Every allocation from creation to result fails once, in turn. */
+static kiln_status create_and_call(test_env *t, kiln_array *x, kiln_array **y)
+{
+    kiln_reduction *op = NULL;
+    kiln_status status = kiln_reduction_create(t->ctx, "T x", "T y", "x", "a + b", "y = a", "0",
+                                               NULL, &op, &t->err);
+
+    CHECK((status == KILN_OK) == (op != NULL), "%s", kiln_status_name(status));
+    if (status == KILN_OK)
+        status = kiln_call_over(op, KILN_AXES(1), &t->err, x, y);
+    kiln_reduction_destroy(op);
+    return status;
+}
+
+static kiln_status call_named(test_env *t, kiln_array *x, kiln_array **y)
+{
+    return kiln_array_reduce(KILN_REDUCE_VAR, x, KILN_AXES(1), false, y, &t->err);
+}
+
 static void test_reduction__each_allocation_failure_is_survived(void **state)
 {
     static const int64_t shape[] = {3, 100};
     test_env *t = *state;
-    kiln_array *x = NULL;
+    kiln_array *x = NULL, *whole = NULL;
     kiln_reduction *warm = create_sum(t);
-    kiln_status status = KILN_ERR_NO_MEMORY;
-    size_t nth = 0;
 
     OK(t, kiln_array_ones(t->ctx, KILN_FLOAT32, 2, shape, &x, &t->err));
-    for (; status != KILN_OK && nth < 3000; nth++) {
-        kiln_reduction *op = NULL;
-        kiln_array *y = NULL;
-
-        kiln__test_alloc_fail_at(nth);
-        status = kiln_reduction_create(t->ctx, "T x", "T y", "x", "a + b", "y = a", "0", NULL, &op,
-                                       &t->err);
-        CHECK((status == KILN_OK) == (op != NULL), "allocation %zu", nth);
-        if (status == KILN_OK)
-            status = kiln_call_over(op, KILN_AXES(1), &t->err, x, &y);
-        kiln__test_alloc_fail_at(SIZE_MAX);
-        CHECK(status == KILN_OK || (status == KILN_ERR_NO_MEMORY && y == NULL),
-              "allocation %zu: %s", nth, kiln_status_name(status));
-        kiln_error_clear(&t->err);
-        kiln_array_release(y);
-        kiln_reduction_destroy(op);
-    }
-    CHECK(nth > 5 && status == KILN_OK, "%zu allocations", nth);
+    OK(t, kiln_array_ones(t->ctx, KILN_INT32, 2, shape, &whole, &t->err));
+    test_allocations_fail(t, x, create_and_call);
+    test_allocations_fail(t, whole, call_named);
     kiln_array_release(x);
+    kiln_array_release(whole);
     kiln_reduction_destroy(warm);
-}
-
-static void test_reduction__each_allocation_failure_of_a_named_one_is_survived(void **state)
-{
-    static const int64_t shape[] = {3, 100};
-    test_env *t = *state;
-    kiln_array *x = NULL;
-    kiln_status status = KILN_ERR_NO_MEMORY;
-    size_t nth = 0;
-
-    OK(t, kiln_array_ones(t->ctx, KILN_INT32, 2, shape, &x, &t->err));
-    for (; status != KILN_OK && nth < 3000; nth++) {
-        kiln_array *y = NULL;
-
-        kiln__test_alloc_fail_at(nth);
-        status = kiln_array_reduce(KILN_REDUCE_VAR, x, KILN_AXES(1), false, &y, &t->err);
-        kiln__test_alloc_fail_at(SIZE_MAX);
-        CHECK(status == KILN_OK || (status == KILN_ERR_NO_MEMORY && y == NULL),
-              "allocation %zu: %s", nth, kiln_status_name(status));
-        kiln_error_clear(&t->err);
-        kiln_array_release(y);
-    }
-    CHECK(nth > 5 && status == KILN_OK, "%zu allocations", nth);
-    kiln_array_release(x);
 }
 
 #endif
@@ -620,7 +598,6 @@ int main(int argc, char **argv)
         TEST(test_reduction__many_threads_make_the_named_reductions),
 #ifdef KILN_TEST_HOOKS
         TEST(test_reduction__each_allocation_failure_is_survived),
-        TEST(test_reduction__each_allocation_failure_of_a_named_one_is_survived),
 #endif
         TEST(test_reduction__random_calls_agree_with_plain_loops),
         TEST(test_reduction__random_masks_and_pairs_agree_with_plain_loops),
