@@ -1,7 +1,9 @@
 /*
  * test_select.c - topk, partition, median, quantile and searchsorted: at once, and in graphs and expressions.
  */
+#define _GNU_SOURCE /* setenv */
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -461,6 +463,18 @@ static void check_elements(test_env *t, const drawn *d, const kiln_array *y, con
     free(got);
 }
 
+/* Vectors of two kinds, or none, on the cpu device, until level 0 is set. */
+static void set_level(const test_env *t, uint64_t level)
+{
+    char text[8];
+
+    snprintf(text, sizeof text, "%d", (int)level);
+    if (t->cuda || level == 0)
+        unsetenv("KILN_TUNE_CPU_LEVEL");
+    else
+        setenv("KILN_TUNE_CPU_LEVEL", text, 1);
+}
+
 /* Before and behind the place either sorted elements or those of the row in its order. */
 static void check_partition(test_env *t, const drawn *d, int64_t kth)
 {
@@ -474,15 +488,17 @@ static void check_partition(test_env *t, const drawn *d, int64_t kth)
         rank[d->order[k]] = k;
     for (int64_t k = 0; k < n; k++)
         kept[rank[k] < kth ? left++ : rank[k] > kth ? right++ : kth] = k;
+    set_level(t, 2 + test_random_below(t, 3));
     OK(t, kiln_array_argpartition(d->x, test_random_below(t, 2) == 0 ? kth : kth - n, NULL, &y,
                                   &t->err));
+    OK(t, kiln_array_partition(d->x, kth, NULL, &z, &t->err));
+    set_level(t, 0);
     OK(t, kiln_array_to_host(y, got, (size_t)n * sizeof *got, NULL, &t->err));
     const int64_t *const want =
         memcmp(got, d->order, (size_t)n * sizeof *got) == 0 ? d->order : kept;
     for (int64_t k = 0; k < n; k++)
         CHECK(got[k] == want[k], "argpartition of %d %s at %d: place %d is %d, not %d", (int)n,
               kiln_dtype_name(kiln_array_dtype(d->x)), (int)kth, (int)k, (int)got[k], (int)want[k]);
-    OK(t, kiln_array_partition(d->x, kth, NULL, &z, &t->err));
     check_elements(t, d, z, want, n, "partition");
     kiln_array_release(y);
     kiln_array_release(z);
@@ -500,7 +516,9 @@ static void check_chosen(test_env *t, const drawn *d, int64_t count)
     double middle = 0;
 
     o.descending = true;
+    set_level(t, 2 + test_random_below(t, 3));
     OK(t, kiln_array_topk(d->x, count, &o, &values, &places, &t->err));
+    set_level(t, 0);
     OK(t, kiln_array_to_host(places, got, (size_t)count * sizeof *got, NULL, &t->err));
     assert_memory_equal(got, d->order, (size_t)count * sizeof *got);
     check_elements(t, d, values, d->order, count, "topk");
