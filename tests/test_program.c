@@ -107,6 +107,7 @@ static void drop_tools(tools *use)
 static void do_step(test_env *t, const tools *use, const random_step *s, kiln_array **a)
 {
     kiln_reduction_call_options axis = KILN_REDUCTION_CALL_OPTIONS_INIT;
+    kiln_sort_options sort = KILN_SORT_OPTIONS_INIT;
     kiln_array *made = NULL, *more = NULL;
 
     switch (s->what) {
@@ -133,6 +134,17 @@ static void do_step(test_env *t, const tools *use, const random_step *s, kiln_ar
         OK(t, kiln_array_fill(a[s->x], s->number, &t->err));
         OK(t, kiln_call(use->axpy, &t->err, made, a[s->x], s->number, a[s->z]));
         break;
+    case 5: /* the greatest of all: blocks that share a result count themselves by tickets */
+        OK(t, kiln_array_broadcast_to(a[s->x], 3, (int64_t[]){32, shape[0], shape[1]}, &more,
+                                      &t->err));
+        OK(t, kiln_reduction_run(use->sum, KILN_ARGS(more, &made), &axis, &t->err));
+        OK(t, kiln_call(use->axpy, &t->err, made, a[s->y], s->number, a[s->z]));
+        break;
+    case 6: /* columns, sorted by way of a copy */
+        sort.axes = KILN_AXES(0);
+        OK(t, kiln_array_sort(a[s->x], &sort, &made, &t->err));
+        OK(t, kiln_call(use->axpy, &t->err, made, a[s->y], s->number, a[s->z]));
+        break;
     default:
         OK(t, kiln_array_zeros(t->ctx, KILN_FLOAT32, 2, shape, &made, &t->err));
         OK(t, kiln_call(use->axpy, &t->err, made, a[s->y], s->number, a[s->z]));
@@ -145,7 +157,7 @@ static void do_step(test_env *t, const tools *use, const random_step *s, kiln_ar
 static void draw_steps(test_env *t, random_step *steps, int count)
 {
     for (int k = 0; k < count; k++)
-        steps[k] = (random_step){(int)test_random_below(t, 6), (int)test_random_below(t, ARRAYS),
+        steps[k] = (random_step){(int)test_random_below(t, 8), (int)test_random_below(t, ARRAYS),
                                  (int)test_random_below(t, ARRAYS),
                                  (int)test_random_below(t, ARRAYS),
                                  (double)test_random_below(t, 17) / 16 - 0.5};
