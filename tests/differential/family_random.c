@@ -87,31 +87,38 @@ static uint64_t integer_of(const dt_case *c, int64_t i)
     return (uint64_t)c->number[LOW] + (uint64_t)(product >> bits);
 }
 
-/* Where i goes: a Feistel network of 12 rounds over the numbers of two halves, walked until it is below n. */
+/* What a round adds to the other part. */
+static uint32_t mixed(uint32_t part, uint32_t key)
+{
+    uint32_t f = (part ^ key) * 0x9E3779B1u;
+
+    f = (f ^ f >> 15) * 0x85EBCA77u + key;
+    f = (f ^ f >> 13) * 0xC2B2AE3Du;
+    return f ^ f >> 16;
+}
+
+/* Where i goes: a Feistel network of 12 rounds over the numbers of two parts, walked until it is below n. */
 static int64_t permuted(const dt_case *c, int64_t i, int64_t n)
 {
     uint32_t keys[12];
-    uint64_t at = (uint64_t)i;
-    unsigned half = 5;
+    uint64_t part[2];
+    int bits = 10;
 
-    while ((UINT64_C(1) << 2 * half) < (uint64_t)n)
-        half++;
+    while ((UINT64_C(1) << bits) < (uint64_t)n)
+        bits++;
     for (unsigned k = 0; k < 3; k++)
         philox((uint64_t)c->number[SEED], k, (uint64_t)c->number[DRAW], keys + 4 * k);
+    const int width[2] = {bits - bits / 2, bits / 2}; /* of the low and of the high bits */
     do {
-        const uint32_t mask = (UINT32_C(1) << half) - 1;
-        uint32_t left = (uint32_t)(at >> half), right = (uint32_t)at & mask;
-        for (int round = 0; round < 12; round++) {
-            uint32_t f = (right ^ keys[round]) * 0x9E3779B1u;
-            f = (f ^ f >> 15) * 0x85EBCA77u + keys[round];
-            f = (f ^ f >> 13) * 0xC2B2AE3Du;
-            f = left ^ ((f ^ f >> 16) & mask);
-            left = right;
-            right = f;
+        part[0] = (uint64_t)i % (UINT64_C(1) << width[0]);
+        part[1] = (uint64_t)i >> width[0];
+        for (int round = 0; round < 12; round++) { /* the high part first */
+            const int to = 1 - round % 2;
+            part[to] ^= mixed((uint32_t)part[1 - to], keys[round]) % (UINT64_C(1) << width[to]);
         }
-        at = (uint64_t)left << half | right;
-    } while (at >= (uint64_t)n);
-    return (int64_t)at;
+        i = (int64_t)(part[1] << width[0] | part[0]);
+    } while (i >= n);
+    return i;
 }
 
 /* Two neighbours share what Box and Muller make of two uniform numbers. */
