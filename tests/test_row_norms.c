@@ -157,6 +157,65 @@ static void test_row_norms__softmax_of_infinities_and_nan(void **state)
     kiln_row_destroy(op);
 }
 
+/* The least and the greatest of 16-bit floats, of which a GPU compares two at a time: a NaN wins. */
+static void check_extremes(test_env *t, kiln_row *op, kiln_dtype dtype)
+{
+    enum { KINDS = 6, LENGTH = 136 };
+    const int64_t shape[2] = {KINDS, LENGTH};
+    double xs[KINDS][LENGTH], low[KINDS][LENGTH], high[KINDS][LENGTH];
+    kiln_array *wide = NULL, *x = NULL, *results[2] = {NULL, NULL};
+
+    for (int r = 0; r < KINDS; r++) {
+        for (int k = 0; k < LENGTH; k++)
+            xs[r][k] = r == 1   ? -INFINITY
+                       : r == 2 ? INFINITY
+                                : (double)test_random_below(t, 64) - (r == 3 ? 100 : 32);
+        xs[r][test_random_below(t, LENGTH / 2)] = r == 3 ? INFINITY : r >= 4 ? NAN : xs[r][0];
+        xs[r][LENGTH - 1] = r == 5 ? -INFINITY : xs[r][1];
+    }
+    OK(t, kiln_array_from_host(t->ctx, KILN_FLOAT64, 2, shape, xs, NULL, &wide, &t->err));
+    OK(t, kiln_array_cast(wide, dtype, &x, &t->err));
+    OK(t, kiln_call_over(op, KILN_AXES(-1), &t->err, x, &results[0], &results[1]));
+    OK(t, kiln_array_to_host(results[0], low, sizeof low, NULL, &t->err));
+    OK(t, kiln_array_to_host(results[1], high, sizeof high, NULL, &t->err));
+    for (int r = 0; r < KINDS; r++) {
+        double least = xs[r][0], greatest = xs[r][0];
+        for (int k = 1; k < LENGTH; k++) {
+            least = xs[r][k] < least || isnan(xs[r][k]) ? xs[r][k] : least;
+            greatest = xs[r][k] > greatest || isnan(xs[r][k]) ? xs[r][k] : greatest;
+        }
+        for (int k = 0; k < LENGTH; k++)
+            CHECK(isnan(least) ? isnan(low[r][k]) && isnan(high[r][k])
+                               : low[r][k] == least && high[r][k] == greatest,
+                  "%s, row %d: %g to %g, not %g to %g", kiln_dtype_name(dtype), r, low[r][k],
+                  high[r][k], least, greatest);
+    }
+    kiln_array_release(wide), kiln_array_release(x);
+    kiln_array_release(results[0]), kiln_array_release(results[1]);
+}
+
+static void test_row_norms__extremes_of_16_bit_floats(void **state)
+{
+    static const kiln_row_stage stages[] = {{.map = "x",
+                                             .type = "float",
+                                             .reduce = "kiln_half_least(a, b)",
+                                             .identity = "INFINITY",
+                                             .result = "least"},
+                                            {.map = "x",
+                                             .type = "float",
+                                             .reduce = "kiln_half_greatest(a, b)",
+                                             .identity = "-INFINITY",
+                                             .result = "greatest"}};
+    test_env *t = *state;
+    kiln_row *op = NULL;
+
+    OK(t, kiln_row_create(t->ctx, "T x", "float64 low, float64 high", stages, 2,
+                          "low = least; high = greatest", NULL, &op, &t->err));
+    check_extremes(t, op, KILN_FLOAT16);
+    check_extremes(t, op, KILN_BFLOAT16);
+    kiln_row_destroy(op);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -167,6 +226,7 @@ int main(int argc, char **argv)
         TEST(test_row_norms__many_short_rows),
         TEST(test_row_norms__runs_agree_bit_for_bit),
         TEST(test_row_norms__softmax_of_infinities_and_nan),
+        TEST(test_row_norms__extremes_of_16_bit_floats),
     };
     return test_env_main(argc, argv, "test_row_norms", tests, COUNT(tests));
 }

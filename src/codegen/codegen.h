@@ -574,6 +574,10 @@ void kiln__plan_k_order(const kiln__operand *operands, size_t count, int rank,
  * better where rows are few. */
 bool kiln__row_is_held(kiln_backend backend, bool clusters, int64_t length, int64_t element_bytes);
 
+/* How the least and the greatest of 16-bit floats are combined. */
+#define KILN__HALF_LEAST "kiln_half_least(a, b)"
+#define KILN__HALF_GREATEST "kiln_half_greatest(a, b)"
+
 /* ---- named reductions (reduce_table.c) -------------------------------------------------------- */
 
 /* How a named reduction is computed for some kinds of dtype. */

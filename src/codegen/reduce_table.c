@@ -71,8 +71,6 @@ typedef struct kiln__reduce_row row;
 #define LEAST "!(b >= a) & (a == a) ? b : a"
 #define GREATEST_INT "b > a ? b : a"
 #define GREATEST "!(b <= a) & (a == a) ? b : a"
-#define LEAST_HALF "kiln_half_least(a, b)"
-#define GREATEST_HALF "kiln_half_greatest(a, b)"
 /* Here a NaN loses: the identity is NaN, and stays when there is nothing else. */
 #define LEAST_NUMBER "(b < a) | (a != a) ? b : a"
 #define GREATEST_NUMBER "(b > a) | (a != a) ? b : a"
@@ -91,12 +89,12 @@ static const row rows[] = {
     {KILN_REDUCE_PROD, ANY_KIND, RULE_SAME, RULE_SAME, "$", "x", "a * b", "y = a", "1", 0, SINGLY},
 
     {KILN_REDUCE_MIN, INTEGERS, RULE_SAME, RULE_SAME, "$", "x", LEAST_INT, "y = a", "$H", NEEDS, SINGLY},
-    {KILN_REDUCE_MIN, "h", RULE_SAME, RULE_SAME, "$", "x", LEAST_HALF, "y = a", "$H", NEEDS, SINGLY},
+    {KILN_REDUCE_MIN, "h", RULE_SAME, RULE_SAME, "$", "x", KILN__HALF_LEAST, "y = a", "$H", NEEDS, SINGLY},
     {KILN_REDUCE_MIN, "f", RULE_SAME, RULE_SAME, "$", "x", LEAST, "y = a", "$H", NEEDS, SINGLY},
     {KILN_REDUCE_MIN, "c", RULE_SAME, RULE_SAME, "$", "x", LEAST_COMPLEX, "y = a",
      "$(INFINITY, INFINITY)", NEEDS, SINGLY},
     {KILN_REDUCE_MAX, INTEGERS, RULE_SAME, RULE_SAME, "$", "x", GREATEST_INT, "y = a", "$L", NEEDS, SINGLY},
-    {KILN_REDUCE_MAX, "h", RULE_SAME, RULE_SAME, "$", "x", GREATEST_HALF, "y = a", "$L", NEEDS, SINGLY},
+    {KILN_REDUCE_MAX, "h", RULE_SAME, RULE_SAME, "$", "x", KILN__HALF_GREATEST, "y = a", "$L", NEEDS, SINGLY},
     {KILN_REDUCE_MAX, "f", RULE_SAME, RULE_SAME, "$", "x", GREATEST, "y = a", "$L", NEEDS, SINGLY},
     {KILN_REDUCE_MAX, "c", RULE_SAME, RULE_SAME, "$", "x", GREATEST_COMPLEX, "y = a",
      "$(-INFINITY, -INFINITY)", NEEDS, SINGLY},

@@ -234,6 +234,37 @@ static bool any_top(const kiln__row_emit *e)
     return any;
 }
 
+/* The input whose 16-bit floats a stage finds the least or the greatest of as they are, two at a time; param_count where it
+ * does anything else. */
+static size_t packed_input(const kiln__row_emit *e, size_t stage)
+{
+    const kiln__definition *def = e->def;
+    const char *text[KILN__STAGE_TEXTS];
+
+    for (int t = 0; t < KILN__STAGE_TEXTS; t++)
+        text[t] = def->snippet[kiln__stage_snippet(stage, (kiln__stage_text)t)];
+    const bool extreme = strcmp(text[KILN__STAGE_REDUCE], KILN__HALF_GREATEST) == 0 ||
+                         strcmp(text[KILN__STAGE_REDUCE], KILN__HALF_LEAST) == 0;
+    if (!extreme || text[KILN__STAGE_PREP][0] != '\0' || strcmp(text[KILN__STAGE_TYPE], "float") != 0 ||
+        e->v->vec < 2)
+        return def->param_count;
+    for (size_t p = 0; p < def->input_count; p++)
+        if (kiln__row_holds(e, p) && strcmp(text[KILN__STAGE_MAP], def->params[p].name) == 0 &&
+            (e->v->dtype[p] == KILN_FLOAT16 || e->v->dtype[p] == KILN_BFLOAT16))
+            return p;
+    return def->param_count;
+}
+
+static bool finds_packed(const kiln__row_emit *e)
+{
+    return e->stage < e->def->rows->stage_count && packed_input(e, e->stage) < e->def->param_count;
+}
+
+static bool finds_least(const kiln__row_emit *e)
+{
+    return strcmp(e->def->snippet[kiln__stage_snippet(e->stage, KILN__STAGE_REDUCE)], KILN__HALF_LEAST) == 0;
+}
+
 /* Accumulators of a thread. The greatest elements of a row are kept in one, into which few elements go once some
  * have been seen; each further one would begin anew. */
 static int64_t stage_lanes(const kiln__row_emit *e)
@@ -295,6 +326,8 @@ int kiln__row_test(const kiln__row_emit *e, const char *name, size_t bytes, size
         {"turned", e->v->row.tile != 0},
         {"s.heavy", (e->def->rows->heavy >> e->stage & 1) != 0},
         {"s.batched", stage_batch(e) != KILN__BATCH_NONE},
+        {"s.packed", finds_packed(e)},
+        {"s.least", finds_packed(e) && finds_least(e)},
         {"clustered", e->v->row.cluster > 1},
         {"one_thread", e->v->row.group == 1},
         {"in_warp", e->v->row.tile == 0 && e->v->row.group <= 32},
@@ -450,7 +483,8 @@ bool kiln__row_put(const kiln__row_emit *e, const char *name, size_t bytes, size
     const kiln__variant *v = e->v;
     if (rows == NULL)
         return false;
-    const size_t stage = e->stage < rows->stage_count ? e->stage : 0;
+    const size_t stage = e->stage < rows->stage_count ? e->stage : 0, packed = packed_input(e, stage);
+    const kiln__param *const element = &e->def->params[packed < e->def->param_count ? packed : 0];
     const struct {
         const char *name;
         const char *text; /* NULL: the number */
@@ -459,6 +493,8 @@ bool kiln__row_put(const kiln__row_emit *e, const char *name, size_t bytes, size
         {"s.n", NULL, (int64_t)e->stage},
         {"s.lanes", NULL, stage_lanes(e)},
         {"s.result", rows->result[stage], 0},
+        {"s.element", element->name, 0},
+        {"s.element_type", kiln_dtype_ctype((kiln_dtype)v->dtype[element - e->def->params]), 0},
         {"s.batch",
          stage_batch(e) == KILN__BATCH_LOGSUM ? "kiln_batch_logsum" : "kiln_batch_counted", 0},
         {"unheld_batch", NULL, batch_of(e)},

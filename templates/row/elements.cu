@@ -1,8 +1,9 @@
 //# What the kernels of row programs are made of: a thread's accesses to its row, and what it does
 //# with them.
+//% plain __uint_as_float kiln_half_lower kiln_half_upper
 //% own F M S U V a all acc_ along_ at_ at_0 b begin behind beside cluster_begin cluster_rank each edge edge_ empty_ first
 //% own fold_ from head j k l lane part_of late_ length live load m map_ merge_ number number_of only_ op out_ outside pad_ part_
-//% own divide quot_ quotients rank reg_ rest rest_j row_ size_ slot slots step store tail tile_ told type_ u v val_ value_
+//% own best_ divide quot_ quotients rank reg_ rest rest_j row_ size_ slot slots step store tail tile_ told type_ u v val_ value_
 
 //% part place
 //# The row that this thread works on, where the row begins in every operand, and which accesses are
@@ -190,8 +191,37 @@
 //% end
 //% end
 
+//% part fold_packed
+//# Stage s, the least or the greatest of 16-bit floats, which are compared as they are, two at a time.
+    ${s.element_type} best_${s.n}[4];
+    #pragma unroll
+    for (int l = 0; l < 4; l++)
+//% if s.least
+        best_${s.n}[l] = ${s.element_type}(__uint_as_float(0x7f800000u));
+//% else
+        best_${s.n}[l] = ${s.element_type}(__uint_as_float(0xff800000u));
+//% end
+    #pragma unroll
+    for (int u = 0; u < U; u++) {
+        if (u < F || from + u * step < length) {
+            #pragma unroll
+            for (int v = 0; v < V; v++)
+//% if s.least
+                best_${s.n}[(u * V + v) % 4] = kiln_half_lower(best_${s.n}[(u * V + v) % 4], reg_${s.element}[u][v]);
+//% else
+                best_${s.n}[(u * V + v) % 4] = kiln_half_upper(best_${s.n}[(u * V + v) % 4], reg_${s.element}[u][v]);
+//% end
+        }
+    }
+    #pragma unroll
+    for (int l = 0; l < 4; l++)
+        fold_${s.n}(acc_${s.n}[0], float(best_${s.n}[l]));
+
 //% part fold
 //# Stage s, applied to the accesses from + u * step, u < U.
+//% if s.packed
+//% insert :fold_packed
+//% else
     #pragma unroll
     for (int b = 0; b < U; b += ${unheld_batch}) {
 //% insert :late
@@ -244,6 +274,7 @@
         }
 //% end
     }
+//% end
 
 //% part fold_quotients
 //# Stage s, applied to access u, whose elements are divided by what is one for the row.
