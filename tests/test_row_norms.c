@@ -157,6 +157,56 @@ static void test_row_norms__softmax_of_infinities_and_nan(void **state)
     kiln_row_destroy(op);
 }
 
+/* z = x * w + b, in rows that begin at any address, with weights that begin at others, of small integers. */
+static void check_weights(test_env *t, kiln_row *op, kiln_dtype dtype, kiln_dtype other,
+                          int64_t length)
+{
+    const int64_t shape[2] = {9, length};
+    host_array x, w, b, z;
+
+    for (int off = 0; off < 3; off++) {
+        const host_layout first = {{0}, {0}, (int32_t)test_random_below(t, 9)};
+        const host_layout last = {{0}, {0}, (int32_t)test_random_below(t, 9)};
+        host_make(t, &x, dtype, 2, shape, NULL);
+        host_make(t, &w, other, 1, &shape[1], &first);
+        host_make(t, &b, other, 1, &shape[1], &last);
+        host_make(t, &z, dtype, 2, shape, NULL);
+        host_fill_small(&x, 1), host_fill_small(&w, 2), host_fill_small(&b, 3);
+        host_send(t, &x), host_send(t, &w), host_send(t, &b);
+        const kiln_arg args[] = {kiln_arg_array(x.array), kiln_arg_array(w.array),
+                                 kiln_arg_array(b.array), kiln_arg_array(z.array)};
+        OK(t, row_run(op, 2u, false, args, 4, &t->err));
+        for (int64_t k = 0; k < shape[0] * length; k++) {
+            const long double value = host_load(dtype, host_at(&x, k)).re;
+            host_store(dtype, host_at(&z, k),
+                       host_real(value * host_load(other, host_at(&w, k % length)).re +
+                                 host_load(other, host_at(&b, k % length)).re));
+        }
+        host_compare(t, &z, 0, "x * w + b");
+        host_free(&x), host_free(&w), host_free(&b), host_free(&z);
+    }
+}
+
+static void test_row_norms__weights_begin_anywhere(void **state)
+{
+    static const struct {
+        kiln_dtype dtype, other;
+        int64_t length; /* of rows that are read in whole accesses wherever they begin */
+    } cases[] = {{KILN_FLOAT16, KILN_FLOAT16, 1003},
+                 {KILN_FLOAT32, KILN_INT8, 3001},
+                 {KILN_FLOAT32, KILN_FLOAT32, 3001}};
+    static const kiln_row_stage stage = {
+        .map = "x", .type = "float", .reduce = "a + b", .identity = "0", .result = "total"};
+    test_env *t = *state;
+    kiln_row *op = NULL;
+
+    OK(t, kiln_row_create(t->ctx, "T x, U w, U b", "T z", &stage, 1,
+                          "z = x * w + b + (total != total)", NULL, &op, &t->err));
+    for (size_t k = 0; k < COUNT(cases); k++)
+        check_weights(t, op, cases[k].dtype, cases[k].other, cases[k].length);
+    kiln_row_destroy(op);
+}
+
 /* The least and the greatest of 16-bit floats, of which a GPU compares two at a time: a NaN wins. */
 static void check_extremes(test_env *t, kiln_row *op, kiln_dtype dtype)
 {
@@ -226,6 +276,7 @@ int main(int argc, char **argv)
         TEST(test_row_norms__many_short_rows),
         TEST(test_row_norms__runs_agree_bit_for_bit),
         TEST(test_row_norms__softmax_of_infinities_and_nan),
+        TEST(test_row_norms__weights_begin_anywhere),
         TEST(test_row_norms__extremes_of_16_bit_floats),
     };
     return test_env_main(argc, argv, "test_row_norms", tests, COUNT(tests));

@@ -216,6 +216,8 @@ static void take_for_variant(selection *chosen, const kiln__definition *def, con
         if (def->family->maps || (v->layout != KILN__LAYOUT_LINEAR && v->rank > 1))
             take_name(chosen, v->index_bits == 32 ? "@divide32" : "@divide64");
     }
+    if (def->rows != NULL && v->row.peel)
+        take_name(chosen, "@shifted");
     if (raw)
         take_name(chosen, "@raw");
     if (once)

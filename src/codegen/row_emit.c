@@ -426,7 +426,9 @@ static int64_t batch_of(const kiln__row_emit *e)
     for (size_t p = 0; p < e->def->input_count; p++)
         if (kiln__row_unheld(e, p))
             words += words_of(e->v, (int64_t)kiln_dtype_size(e->v->dtype[p]), "");
-    const int64_t most = words > 0 && in_registers(e) ? BATCH_WORDS / words : e->v->unroll;
+    /* Those of rows that begin anywhere are shifted, for which threads that hold no 16-bit floats have few registers. */
+    const int64_t room = e->v->row.peel && !has_narrow_inputs(e) ? BATCH_WORDS / 2 : BATCH_WORDS;
+    const int64_t most = words > 0 && in_registers(e) ? room / words : e->v->unroll;
     return most < 1 ? 1 : most < e->v->unroll ? most : e->v->unroll;
 }
 

@@ -43,6 +43,49 @@ template <class T, int N> KILN_FN void kiln__load_once(T (&dst)[N], const void *
     memcpy(dst, &w, sizeof dst);
 }
 
+//% section shifted needs memory
+// shifted (CUDA): N neighbours of type T that begin anywhere, in an array that the kernel does not write:
+// the aligned words that hold them, each of which holds one of them at least, are moved into place. They
+// begin `past` bytes behind the beginning of such a word.
+template <int bytes> struct kiln__shifted {
+    static constexpr int word = bytes % 4 != 0 ? 1 : bytes < 8 ? 4 : 8;
+};
+template <int bytes> KILN_FN int kiln__past(const void *src)
+{
+    return (int)((size_t)src % kiln__shifted<bytes>::word);
+}
+template <class T, int N>
+KILN_FN void kiln__load_shifted(T (&dst)[N], const void *src, const int past)
+{
+    constexpr int W = kiln__shifted<sizeof dst>::word, A = sizeof dst / W, L = sizeof dst / 4;
+    typedef typename kiln__word<W>::type word;
+    if constexpr (W == 1 || sizeof(T) >= 8) {
+        KILN_UNROLL
+        for (int k = 0; k < N; k++)
+            dst[k] = ((const T *)src)[k];
+    } else {
+        const word *const from = (const word *)((const char *)src - past);
+        word w[A + 1];
+        unsigned int r[L + W / 4];
+        KILN_UNROLL
+        for (int k = 0; k < A; k++)
+            w[k] = __ldg(from + k);
+        w[A] = __ldg(from + (past != 0 ? A : A - 1));
+        memcpy(r, w, sizeof r);
+        if constexpr (W == 8) {
+            KILN_UNROLL
+            for (int k = 0; k <= L; k++)
+                r[k] = past >= 4 ? r[k + 1] : r[k];
+        }
+        if constexpr (sizeof(T) < 4) {
+            KILN_UNROLL
+            for (int k = 0; k < L; k++)
+                r[k] = __funnelshift_r(r[k], r[k + 1], 8 * past);
+        }
+        memcpy(dst, r, sizeof dst);
+    }
+}
+
 //% section packed needs memory
 // packed (CUDA): words of 4 bytes that hold neighbouring elements of 1 or 2 bytes. Word r begins r * pitch
 // bytes behind p, a multiple of 4, and belongs to row r * apart; `rows` rows and `count` elements of

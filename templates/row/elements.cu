@@ -3,7 +3,7 @@
 //% plain __uint_as_float kiln_half_lower kiln_half_upper
 //% own F M S U V a all acc_ along_ at_ at_0 b begin behind beside cluster_begin cluster_rank each edge edge_ empty_ first
 //% own fold_ from head j k l lane part_of late_ length live load m map_ merge_ number number_of only_ op out_ outside pad_ part_
-//% own best_ divide quot_ quotients rank reg_ rest rest_j row_ size_ slot slots step store tail tile_ told type_ u v val_ value_
+//% own best_ divide load_shifted past past_ quot_ quotients rank reg_ rest rest_j row_ size_ slot slots step store tail tile_ told type_ u v val_ value_
 
 //% part place
 //# The row that this thread works on, where the row begins in every operand, and which accesses are
@@ -155,6 +155,10 @@
 //% if unheld
 //% for p in row_unheld
         ${p.type} late_${p.name}[${unheld_batch}][V];
+//% if peel
+        // Inputs that all rows share have another alignment than the row, the same in all accesses.
+        const int past_${p.name} = past<V * sizeof(${p.type})>(row_${p.name} + head * (${index})sizeof(${p.type}));
+//% end
 //% end
         #pragma unroll
         for (int u = b; u < b + ${unheld_batch}; u++) {
@@ -164,10 +168,7 @@
 //% for p in row_unheld
 //% insert :along
 //% if peel
-                // Inputs that all rows share have another alignment than the row.
-                #pragma unroll
-                for (int v = 0; v < V; v++)
-                    late_${p.name}[u - b][v] = ((const ${p.type} *)(row_${p.name} + along_${p.name}))[v];
+                load_shifted(late_${p.name}[u - b], row_${p.name} + along_${p.name}, past_${p.name});
 //% else
                 load(late_${p.name}[u - b], row_${p.name} + along_${p.name});
 //% end
