@@ -337,6 +337,7 @@ int kiln__row_test(const kiln__row_emit *e, const char *name, size_t bytes, size
         {"quotients", divides(e, e->def->rows->stage_count)},
         {"s.quotients", divides(e, e->stage)},
         {"quick", is_quick(e)},
+        {"chained", e->def->rows->stage_count >= CHAIN_STAGES},
     };
     for (size_t r = 0; r < KILN_COUNT_OF(rows); r++)
         if (kiln__same_word(name, bytes, rows[r].name))

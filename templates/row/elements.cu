@@ -290,7 +290,11 @@
 //% insert :arguments
                     );
                 if (!divide.sure) {
+//% if chained
+                    divide.anew = true;
+//% else
                     divide.exact = true;
+//% end
                     #pragma unroll
                     for (int v = 0; v < V; v++)
                         each[v] = map_${s.n}(divide,
@@ -338,7 +342,11 @@ ${s.post}
                     op(divide,
 //% insert :outputs
                 if (!divide.sure) {
+//% if chained
+                    divide.anew = true;
+//% else
                     divide.exact = true;
+//% end
                     #pragma unroll
                     for (int v = 0; v < V; v++)
                         op(divide,
