@@ -233,7 +233,11 @@ static bool hold_on_cuda(const kiln__plan_request *q, const kiln__walk *red, kil
     if (group == 0 || kiln__group_that_fits(outputs, group, BLOCK_THREADS) != group)
         return false;
     const int64_t full = (int64_t)q->device.units * BLOCKS_PER_UNIT * BLOCK_THREADS;
-    while (!v->reduction.peel && group <= WARP_THREADS && segments * each < HOLD_EACH &&
+    /* What a thread begins with is as much work as a row of up to 8 bytes: it takes twice as many of these. */
+    const bool tiny = each == 1 && access_words(red, v) <= 2 && element_bytes(red) <= 2 &&
+                      v->reduction.batch == KILN__BATCH_MOMENTS;
+    while (!v->reduction.peel && group <= WARP_THREADS &&
+           segments * each < (tiny ? 2 * HOLD_EACH : HOLD_EACH) &&
            2 * segments * each * access_words(red, v) <= HOLD_WORDS &&
            outputs * group / (2 * segments) >= full)
         segments *= 2;
