@@ -91,11 +91,38 @@ static int farthest(const emitter *e, const uint8_t *field)
     return most;
 }
 
+/* Whether p lies between two views of its window on a line along one of the axes: it begins neither
+ * first nor last then, whatever the strides are. */
+static bool is_between(const emitter *e, size_t p)
+{
+    const uint8_t *const at[] = {e->v->loop.behind, e->v->loop.down, e->v->loop.along};
+
+    for (int axis = 0; axis < 3; axis++) {
+        const uint8_t *const on = at[axis], *const one = at[(axis + 1) % 3],
+                             *const other = at[(axis + 2) % 3];
+        bool before = false, after = false;
+        for (size_t q = 0; q < e->def->param_count; q++) {
+            if (!same_window(e, p, q) || one[q] != one[p] || other[q] != other[p])
+                continue;
+            before |= on[q] < on[p];
+            after |= on[q] > on[p];
+        }
+        if (before && after)
+            return true;
+    }
+    return false;
+}
+
+static bool is_extreme(const emitter *e, size_t p)
+{
+    return is_windowed(e, p) && !is_between(e, p);
+}
+
 static const struct {
     const char *name;
     param_is is;
 } lists[] = {{"windows", is_window}, {"shifts", is_shift}, {"splats", is_splat},
-             {"cornered", is_cornered}},
+             {"cornered", is_cornered}, {"extremes", is_extreme}},
   tests[] = {{"p.windowed", is_windowed}, {"p.shifted", is_shifted}, {"p.straight", is_straight},
              {"p.alone", is_alone}};
 
@@ -120,8 +147,13 @@ static bool has_inside(const emitter *e)
 
 int kiln__window_test(const emitter *e, const char *name, size_t bytes)
 {
+    const kiln__loop_variant *v = &e->v->loop;
     if (kiln__same_word(name, bytes, "apart"))
         return has_inside(e);
+    if (kiln__same_word(name, bytes, "crooked"))
+        return v->slant == KILN__SLANT_BYTES;
+    if (kiln__same_word(name, bytes, "turned"))
+        return v->turned;
     for (size_t t = 0; t < KILN_COUNT_OF(tests); t++)
         if (kiln__same_word(name, bytes, tests[t].name))
             return tests[t].is(e, e->p);

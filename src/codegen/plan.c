@@ -341,7 +341,8 @@ static const kiln__variant_field fields[] = {
     KILN__FIELD("planes", loop.planes, 0, 8, false),
     KILN__FIELD("across", loop.across, 0, 32, false),
     KILN__FIELD("ring", loop.ring, 0, 8, false),
-    KILN__FIELD("slant", loop.slant, 0, 1, false),
+    KILN__FIELD("slant", loop.slant, 0, KILN__SLANT_BYTES, false),
+    KILN__FIELD("turned", loop.turned, 0, 1, false),
 };
 
 static bool same_dtype_in_window(const kiln__variant *v, size_t p)
@@ -375,7 +376,7 @@ static const char *refuse(const kiln__definition *def, const kiln__variant *v)
         return "a transpose has rank 2 or more and a tile that its threads share evenly, unlike";
     if ((v->loop.aligned != 0 || v->loop.apart != 0) && !tiled)
         return "only a transpose has tiles with aligned rows or rows apart, unlike";
-    if (windows ? !kiln__window_fits(def, v) : v->loop.planes != 0 || v->loop.across != 0 || v->loop.ring != 0 || v->loop.slant != 0)
+    if (windows ? !kiln__window_fits(def, v) : v->loop.planes != 0 || v->loop.across != 0 || v->loop.ring != 0 || v->loop.slant != 0 || v->loop.turned != 0)
         return "windows have rank 2 or more, a tile, and words of 4 bytes or vec=1, unlike";
     if (v->loop.lines != 0 && !has_lines(def, v))
         return "only results whose elements are neighbours on the last axis are stored by lines, unlike";

@@ -10,6 +10,9 @@
 
 /* Which axis of a transpose is short: a GPU's thread then holds all of its elements. */
 enum { KILN__NARROW_NONE, KILN__NARROW_BEFORE, KILN__NARROW_LAST }; /* none; rank - 2; rank - 1 */
+/* Where the rows of a marching block's inputs begin modulo 16 bytes: all at one place; at words of
+ * 4 bytes; anywhere. */
+enum { KILN__SLANT_NONE, KILN__SLANT_WORDS, KILN__SLANT_BYTES };
 /* From so many elements on the results of a warp pass through shared memory. */
 enum { KILN__SENT_MIN = 5 };
 
@@ -24,7 +27,8 @@ typedef struct kiln__loop_variant {
     uint8_t planes;       /* windows: planes of a warp's tile; 0: windows lie on two axes */
     uint8_t across;       /* windows: warps of a block side by side; 0: all of them */
     uint8_t ring;         /* windows: planes in shared memory, through which a block marches; 0: it does not */
-    uint8_t slant;        /* the same: 1: rows begin at different places modulo 16 bytes */
+    uint8_t slant;        /* the same: where rows begin modulo 16 bytes */
+    uint8_t turned;       /* the same: 1: rows of outputs begin at no words */
     /* Of inputs reached by windows: which one, and planes, rows and elements from its corner. */
     uint8_t window[KILN_PARAM_MAX], behind[KILN_PARAM_MAX], down[KILN_PARAM_MAX],
         along[KILN_PARAM_MAX];

@@ -491,8 +491,8 @@ static bool march_fits(const kiln__walk *w, const view *views, int windows, cons
     return bytes <= RING_BYTES && registers <= m->registers_max;
 }
 
-/* Whether that shape suits the words: rows of windows, in shared memory too, and of outputs begin at them, and
- * few of its warps have no columns. */
+/* Whether that shape suits the words: rows of windows, in shared memory too, and of outputs begin
+ * at them, but for words of several elements in 4 bytes; and few of its warps have no columns. */
 static bool march_suits(const kiln__walk *w, const kiln__operand *operands, const common *c,
                         const march *m)
 {
@@ -502,8 +502,19 @@ static bool march_suits(const kiln__walk *w, const kiln__operand *operands, cons
 
     return c->itemsize >= m->itemsize_min && c->itemsize <= m->itemsize_max &&
            (c->bits % PIECE_BYTES == 0 ||
-            (m->word_bytes <= most(c->itemsize, WORD_BYTES) && c->bits % m->word_bytes == 0)) &&
-           stores_words(w, operands, vec) && (m->across < 4 || vec == 1 || 8 * idle <= columns);
+            (m->word_bytes <= most(c->itemsize, WORD_BYTES) &&
+             (c->itemsize < WORD_BYTES || c->bits % m->word_bytes == 0))) &&
+           (c->itemsize < WORD_BYTES || stores_words(w, operands, vec)) &&
+           (m->across < 4 || vec == 1 || 8 * idle <= columns);
+}
+
+/* Where rows of windows begin modulo 16 bytes. */
+static int slant_of(const common *c)
+{
+    if (c->bits % PIECE_BYTES == 0)
+        return KILN__SLANT_NONE;
+    return c->itemsize >= WORD_BYTES || c->bits % WORD_BYTES == 0 ? KILN__SLANT_WORDS
+                                                                  : KILN__SLANT_BYTES;
 }
 
 /* Let blocks march from plane to plane, where that can be: most windows on three axes. */
@@ -520,14 +531,15 @@ static bool march_choose(const kiln__walk *w, const kiln__operand *operands, con
             views[k].window = -1;
     if (!find_common(w, views, &c) || c.behind == 0 || w->shape[w->rank - 3] < MARCH_MIN)
         return false;
-    const bool slant = c.bits % PIECE_BYTES != 0;
-    if (!begin_at(w, operands, slant ? (int)most(c.itemsize, WORD_BYTES) : PIECE_BYTES, views))
+    const int slant = slant_of(&c);
+    const int64_t begins[] = {PIECE_BYTES, most(c.itemsize, WORD_BYTES), c.itemsize};
+    if (!begin_at(w, operands, (int)begins[slant], views))
         return false;
     v.layout = KILN__LAYOUT_WINDOW;
     v.unroll = 1;
     v.loop.planes = 1;
     v.loop.ring = c.itemsize == 4 ? RING_OF_WORDS : RING;
-    v.loop.slant = slant;
+    v.loop.slant = (uint8_t)slant;
     for (size_t s = 0; s < KILN_COUNT_OF(marches); s++) {
         const march *m = &marches[s];
         if (!march_suits(w, operands, &c, m))
@@ -538,6 +550,7 @@ static bool march_choose(const kiln__walk *w, const kiln__operand *operands, con
         v.loop.across = m->across;
         if (!march_fits(w, views, windows, m, &v))
             continue;
+        v.loop.turned = !stores_words(w, operands, v.vec);
         *out = v;
         put_places(w, views, out);
         return true;
@@ -553,8 +566,8 @@ int kiln__ring_rows(const kiln__variant *v, int down)
 int kiln__ring_row(const kiln__variant *v, int itemsize, int along)
 {
     const int64_t words = WARP_THREADS * kiln__window_across(v) + kiln__divide_up(along, v->vec);
-    const int64_t bytes =
-        words * v->vec * itemsize + (v->loop.slant ? PIECE_BYTES - WORD_BYTES : 0);
+    const int more[] = {0, PIECE_BYTES - WORD_BYTES, PIECE_BYTES};
+    const int64_t bytes = words * v->vec * itemsize + more[v->loop.slant];
     return (int)kiln__divide_up(bytes, SECTOR_BYTES) * SECTOR_BYTES;
 }
 
@@ -644,7 +657,9 @@ static bool march_is_valid(const kiln__definition *def, const kiln__variant *v)
         return false;
     for (size_t p = 0; p < def->param_count; p++) {
         const int bytes = v->vec * (int)kiln_dtype_size((kiln_dtype)v->dtype[p]);
-        if (v->access[p] == KILN__ACCESS_WINDOW && (bytes < WORD_BYTES || bytes > PIECE_BYTES))
+        if (v->access[p] == KILN__ACCESS_WINDOW &&
+            (bytes < WORD_BYTES || bytes > PIECE_BYTES ||
+             (v->loop.slant == KILN__SLANT_BYTES && bytes > WORD_BYTES)))
             return false;
     }
     return true;
@@ -656,7 +671,7 @@ bool kiln__window_fits(const kiln__definition *def, const kiln__variant *v)
         v->loop.tile == 0 || (v->loop.tile & (v->loop.tile - 1)) != 0 || v->loop.index_linear ||
         v->block < WARP_THREADS || v->block % (WARP_THREADS * kiln__window_across(v)) != 0)
         return false;
-    if (v->loop.ring != 0 ? !march_is_valid(def, v) : v->loop.slant != 0)
+    if (v->loop.ring != 0 ? !march_is_valid(def, v) : v->loop.slant != 0 || v->loop.turned != 0)
         return false;
     for (size_t p = 0; p < def->param_count; p++) {
         const bool moves =

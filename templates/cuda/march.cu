@@ -13,12 +13,15 @@
 //#         in place i % turns, so that no register is moved
 //# edges:  tiles copy whole rows, beyond the array's edges too, and store what lies inside. Where a tile
 //#         may reach beyond the memory of its views, pieces are moved to that memory's first or last one
-//% own B F I IN_PLACE P R T W a across ahead_ args at at_ at_0 behind bits column columns copies_end copies_wait
-//% own copy_ahead copy_piece copy_plane corner_i d deal down end end_ f find_pieces first for_each from from_ go held_ here_
-//% own inside into k lane last left lines low low_ n op out out_ outer own_column own_row p pick pieces plane planes
-//% own q quot_ r reg_ rest ring ring_ row row_of row_bytes rows share slant_ slot step steps store_word threads to to_
-//% own turn turns w warp whole within word words i
-//% plain __CUDA_ARCH__ __funnelshift_r kiln__word kiln__store type
+//% own B F I IN_PLACE P R T W a across ahead_ args at at_ at_0 behind bits column columns
+//% own copies_end copies_wait copy_ahead copy_piece copy_plane corner_i count d deal down end exchange f find_pieces first
+//% own for_each from from_ held_ here_ high_ inside into k lane last left lines low low_ n op out out_ outer own own_column
+//% own own_row p part past pick pieces place plane planes q quot_ r reg_ rest ring ring_ row row_of row_bytes rows share slant_
+//% own slot step steps store_turned store_word threads to to_ turn turns w warp whole within word words i
+//% plain __CUDA_ARCH__ __funnelshift_l __funnelshift_r kiln__word kiln__store type
+//% if turned
+//% insert reduce/common.cu:shuffle
+//% end
 //% insert :copies
 //% insert :words
 extern "C" __global__ void __launch_bounds__(${block})
@@ -34,19 +37,19 @@ ${after_loop}
 
 //% part copies
 #define IN_PLACE __attribute__((always_inline))
-//# 16 bytes of shared memory, copied behind the thread's back; not `whole`: only their first `share` bytes.
-KILN_FN void copy_piece(bool whole, unsigned char *to, const char *from, int share)
+//# 16 bytes of shared memory, copied behind the thread's back; where `share` is less, only their first bytes.
+KILN_FN void copy_piece(unsigned char *to, const char *from, int share)
 {
 #if __CUDA_ARCH__ >= 800
     const unsigned int at = (unsigned int)__cvta_generic_to_shared(to);
-    if (whole)
+    if (share == 16)
         asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" :: "r"(at), "l"(from) : "memory");
     else
         asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" :: "r"(at), "l"(from), "r"(share) : "memory");
 #else
-    if (whole)
+    if (share == 16)
         *(kiln__word<16>::type *)to = *(const kiln__word<16>::type *)from;
-    for (int k = 0; !whole && k < share; k++)
+    for (int k = 0; share < 16 && k < share; k++)
         to[k] = (unsigned char)from[k];
 #endif
 }
@@ -87,16 +90,24 @@ template <int row_bytes, int rows, int n, class I> KILN_FN void find_pieces(I (&
 template <int row_bytes, int n, class I>
 KILN_FN void copy_plane(bool within, unsigned char *ring, const char *plane, const I (&from)[n], const int (&to)[n], const char *low, const char *end)
 {
-    const char *const last = end - 1 - (size_t)(end - 1) % 16;
-    #pragma unroll
-    for (int k = 0; k < n; k++) {
-        const char *p = plane + from[k];
-        if (${slant})
-            p += to[k] % row_bytes - (int)((size_t)p % 16);
-        if (!within)
+    auto place = [&](const int k) IN_PLACE {
+        const char *const p = plane + from[k];
+        return ${slant} ? p + (to[k] % row_bytes - (int)((size_t)p % 16)) : p;
+    };
+    if (within) {
+        #pragma unroll
+        for (int k = 0; k < n; k++)
+            if (to[k] >= 0)
+                copy_piece(ring + to[k], place(k), 16);
+    } else {
+        const char *const last = end - 1 - (size_t)(end - 1) % 16;
+        #pragma unroll
+        for (int k = 0; k < n; k++) {
+            const char *p = place(k);
             p = p < low ? low : p > last ? last : p;
-        if (to[k] >= 0)
-            copy_piece(within, ring + to[k], p, within || end - p >= 16 ? 16 : (int)(end - p));
+            if (to[k] >= 0)
+                copy_piece(ring + to[k], p, end - p >= 16 ? 16 : (int)(end - p));
+        }
     }
 }
 //# f for each of the numbers from i to n - 1, which are constants where f is put in place.
@@ -133,6 +144,41 @@ template <int P, class T> KILN_FN void store_word(bool whole, char *to, const T 
                 ((T *)to)[k] = word[k];
     }
 }
+
+//% if turned
+//# A word of 4 bytes where rows begin at none: lanes turn what they have to the right, so that all but the first
+//# and the last of a warp store whole words of memory.
+template <int P, class T> KILN_FN void store_turned(char *to, const T (&word)[P], int lane, int left)
+{
+    const int count = left < 0 ? 0 : left < P ? left : P;
+    if constexpr (sizeof word == 4) {
+        const int past = (int)((size_t)to % 4) / (int)sizeof(T);
+        T part[P];
+        unsigned int own;
+        memcpy(&own, word, 4);
+        own = __funnelshift_l(exchange<false>(own, (lane + 31) % 32), own, past * (int)sizeof(T) * 8);
+        memcpy(part, &own, 4);
+        T *const at = (T *)to - past;
+        if (past == 0 || lane > 0 ? count >= P - past : false) {
+            *(unsigned int *)at = own;
+        } else {
+            #pragma unroll
+            for (int k = 0; k < P; k++)
+                if (count > 0 && k < past + count && (lane > 0 || k >= past))
+                    at[k] = part[k];
+        }
+        #pragma unroll
+        for (int k = 1; k < P; k++)
+            if ((lane == 31 || left <= P) && k >= P - past && k < count)
+                ((T *)to)[k] = word[k];
+    } else {
+        #pragma unroll
+        for (int k = 0; k < P; k++)
+            if (k < count)
+                ((T *)to)[k] = word[k];
+    }
+}
+//% end
 
 //% part locate
 //# The block's tile and planes, the corners of its windows, and of all other operands the thread's first word.
@@ -182,27 +228,17 @@ template <int P, class T> KILN_FN void store_word(bool whole, char *to, const T 
 
 //% part limits
 //# The first element that the views of each window have for this block, and what lies behind their last.
+//% insert cuda/window.cu:first_and_last
 //% for p in windows
-    const char *low_${p.name} = (const char *)a.ptr_${p.name}, *end_${p.name} = low_${p.name};
-//% end
-//% for p in loaded
-//% if p.windowed
-    if ((const char *)a.ptr_${p.name} < low_${p.window})
-        low_${p.window} = (const char *)a.ptr_${p.name};
-    if ((const char *)a.ptr_${p.name} > end_${p.window})
-        end_${p.window} = (const char *)a.ptr_${p.name};
-//% end
-//% end
-//% for p in windows
-    {
-        // From the first index of the tiled axes to the last, and to this block's of the others.
-        const long long down = (rows - 1) * a.stride_${p.name}_${tile_b}, behind = (planes - 1) * a.stride_${p.name}_${tile_c};
-        const long long outer = ahead_${p.name} - (const char *)a.ptr_${p.name} - (long long)(column - ${p.along}) * ${p.bytes}
-            - (row - ${p.down}) * a.stride_${p.name}_${tile_b} - (plane - ${p.behind}) * a.stride_${p.name}_${tile_c};
-        low_${p.name} += outer + (down < 0 ? down : 0) + (behind < 0 ? behind : 0);
-        end_${p.name} += outer + (down > 0 ? down : 0) + (behind > 0 ? behind : 0) + (long long)columns * ${p.bytes};
-        low_${p.name} -= (size_t)low_${p.name} % 16;
-    }
+        {
+            // From the first index of the tiled axes to the last, and to this block's of the others.
+            const long long down = (rows - 1) * a.stride_${p.name}_${tile_b}, behind = (planes - 1) * a.stride_${p.name}_${tile_c};
+            const long long outer = ahead_${p.name} - (const char *)a.ptr_${p.name} - (long long)(column - ${p.along}) * ${p.bytes}
+                - (row - ${p.down}) * a.stride_${p.name}_${tile_b} - (plane - ${p.behind}) * a.stride_${p.name}_${tile_c};
+            low_${p.name} += outer + (down < 0 ? down : 0) + (behind < 0 ? behind : 0);
+            high_${p.name} += outer + (down > 0 ? down : 0) + (behind > 0 ? behind : 0) + (long long)columns * ${p.bytes};
+            low_${p.name} -= (size_t)low_${p.name} % 16;
+        }
 //% end
 
 //% part march
@@ -219,54 +255,67 @@ template <int P, class T> KILN_FN void store_word(bool whole, char *to, const T 
     int slant_${p.name} = (int)(size_t)ahead_${p.name} + warp / ${warps_across} * R * (int)a.stride_${p.name}_${tile_b};
 //% end
 //% end
+    // Most tiles are inside of the array, and so is the memory around them that they read.
+    const bool inside = row > ${window_down} && row + ${warps_down} * ${tile} + ${window_down} < rows && column + ${warps_across} * ${strips} <= columns;
+//% for p in windows
+    const char *low_${p.name} = (const char *)a.ptr_${p.name}, *high_${p.name} = low_${p.name};
+//% end
+    if (!inside) {
 //% insert :limits
+    }
     int into = 0, slot = 0;
-    auto copy_ahead = [&](const ${index} step, const bool inside) IN_PLACE {
+    auto copy_ahead = [&](const ${index} step) IN_PLACE {
 //% for p in windows
         if (step < steps + ${p.window_behind}) {
-            copy_plane<${p.ring_row}>(inside, ring_${p.name}[into], ahead_${p.name}, from_${p.name}, to_${p.name}, low_${p.name}, end_${p.name});
+            copy_plane<${p.ring_row}>(inside, ring_${p.name}[into], ahead_${p.name}, from_${p.name}, to_${p.name}, low_${p.name}, high_${p.name});
             ahead_${p.name} += a.stride_${p.name}_${tile_c};
         }
 //% end
         copies_end();
         into = into + 1 < ${ring} ? into + 1 : 0;
     };
-    auto go = [&](const bool inside) IN_PLACE {
-        ${index} step = 0;
-        #pragma unroll
-        for (int k = 0; k < F; k++)
-            copy_ahead(k, inside);
-        auto turn = [&](const int i) IN_PLACE {
-            if (step < steps + B) { // as it is for all threads
+    ${index} step = 0;
+    #pragma unroll
+    for (int k = 0; k < F; k++)
+        copy_ahead(k);
+    auto turn = [&](const int i) IN_PLACE {
+        if (step < steps + B) { // as it is for all threads
 //% insert :step
-            }
-            step++;
-        };
-        while (step < steps + B)
-            for_each<0, turns>(turn);
+        }
+        step++;
     };
-    // Most tiles are inside of the array, and so is the memory around them that they read.
-    if (row > ${window_down} && row + ${warps_down} * ${tile} + ${window_down} < rows && column + ${warps_across} * ${strips} <= columns)
-        go(true);
-    else
-        go(false);
+    while (step < steps + B)
+        for_each<0, turns>(turn);
 
 //% part step
 //# A plane comes; the one that lies F further takes the slot of the plane before it, which all threads have read.
                 copies_wait<F - 1>();
                 __syncthreads();
-                copy_ahead(step + F, inside);
+                copy_ahead(step + F);
 //% for p in windows
                 #pragma unroll
                 for (int r = 0; r < R + ${p.window_down}; r++) {
-                    const unsigned char *const words = ring_${p.name}[slot] + (warp / ${warps_across} * R + r) * ${p.ring_row} + (warp % ${warps_across} * 32 + lane) * (P * ${p.bytes})
 //% if slant
-                        + (slant_${p.name} + r * (int)a.stride_${p.name}_${tile_b} & 15)
+                    const int past = slant_${p.name} + r * (int)a.stride_${p.name}_${tile_b} & 15;
+//% else
+                    constexpr int past = 0;
 //% end
-                        ;
+                    const unsigned char *const words = ring_${p.name}[slot] + (warp / ${warps_across} * R + r) * ${p.ring_row} + (warp % ${warps_across} * 32 + lane) * (P * ${p.bytes})
+                        + (${slant} == 2 ? past / 4 * 4 : past);
+//% if crooked
+                    // Words that begin at none of memory, of two that do.
+                    unsigned int part[${p.window_words} + 1];
+                    #pragma unroll
+                    for (int w = 0; w <= ${p.window_words}; w++)
+                        part[w] = ((const unsigned int *)words)[w];
+                    #pragma unroll
+                    for (int w = 0; w < ${p.window_words}; w++)
+                        held_${p.name}[i][r][w] = __funnelshift_r(part[w], part[w + 1], past % 4 * 8);
+//% else
                     #pragma unroll
                     for (int w = 0; w < ${p.window_words}; w++)
                         held_${p.name}[i][r][w] = ((const typename kiln__word<P * ${p.bytes}>::type *)words)[w];
+//% end
                 }
 //% if slant
                 slant_${p.name} += (int)a.stride_${p.name}_${tile_c};
@@ -278,9 +327,12 @@ template <int P, class T> KILN_FN void store_word(bool whole, char *to, const T 
                 }
 
 //% part plane
-//# The thread's elements of a plane.
+//# The thread's elements of a plane. All rows are computed before the first is stored, so that no condition comes between.
+//% for p in stored
+                    ${p.type} out_${p.name}[R][P];
+//% end
                     auto row_of = [&](const int r) IN_PLACE {
-                        const int left = own_row + r < rows ? columns - own_column : 0;
+                        [[maybe_unused]] const int left = own_row + r < rows ? columns - own_column : 0;
 //% for p in loaded
                         ${p.type} reg_${p.name}[${p.lanes}] = {};
 //% if p.windowed
@@ -291,9 +343,6 @@ template <int P, class T> KILN_FN void store_word(bool whole, char *to, const T 
                             if (inside || k < left)
                                 reg_${p.name}[k] = ((const ${p.type} *)(here_${p.name} + r * a.stride_${p.name}_${tile_b}))[k];
 //% end
-//% end
-//% for p in stored
-                        ${p.type} out_${p.name}[P];
 //% end
                         #pragma unroll
                         for (int k = 0; k < P; k++)
@@ -311,18 +360,26 @@ template <int P, class T> KILN_FN void store_word(bool whole, char *to, const T 
                                 , reg_${p.name}[0]
 //% else
 //% if p.stored
-                                , out_${p.name}[k]
+                                , out_${p.name}[r][k]
 //% else
                                 , reg_${p.name}[k]
 //% end
 //% end
 //% end
                             );
-//% for p in stored
-                        store_word(inside, here_${p.name} + r * a.stride_${p.name}_${tile_b}, out_${p.name}, left);
-//% end
                     };
                     for_each<0, R>(row_of);
+                    #pragma unroll
+                    for (int r = 0; r < R; r++) {
+                        const int left = own_row + r < rows ? columns - own_column : 0;
+//% for p in stored
+//% if turned
+                        store_turned(here_${p.name} + r * a.stride_${p.name}_${tile_b}, out_${p.name}[r], lane, left);
+//% else
+                        store_word(inside, here_${p.name} + r * a.stride_${p.name}_${tile_b}, out_${p.name}[r], left);
+//% end
+//% end
+                    }
 //% for p in cornered
 //% if !p.windowed
                     here_${p.name} += a.stride_${p.name}_${tile_c};

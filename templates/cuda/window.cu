@@ -220,14 +220,7 @@ template <bool whole, int P, int n, class T> KILN_FN void store_row(char *to, co
 //% for p in windows
             const char *low_${p.name} = (const char *)a.ptr_${p.name}, *high_${p.name} = low_${p.name};
 //% end
-//% for p in loaded
-//% if p.windowed
-            if ((const char *)a.ptr_${p.name} < low_${p.window})
-                low_${p.window} = (const char *)a.ptr_${p.name};
-            if ((const char *)a.ptr_${p.name} > high_${p.window})
-                high_${p.window} = (const char *)a.ptr_${p.name};
-//% end
-//% end
+//% insert :first_and_last
 //% for p in windows
             {
                 // From the first index of the tiled axes to the last, and to this tile's of the others.
@@ -239,6 +232,15 @@ template <bool whole, int P, int n, class T> KILN_FN void store_row(char *to, co
                 low_${p.name} -= (size_t)low_${p.name} % sizeof(${p.word});
                 high_${p.name} -= (size_t)high_${p.name} % sizeof(${p.word});
             }
+//% end
+
+//% part first_and_last
+//# Where the first and the last view of each window begin. Those that lie between two others are neither.
+//% for p in extremes
+            if ((const char *)a.ptr_${p.name} < low_${p.window})
+                low_${p.window} = (const char *)a.ptr_${p.name};
+            if ((const char *)a.ptr_${p.name} > high_${p.window})
+                high_${p.window} = (const char *)a.ptr_${p.name};
 //% end
 
 //% part tile
