@@ -376,6 +376,7 @@ KILN_FN void emu_copy_of(unsigned int at, const char *from, int share)
         data[k] = (unsigned char)from[k];
     emu_copy_begin(at, data, 16);
 }
+template <class T> KILN_FN void emu_add_to(T *p, T v) { atomicAdd(p, v); }
 KILN_FN void emu_store_word(unsigned long long *at, unsigned long long value)
 {
     emu_atomic(EMU_STORE, at, 8, value, 0);
