@@ -18,6 +18,8 @@ enum {
     COUNT_PARTS = 512, /* blocks that count a row, at most */
     SHORT_THREADS = 128,
     SHORT_ROW = 256,
+    CROWDED = 8,             /* templates/sorting/tile.cu */
+    FEW = 1 << 22,           /* elements for which tiles are shorter */
     PLANNED = 1 << 18,       /* fewer elements: planning passes takes longer than it saves */
     STATIC_BYTES = 48 << 10, /* of shared memory that a block has without asking */
     POSITIONS_32 = 1 << 30   /* longest row, in units of 4 elements, whose positions have 32 bits */
@@ -156,7 +158,7 @@ static block fit_rows(const kiln__sort *s)
 
     while ((int64_t)b.threads * b.items < s->length && b.items <= 32)
         b.items *= 2;
-    const size_t counts = (size_t)b.threads / 32 * (2 * 256 + 1) * 4;
+    const size_t counts = ((size_t)b.threads / 32 * (2 * 256 + 1) + 1) * 4;
     const size_t elements = (size_t)b.threads * (size_t)b.items * bytes;
     b.room = (counts > elements ? counts : elements) + 15;
     b.room -= b.room % 16;
@@ -220,7 +222,8 @@ typedef struct sweep_call {
  * blocks that have counted, and the passes' tickets lie in one array. */
 typedef struct sweeps {
     const kiln__sort *s;
-    int digits, threads, items;
+    int digits, threads, items, blocks;
+    bool packed;
     int64_t tiles;
     bool far; /* positions have 64 bits */
     void *count, *sweep;
@@ -242,6 +245,9 @@ static kiln_status get_kernels(sweeps *w, kiln_error *err)
     define(&m, "-DKILN__ITEMS=%d", w->items);
     define(&m, "-DKILN__ORDER=%d", s->order != NULL ? 1 : 0);
     define(&m, "-DKILN__POSITION=%s", unsigned_of(w->far ? 8 : 4));
+    define(&m, "-DKILN__BLOCKS=%d", w->blocks);
+    define(&m, "-DKILN__PACKED=%d", w->packed);
+    define(&m, "-DKILN__CROWDED=%d", w->packed ? CROWDED : 0);
     return get_kernel(s, "sorting/sweep.cu", "kiln_sort_sweep", &m, &w->sweep, err);
 }
 
@@ -312,15 +318,23 @@ static kiln_status run_sweeps(sweeps *w, kiln_error *err)
     return KILN_OK;
 }
 
-/* Threads of a block that takes a tile, and elements of each, as measured. */
+/* Threads of a block that takes a tile, elements of each, and blocks of a multiprocessor, as measured
+ * (bench/results/sort-h200.txt). Where registers limit the blocks, threads keep digits and ranks packed, and look at how
+ * crowded a tile is; sorts of whole numbers of 4 bytes are faster with one block and all registers. */
 static void choose_tile(sweeps *w)
 {
-    const size_t bytes = kiln_dtype_size(w->s->dtype);
-
-    const bool plain = kiln_dtype_kind(w->s->dtype) != 'f' && w->s->order == NULL;
+    const kiln__sort *s = w->s;
+    const size_t bytes = kiln_dtype_size(s->dtype);
+    const bool plain = s->order == NULL, real = kiln_dtype_kind(s->dtype) == 'f';
 
     w->threads = bytes == 4 && plain ? 512 : 256;
-    w->items = bytes <= 4 ? 20 : bytes == 8 ? w->s->order != NULL ? 12 : 16 : 6;
+    w->items = bytes <= 4 ? 20 : bytes == 8 ? plain ? 16 : 12 : 6;
+    w->blocks = 0;
+    w->packed = (bytes == 4 && (real || !plain)) || (bytes == 8 && plain && kiln__place_kind_of(s->dtype) < KILN__PLACE_FLOATING);
+    if (w->packed)
+        w->blocks = bytes == 4 && plain ? 2 : 3;
+    if (bytes == 4 && plain && real && s->rows * s->length < FEW)
+        w->items = 16;
 }
 
 static kiln_status sort_by_sweeps(const kiln__sort *s, kiln_error *err)

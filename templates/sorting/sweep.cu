@@ -1,7 +1,8 @@
 //% insert sorting/tile.cu
+//% plain D KILN__BLOCKS KILN__PACKED PLACED R forget packed packing put small_digits small_ranks
 //% plain along keys_buffer left odd order_buffer pass passes planned way way_of EXCHANGED ITEMS ITEM_BYTES KILN__ORDER KILN__POSITION KILN__SORT_FN KILN__UNROLL ORDER
 //% plain THREADS TILE all at base before begin c clear_room count_step count_tile counts digit
-//% plain digit_of digits exchange first hear k keys keys_out kiln_sort_sweep lane length look_back
+//% plain digit_placed digits enter enters leave leaves exchange first hear k keys keys_out kiln_sort_sweep lane length look_back
 //% plain mark mine move_order moved nullptr order order_out p position rank_tile ranks rest room row sorted
 //% plain start sum_before sums sweep_call target tell ticket tickets tile tile_room tiles to total
 //% plain v valid w warp wide word words
@@ -23,6 +24,16 @@
 // the elements given, the last one writes results, and those between take two buffers in turn.
 typedef KILN__POSITION position;
 constexpr bool ORDER = KILN__ORDER;
+
+// KILN__PACKED: how a thread keeps digits and ranks, so that as many blocks as KILN__BLOCKS says have registers; 0: it does not
+// matter.
+template <bool packed> struct packing {
+    typedef unsigned digits[ITEMS], ranks[ITEMS];
+};
+template <> struct packing<true> {
+    typedef small_digits digits;
+    typedef small_ranks ranks;
+};
 constexpr int ITEM_BYTES = ORDER && sizeof(position) > sizeof(word) ? sizeof(position) : sizeof(word);
 
 struct sweep_call {
@@ -49,7 +60,7 @@ struct way {
     word *keys_out;        // null: not wanted any more
     const position *order; // null: the first pass
     void *order_out;
-    bool wide;
+    bool wide, enters, leaves; // places are computed when the first pass loads, elements when the last one stores
 };
 KILN__SORT_FN way way_of(const sweep_call &c, unsigned pass)
 {
@@ -58,7 +69,8 @@ KILN__SORT_FN way way_of(const sweep_call &c, unsigned pass)
     return {first ? c.keys : odd ? c.keys_buffer[0] : c.keys_buffer[1],
             left == 0 ? c.sorted : odd ? c.keys_buffer[1] : c.keys_buffer[0],
             first ? nullptr : odd ? c.order_buffer[0] : c.order_buffer[1],
-            left == 0 ? c.order : (void *)(odd ? c.order_buffer[1] : c.order_buffer[0]), left == 0 && c.wide != 0};
+            left == 0 ? c.order : (void *)(odd ? c.order_buffer[1] : c.order_buffer[0]), left == 0 && c.wide != 0, first,
+            left == 0};
 }
 
 KILN__SORT_FN void tell(unsigned long long *at, unsigned long long v)
@@ -93,7 +105,8 @@ KILN__SORT_FN unsigned long long look_back(const sweep_call &c, unsigned long lo
 }
 
 // The positions of a tile, moved as its elements have been. `digits`: of the elements in the order of the sorted tile.
-KILN__SORT_FN void move_order(const way &c, const unsigned (&digits)[ITEMS], const unsigned (&ranks)[ITEMS],
+template <class D, class R>
+KILN__SORT_FN void move_order(const way &c, const D &digits, const R &ranks,
                               const long long *target, position *moved, long long base, long long begin, int valid)
 {
     const int first = threadIdx.x / 32 * (ITEMS * 32) + threadIdx.x % 32;
@@ -115,7 +128,7 @@ KILN__SORT_FN void move_order(const way &c, const unsigned (&digits)[ITEMS], con
     }
 }
 
-extern "C" __global__ void __launch_bounds__(THREADS) kiln_sort_sweep(const sweep_call c)
+extern "C" __global__ void __launch_bounds__(THREADS, KILN__BLOCKS) kiln_sort_sweep(const sweep_call c)
 {
     constexpr int EXCHANGED = TILE * ITEM_BYTES;
     __shared__ alignas(16) unsigned char exchange[EXCHANGED > (int)sizeof(tile_room) ? EXCHANGED : (int)sizeof(tile_room)];
@@ -140,12 +153,15 @@ extern "C" __global__ void __launch_bounds__(THREADS) kiln_sort_sweep(const swee
     const long long base = row * c.length;
     unsigned long long *const mine = c.words + (unsigned long long)ticket * 256 + threadIdx.x;
     word w[ITEMS];
-    unsigned digits[ITEMS], ranks[ITEMS], total, start;
+    packing<KILN__PACKED>::digits digits;
+    packing<KILN__PACKED>::ranks ranks;
+    unsigned total, start;
 
     // What is beyond the end of the row counts as the last digit and is not written.
     KILN__UNROLL for (int k = 0; k < ITEMS; k++) if (first + k * 32 < valid) w[k] = along.keys[base + begin + first + k * 32];
+    if (PLACED && along.enters) KILN__UNROLL for (int k = 0; k < ITEMS; k++) w[k] = enter(w[k]);
     KILN__UNROLL for (int k = 0; k < ITEMS; k++)
-        digits[k] = first + k * 32 < valid ? digit_of(w[k], c.digit) : 255u;
+        put(digits, k, first + k * 32 < valid ? digit_placed(w[k], c.digit) : 255u);
     count_tile(digits, room, total);
     unsigned long long before = 0;
     if (tile == 0) {
@@ -157,6 +173,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) kiln_sort_sweep(const swee
     } else if (threadIdx.x < 256) {
         tell(mine, (unsigned long long)total << 8 | c.mark);
     }
+    forget(digits);
     rank_tile(digits, room, total, ranks, start);
     __syncthreads();
     word *const sorted = (word *)exchange;
@@ -172,9 +189,10 @@ extern "C" __global__ void __launch_bounds__(THREADS) kiln_sort_sweep(const swee
         const int at = k * THREADS + threadIdx.x;
         if (at < valid) {
             const word v = sorted[at];
-            digits[k] = digit_of(v, c.digit);
+            const unsigned digit = digit_placed(v, c.digit);
+            put(digits, k, digit); // of no use without an order
             if (along.keys_out != nullptr)
-                along.keys_out[target[digits[k]] + at] = v;
+                along.keys_out[target[digit] + at] = along.leaves ? leave(v) : v;
         }
     }
     if constexpr (ORDER)
