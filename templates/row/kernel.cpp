@@ -60,6 +60,9 @@ static_assert(sizeof(part_${s.n}) <= ${part_bytes_max}, "an accumulator may have
 //# The functions of stage s: `map` of one element (with its place in the row, where a text asks for it), `reduce` and `merge` of two values and two
 //# parts, `empty`, `fold` of an element into a part, and `value` of a part.
 //% plain a b
+//% if s.packed
+    [[maybe_unused]]
+//% end
     auto map_${s.n} = [&](
 //% if s.quotients
     quotients &kiln_row_quotient,
