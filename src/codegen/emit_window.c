@@ -152,7 +152,7 @@ int kiln__window_test(const emitter *e, const char *name, size_t bytes)
         return has_inside(e);
     if (kiln__same_word(name, bytes, "crooked"))
         return v->slant == KILN__SLANT_BYTES;
-    if (kiln__same_word(name, bytes, "turned"))
+    if (kiln__same_word(name, bytes, "wordless"))
         return v->turned;
     for (size_t t = 0; t < KILN_COUNT_OF(tests); t++)
         if (kiln__same_word(name, bytes, tests[t].name))
