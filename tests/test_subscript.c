@@ -1,5 +1,6 @@
 /*
- * test_subscript.c - kiln_array_view() against NumPy, arrays like others, fill, single elements.
+ * test_subscript.c - kiln_array_view() against NumPy, arrays like others, fill, single elements,
+ * subscripts of nodes.
  *
  * tests/data/subscripts.txt holds what NumPy makes of 400 random subscripts; see
  * tests/oracle/make_subscripts.py.
@@ -232,6 +233,26 @@ static void test_subscript__elements_of_every_dtype_are_read(void **state)
     kiln_array_release(x);
 }
 
+/* Equal scatters are one node, whatever stands in the numbers that their subscripts do not have. */
+static void test_subscript__unused_numbers_tell_no_nodes_apart(void **state)
+{
+    test_env *t = *state;
+    kiln_subscript at = kiln_subscript_index(3);
+    kiln_graph *g = NULL;
+
+    OK(t, kiln_graph_create(t->ctx, NULL, &g, &t->err));
+    const kiln_node x = kiln_node_input(g, "x", KILN_DTYPE_NONE, -1, "f", 1);
+    const kiln_node one = kiln_node_scatter(x, &at, 1, x, KILN_SCATTER_ADD, NULL, "f", 1);
+    at.stop = 4, at.step = -7;
+    const kiln_node same = kiln_node_scatter(x, &at, 1, x, KILN_SCATTER_ADD, NULL, "f", 2);
+    at.start = 2;
+    const kiln_node other = kiln_node_scatter(x, &at, 1, x, KILN_SCATTER_ADD, NULL, "f", 3);
+    assert_true(one.id != 0);
+    assert_int_equal(same.id, one.id);
+    assert_int_not_equal(other.id, one.id);
+    kiln_graph_destroy(g);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -240,6 +261,7 @@ int main(int argc, char **argv)
         TEST(test_subscript__new_arrays_keep_shape_and_order),
         TEST(test_subscript__fill_touches_the_view_alone),
         TEST(test_subscript__elements_of_every_dtype_are_read),
+        TEST(test_subscript__unused_numbers_tell_no_nodes_apart),
     };
 
     return test_env_main(argc, argv, "test_subscript", tests, COUNT(tests));

@@ -27,7 +27,10 @@ size_t kiln__scatter_numbers(const kiln__scatter_request *r, const kiln_scatter_
     data[COUNT] = (int64_t)r->count;
     for (size_t k = 0; k < r->count; k++) {
         const kiln_subscript *s = &r->subscripts[k];
-        const int64_t numbers[] = {s->kind, s->start, s->stop, s->step};
+        const bool slice = s->kind == KILN_SUBSCRIPT_SLICE;
+        /* Numbers that the kind does not have are not looked at: equal scatters are one node. */
+        const int64_t numbers[] = {s->kind, slice || s->kind == KILN_SUBSCRIPT_INDEX ? s->start : 0,
+                                   slice ? s->stop : 0, slice ? s->step : 0};
         memcpy(data + used, numbers, sizeof numbers);
         used += KILN_COUNT_OF(numbers);
     }
