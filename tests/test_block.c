@@ -220,6 +220,34 @@ static void test_block__functions_of_lists_in_text(void **state)
     kiln_array_release(x);
 }
 
+/* Plain numbers among the choices are weak, however many there are: NumPy's results have the dtype of the arrays. */
+static void test_block__plain_choices_have_the_dtype_of_the_arrays(void **state)
+{
+    static const char *const names[] = {"x"};
+    static const kiln_dtype dtypes[] = {KILN_INT8, KILN_UINT8, KILN_FLOAT16, KILN_FLOAT32};
+    static const char *const choices[] = {
+        "choose(arange(3), [x, 2, 3])", "choose(2 - arange(3), [2, 3, x])",
+        "select([x > 1, x > 0], [5, x], 3)", "select([x > 1, x > 0], [5, 4], x)",
+    };
+    test_env *t = *state;
+
+    for (size_t d = 0; d < COUNT(dtypes); d++) {
+        kiln_array *x = NULL, *ramp = test_ramp(t, 1, (int64_t[]){3});
+        OK(t, kiln_array_cast(ramp, dtypes[d], &x, &t->err));
+        for (size_t k = 0; k < COUNT(choices); k++) {
+            kiln_array *out = NULL;
+            kiln_graph *g = NULL;
+            OK(t, kiln_graph_parse(t->ctx, choices[k], names, 1, NULL, &g, NULL, &t->err));
+            OK(t, kiln_graph_run(g, (kiln_arg[]){kiln_arg_array(x), kiln_arg_out(&out)}, 2, NULL, &t->err));
+            CHECK(kiln_array_dtype(out) == dtypes[d], "%s of %s is of %s", choices[k],
+                  kiln_dtype_name(dtypes[d]), kiln_dtype_name(kiln_array_dtype(out)));
+            kiln_array_release(out);
+            kiln_graph_destroy(g);
+        }
+        kiln_array_release(ramp), kiln_array_release(x);
+    }
+}
+
 /* What choose() and select() refuse at once. */
 static void test_block__choosing_refuses(void **state)
 {
@@ -371,6 +399,7 @@ int main(int argc, char **argv)
         TEST(test_block__parts_cover_an_axis),
         TEST(test_block__parts_along_named_axes),
         TEST(test_block__functions_of_lists_in_text),
+        TEST(test_block__plain_choices_have_the_dtype_of_the_arrays),
         TEST(test_block__choosing_refuses),
         TEST(test_block__one_of_several_is_chosen),
         TEST(test_block__what_is_stacked_need_not_be_stored),

@@ -47,6 +47,28 @@ static kiln_status give(kiln__parser *p, const kiln_node *nodes, size_t count, k
     return KILN_OK;
 }
 
+/* Arrays among choices as where(False, x, where(False, y, z)), which has the dtype of all; NOTHING where there is none. */
+static kiln_node arrays_of(const kiln__parser *p, const kiln_node *choices, size_t count,
+                           kiln_node more, size_t at)
+{
+    kiln_node all = kiln__is_of_numbers(p, &more) ? (kiln_node){.kind = KILN_NODE_NOTHING} : more;
+
+    for (size_t k = count; k-- > 0;)
+        if (!kiln__is_of_numbers(p, &choices[k]))
+            all = all.kind == KILN_NODE_NOTHING
+                      ? choices[k]
+                      : where(kiln_node_of_bool(false), choices[k], all, at);
+    return all;
+}
+
+/* A choice; a plain number is given the dtype that it has beside all arrays, for two of them together are strong. */
+static kiln_node as_all(const kiln__parser *p, kiln_node choice, kiln_node arrays, size_t at)
+{
+    return arrays.kind == KILN_NODE_NOTHING || !kiln__is_of_numbers(p, &choice)
+               ? choice
+               : where(kiln_node_of_bool(false), arrays, choice, at);
+}
+
 /* select(conditions, choices, default=0): the first choice whose condition is true. */
 static kiln_status call_select(kiln__parser *p, kiln__parsed_call *c, kiln__parsed *out)
 {
@@ -65,6 +87,8 @@ static kiln_status call_select(kiln__parser *p, kiln__parsed_call *c, kiln__pars
         KILN_CHECK(kiln__need_node(p, &c->arg[2]));
         node = c->arg[2].node;
     }
+    const kiln_node arrays = arrays_of(p, c->arg[1].items, c->arg[1].count, node, c->at);
+    node = as_all(p, node, arrays, c->at);
     for (size_t k = c->arg[0].count; k-- > 0;) {
         kiln__parsed condition = c->arg[0];
         kiln__set_node(&condition, c->arg[0].items[k]);
@@ -72,7 +96,7 @@ static kiln_status call_select(kiln__parser *p, kiln__parsed_call *c, kiln__pars
             return kiln__parse_fail(p, c->arg[0].at, c->arg[0].width, KILN_ERR_DTYPE,
                                     "select: condition %zu is not of bool: write `!= 0` behind it",
                                     k + 1);
-        node = where(condition.node, c->arg[1].items[k], node, c->at);
+        node = where(condition.node, as_all(p, c->arg[1].items[k], arrays, c->at), node, c->at);
     }
     kiln__set_node(out, node);
     return KILN_OK;
@@ -98,11 +122,12 @@ static kiln_status call_choose(kiln__parser *p, kiln__parsed_call *c, kiln__pars
         i = where(kiln_node_op2(KILN_OP_LESS, i, zero, KILN__PLACE(c->at)), many, i, c->at);
     i = kiln_node_take(kiln_node_arange(p->graph, (int64_t)count, KILN__PLACE(c->at)), i, 0, mode,
                        KILN__PLACE(c->at));
-    kiln_node node = choices[count - 1];
+    const kiln_node arrays = arrays_of(p, choices, count, kiln_node_of_int(0), c->at);
+    kiln_node node = as_all(p, choices[count - 1], arrays, c->at);
     for (size_t k = count - 1; k-- > 0;)
         node =
             where(kiln_node_op2(KILN_OP_EQUAL, i, kiln_node_of_int((int64_t)k), KILN__PLACE(c->at)),
-                  choices[k], node, c->at);
+                  as_all(p, choices[k], arrays, c->at), node, c->at);
     if (count == 1)
         node = where(kiln_node_op2(KILN_OP_EQUAL, i, zero, KILN__PLACE(c->at)), node, node, c->at);
     kiln__set_node(out, node);
