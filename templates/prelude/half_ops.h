@@ -177,27 +177,17 @@ KILN_FN float kiln_half_${x}(float a, float b)
 //% end
 
 //# Of values that are 16-bit floats: two of them, side by side in a register, are compared by one instruction.
-//% for x | name | kept | f16 | bf16
-//% | lower | least | >= | "min.NaN.f16 %0, %1, %2;" | "min.NaN.bf16 %0, %1, %2;"
-//% | upper | greatest | <= | "max.NaN.f16 %0, %1, %2;" | "max.NaN.bf16 %0, %1, %2;"
-//% section half_${x}_f16 on cuda needs float16 when @float16&kiln_half_${name}
-KILN_FN float16 kiln_half_${x}(float16 a, float16 b)
+//% for x | name | kept | t | type | op
+//% | lower | least | >= | f16 | float16 | "min.NaN.f16 %0, %1, %2;"
+//% | lower | least | >= | bf16 | bfloat16 | "min.NaN.bf16 %0, %1, %2;"
+//% | upper | greatest | <= | f16 | float16 | "max.NaN.f16 %0, %1, %2;"
+//% | upper | greatest | <= | bf16 | bfloat16 | "max.NaN.bf16 %0, %1, %2;"
+//% section half_${x}_${t} on cuda needs ${type} when @${type}&kiln_half_${name}
+KILN_FN ${type} kiln_half_${x}(${type} a, ${type} b)
 {
 #if __CUDA_ARCH__ >= 800
-    float16 r;
-    asm(${f16} : "=h"(r.kiln__bits) : "h"(a.kiln__bits), "h"(b.kiln__bits));
-    return r;
-#else
-    const float x = a, y = b;
-    return !(y ${kept} x) & (x == x) ? b : a;
-#endif
-}
-//% section half_${x}_bf16 on cuda needs bfloat16 when @bfloat16&kiln_half_${name}
-KILN_FN bfloat16 kiln_half_${x}(bfloat16 a, bfloat16 b)
-{
-#if __CUDA_ARCH__ >= 800
-    bfloat16 r;
-    asm(${bf16} : "=h"(r.kiln__bits) : "h"(a.kiln__bits), "h"(b.kiln__bits));
+    ${type} r;
+    asm(${op} : "=h"(r.kiln__bits) : "h"(a.kiln__bits), "h"(b.kiln__bits));
     return r;
 #else
     const float x = a, y = b;
