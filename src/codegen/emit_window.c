@@ -150,9 +150,9 @@ int kiln__window_test(const emitter *e, const char *name, size_t bytes)
     const kiln__loop_variant *v = &e->v->loop;
     if (kiln__same_word(name, bytes, "apart"))
         return has_inside(e);
-    if (kiln__same_word(name, bytes, "crooked"))
+    if (kiln__same_word(name, bytes, "begins_anywhere"))
         return v->slant == KILN__SLANT_BYTES;
-    if (kiln__same_word(name, bytes, "wordless"))
+    if (kiln__same_word(name, bytes, "splits_words"))
         return v->turned;
     for (size_t t = 0; t < KILN_COUNT_OF(tests); t++)
         if (kiln__same_word(name, bytes, tests[t].name))

@@ -19,7 +19,7 @@
 //% own own_row p part past pick pieces place plane planes q quot_ r reg_ rest ring ring_ row row_of row_bytes rows share slant_
 //% own slot step steps store_turned store_word threads to to_ turn turns w warp whole within word words i
 //% plain __CUDA_ARCH__ __funnelshift_l __funnelshift_r kiln__word kiln__store type
-//% if wordless
+//% if splits_words
 //% insert reduce/common.cu:shuffle
 //% end
 //% insert :copies
@@ -145,7 +145,7 @@ template <int P, class T> KILN_FN void store_word(bool whole, char *to, const T 
     }
 }
 
-//% if wordless
+//% if splits_words
 //# A word of 4 bytes where rows begin at none: lanes turn what they have to the right, so that all but the first
 //# and the last of a warp store whole words of memory.
 template <int P, class T> KILN_FN void store_turned(char *to, const T (&word)[P], int lane, int left)
@@ -302,7 +302,7 @@ template <int P, class T> KILN_FN void store_turned(char *to, const T (&word)[P]
 //% end
                     const unsigned char *const words = ring_${p.name}[slot] + (warp / ${warps_across} * R + r) * ${p.ring_row} + (warp % ${warps_across} * 32 + lane) * (P * ${p.bytes})
                         + (${slant} == 2 ? past / 4 * 4 : past);
-//% if crooked
+//% if begins_anywhere
                     // Words that begin at none of memory, of two that do.
                     unsigned int part[${p.window_words} + 1];
                     #pragma unroll
@@ -373,7 +373,7 @@ template <int P, class T> KILN_FN void store_turned(char *to, const T (&word)[P]
                     for (int r = 0; r < R; r++) {
                         const int left = own_row + r < rows ? columns - own_column : 0;
 //% for p in stored
-//% if wordless
+//% if splits_words
                         store_turned(here_${p.name} + r * a.stride_${p.name}_${tile_b}, out_${p.name}[r], lane, left);
 //% else
                         store_word(inside, here_${p.name} + r * a.stride_${p.name}_${tile_b}, out_${p.name}[r], left);
