@@ -5,26 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "philox.h"
 #include "test_env.h"
 
 enum { N = 4097 + 301 };
-
-/* Philox 4x32-10. */
-static void philox(uint64_t key, uint64_t low, uint64_t high, uint32_t *out)
-{
-    uint32_t k0 = (uint32_t)key, k1 = (uint32_t)(key >> 32);
-
-    out[0] = (uint32_t)low, out[1] = (uint32_t)(low >> 32);
-    out[2] = (uint32_t)high, out[3] = (uint32_t)(high >> 32);
-    for (int r = 0; r < 10; r++) {
-        const uint64_t p = (uint64_t)out[0] * 0xD2511F53u, q = (uint64_t)out[2] * 0xCD9E8D57u;
-        const uint32_t next[4] = {(uint32_t)(q >> 32) ^ out[1] ^ k0, (uint32_t)q,
-                                  (uint32_t)(p >> 32) ^ out[3] ^ k1, (uint32_t)p};
-        memcpy(out, next, sizeof next);
-        k0 += 0x9E3779B9u;
-        k1 += 0xBB67AE85u;
-    }
-}
 
 /* Word number i of 32 or 64 bits, and those of further blocks. */
 static uint64_t word_of(uint64_t key, uint64_t draw, uint64_t i, bool wide, int attempt)

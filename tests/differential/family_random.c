@@ -7,31 +7,12 @@
 #include <math.h>
 #include <string.h>
 
+#include "../philox.h"
 #include "family.h"
 
 /* Numbers: the generator's seed, its draw, the probability in 1000, the shape and the dtype asked for, and the bounds
  * of integers. */
 enum { SEED, DRAW, CHANCE, RANK, SHAPE, DTYPE = SHAPE + DT_RANK, LOW, HIGH };
-
-/* Philox 4x32-10 of Salmon et al. (2011). */
-static void philox(uint64_t key, uint64_t low, uint64_t high, uint32_t *c)
-{
-    uint32_t k[2] = {(uint32_t)key, (uint32_t)(key >> 32)};
-
-    c[0] = (uint32_t)low;
-    c[1] = (uint32_t)(low >> 32);
-    c[2] = (uint32_t)high;
-    c[3] = (uint32_t)(high >> 32);
-    for (int round = 0; round < 10; round++) {
-        const uint64_t p = UINT64_C(0xD2511F53) * c[0], q = UINT64_C(0xCD9E8D57) * c[2];
-        c[0] = (uint32_t)(q >> 32) ^ c[1] ^ k[0];
-        c[1] = (uint32_t)q;
-        c[2] = (uint32_t)(p >> 32) ^ c[3] ^ k[1];
-        c[3] = (uint32_t)p;
-        k[0] += 0x9E3779B9u;
-        k[1] += 0xBB67AE85u;
-    }
-}
 
 /* docs/random.md, "Words and counters". */
 static uint64_t word_of(const dt_case *c, int64_t i, int bits)
