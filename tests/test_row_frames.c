@@ -4,9 +4,10 @@
  *     random text, dtype, length > graph > steps > [NVRTC, sm_90] > the frame that the ELF tells of
  *
  * Registers that a thread has no room for, and arrays that it reaches by a number which only runs decide, lie in
- * local memory, in the frame of the kernel. KILN_TEST_FRAMES is the number of programs, KILN_TEST_SEED the first
- * of them. Longer runs than the usual one find frames that are too large, of wide programs on 16-bit floats with
- * three stages and more; the usual one is for changes that give all programs of a kind frames.
+ * local memory, in the frame of the kernel. The usual run judges the same programs each time, whatever
+ * KILN_TEST_SEED is: how many registers a thread needs is estimated, and how often an estimate is too low is no
+ * matter of right and wrong. KILN_TEST_FRAMES is a number of programs to draw instead, of which KILN_TEST_SEED
+ * is the first (bench/results/rows-machine-code.txt tells how many of them had large frames).
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -21,7 +22,7 @@
 #include "graph/graph.h"
 
 /* Row programs that load weights are known to have up to 88 bytes: 22 words, of 64 elements and two weights. */
-enum { FRAME_MAX = 96, PROGRAMS = 2, UNITS = 132, ELEMENTS = 1 << 26, TEXT = 4096, INPUTS = 4 };
+enum { FRAME_MAX = 96, UNITS = 132, ELEMENTS = 1 << 26, TEXT = 4096, INPUTS = 4 };
 
 static kiln__target target;
 
@@ -214,7 +215,7 @@ static bool has_small_frame(const program *p, uint64_t seed, int64_t most)
 {
     char what[TEXT + 128];
 
-    snprintf(what, sizeof what, "KILN_TEST_SEED=%llu: %s, %s%s rows of %lld", (unsigned long long)seed,
+    snprintf(what, sizeof what, "KILN_TEST_FRAMES=1 KILN_TEST_SEED=%llu: %s, %s%s rows of %lld", (unsigned long long)seed,
              p->text, p->wide ? "wide " : "", kiln_dtype_name(p->dtype), (long long)p->length);
     const int64_t frame = largest_frame(p, what);
     if (frame != 0)
@@ -223,18 +224,23 @@ static bool has_small_frame(const program *p, uint64_t seed, int64_t most)
     return frame >= 0 && frame <= most;
 }
 
+/* Programs of the usual run. But for the first two they had large frames once: clusters of 16-bit floats with four
+ * stages (38) and with weights (123). */
+static const uint64_t usual[] = {1, 2, 38, 123};
+
 static void test_row_frames__random_programs_over_rows_spill_little(void **state)
 {
     const char *const count = getenv("KILN_TEST_FRAMES"), *const seed = getenv("KILN_TEST_SEED");
     const uint64_t first = seed != NULL ? strtoull(seed, NULL, 10) : 1;
-    const uint64_t programs = count != NULL ? strtoull(count, NULL, 10) : PROGRAMS;
+    const uint64_t programs = count != NULL ? strtoull(count, NULL, 10) : KILN_COUNT_OF(usual);
     uint64_t large = 0;
     static program p;
 
     (void)state;
     for (uint64_t k = 0; k < programs; k++) {
-        draw(first + k, &p);
-        large += !has_small_frame(&p, first + k, FRAME_MAX);
+        const uint64_t which = count != NULL ? first + k : usual[k];
+        draw(which, &p);
+        large += !has_small_frame(&p, which, FRAME_MAX);
     }
     if (large > 0)
         fail_msg("%llu of %llu programs have frames of more than %d bytes", (unsigned long long)large,
