@@ -61,33 +61,6 @@ kiln_status kiln__define_name(kiln__parser *p, const char *name, size_t bytes,
     return KILN_OK;
 }
 
-kiln_status kiln__need_node(const kiln__parser *p, const kiln__parsed *v)
-{
-    static const char *const what[] = {
-        [KILN__PARSED_TUPLE] = "a tuple",
-        [KILN__PARSED_ROWS] = "a list of lists",
-        [KILN__PARSED_NONE] = "None",
-        [KILN__PARSED_DTYPE] = "a dtype",
-        [KILN__PARSED_SHAPE] = "a shape",
-        [KILN__PARSED_AT] = "x.at[...] without .set(...) or the like",
-        [KILN__PARSED_TEXT] = "a text",
-        [KILN__PARSED_CHOSEN] = "what a mask chooses",
-        [KILN__PARSED_COUNTED] = "an array whose length only the device knows",
-        [KILN__PARSED_SEVERAL] = "more than one value"};
-    if (v->kind == KILN__PARSED_NODE)
-        return KILN_OK;
-    if (v->kind == KILN__PARSED_TUPLE && p->text[v->at] == '[')
-        return kiln__parse_fail(p, v->at, v->width, KILN_ERR_ARGUMENT,
-                                "a list stands where an array or a number must: lists are indices, "
-                                "x[[2, 0]], and arrays of numbers come from inputs");
-    if (v->kind == KILN__PARSED_TUPLE && p->text[v->at] != '(' && p->name_base == 0)
-        return kiln__parse_fail(p, v->at, v->width, KILN_ERR_ARGUMENT,
-                                "several values stand where one array or number must: give them "
-                                "names, as in `q, r = qr(x); q`");
-    return kiln__parse_fail(p, v->at, v->width, KILN_ERR_ARGUMENT,
-                            "%s stands where an array or a number must", what[v->kind]);
-}
-
 kiln_status kiln__call_axis(const kiln__parser *p, kiln__parsed_call *c, size_t at,
                             const kiln__parsed **out)
 {
@@ -154,7 +127,7 @@ static kiln_node record(kiln_op op, int arity, const kiln_node *n, size_t at)
     return kiln_node_op3(op, n[0], n[1], n[2], KILN__PLACE(at));
 }
 
-kiln_status kiln__apply(kiln__parser *p, kiln_op op, const kiln__parsed *operands, size_t at,
+kiln_status kiln__apply(kiln__parser *p, kiln_op op, kiln__parsed *operands, size_t at,
                         size_t width, kiln__parsed *out)
 {
     const kiln__op *found = kiln__op_find(op);
@@ -181,7 +154,7 @@ kiln_status kiln__apply(kiln__parser *p, kiln_op op, const kiln__parsed *operand
     return kiln__join_chosen(p, operands, (size_t)found->arity, out);
 }
 
-kiln_status kiln__apply_matmul(kiln__parser *p, const kiln__parsed *operands, size_t at,
+kiln_status kiln__apply_matmul(kiln__parser *p, kiln__parsed *operands, size_t at,
                                kiln__parsed *out)
 {
     for (int k = 0; k < 2; k++)
@@ -193,25 +166,112 @@ kiln_status kiln__apply_matmul(kiln__parser *p, const kiln__parsed *operands, si
 
 /* ---- lists ------------------------------------------------------------------------------------------ */
 
-bool kiln__is_list(const kiln__parser *p, const kiln__parsed *v)
+bool kiln__is_number_list(const kiln__parsed *v)
 {
-    return v->kind == KILN__PARSED_TUPLE && p->text[v->at] == '[';
+    bool plain = kiln__is_list(v) && v->count > 0;
+
+    for (size_t k = 0; plain && k < v->count; k++)
+        plain = kiln__is_plain(&v->items[k]);
+    return plain;
 }
 
 /* The numbers are chosen by their positions, so that the list takes no memory on the device. */
-kiln_status kiln__index_list(kiln__parser *p, kiln__parsed *v)
+kiln_status kiln__number_list(kiln__parser *p, kiln__parsed *v, size_t count)
 {
-    const kiln_node at = kiln_node_arange(p->graph, (int64_t)v->count, KILN__PLACE(v->at));
-    kiln_node node = at;
+    const size_t all = count > 0 ? count : v->count;
+    const kiln_node at = kiln_node_arange(p->graph, (int64_t)all, KILN__PLACE(v->at));
+    kiln_node node = {0};
 
-    for (size_t k = v->count; k-- > 0;) {
+    if (v->count == 0)
+        return kiln__parse_fail(p, v->at, v->width, KILN_ERR_ARGUMENT, "there is no value here");
+    for (size_t k = all; k-- > 0;) {
+        const kiln_node item = v->items[k % v->count];
+        if (!kiln__is_plain(&item))
+            return kiln__parse_fail(p, v->at, v->width, KILN_ERR_ARGUMENT,
+                                    "a list that stands for an array holds plain numbers; stack([a, b]) "
+                                    "makes an array of arrays");
         const kiln_node here =
             kiln_node_op2(KILN_OP_EQUAL, at, kiln_node_of_int((int64_t)k), KILN__PLACE(v->at));
-        if (v->items[k].kind != KILN_NODE_INT)
-            return kiln__parse_fail(p, v->at, v->width, KILN_ERR_ARGUMENT,
-                                    "a list between brackets holds whole numbers: indices");
-        node = kiln_node_op3(KILN_OP_WHERE, here, v->items[k], node, KILN__PLACE(v->at));
+        node = kiln_node_op3(KILN_OP_WHERE, here, item, k + 1 == all ? item : node,
+                             KILN__PLACE(v->at));
     }
     kiln__set_node(v, node);
     return KILN_OK;
+}
+
+kiln_status kiln__index_list(kiln__parser *p, kiln__parsed *v)
+{
+    size_t bools = 0;
+
+    for (size_t k = 0; k < v->count; k++) {
+        bools += v->items[k].kind == KILN_NODE_BOOL;
+        if (v->items[k].kind != (bools > 0 ? KILN_NODE_BOOL : KILN_NODE_INT) || bools > k + 1)
+            return kiln__parse_fail(p, v->at, v->width, KILN_ERR_ARGUMENT,
+                                    "a list between brackets holds whole numbers: indices");
+    }
+    if (v->count > 0)
+        return kiln__number_list(p, v, 0);
+    kiln__set_node(v, kiln_node_arange(p->graph, 0, KILN__PLACE(v->at)));
+    return KILN_OK;
+}
+
+kiln_status kiln__number_lists(kiln__parser *p, kiln__parsed *v)
+{
+    kiln_node *const items = v->items;
+
+    if (v->kind != KILN__PARSED_ROWS)
+        return KILN_OK;
+    for (size_t k = 0, begin = 0; k < v->count; begin += (size_t)v->rows[k++]) {
+        kiln__parsed one = *v;
+        one.items = items + begin;
+        one.count = (size_t)v->rows[k];
+        KILN_CHECK(kiln__number_list(p, &one, 0));
+        items[k] = one.node; /* `begin` is at least k: no list is empty */
+    }
+    v->kind = KILN__PARSED_TUPLE;
+    return KILN_OK;
+}
+
+/* A list of lists of equal lengths as an array of two axes. */
+static kiln_status number_rows(kiln__parser *p, kiln__parsed *v)
+{
+    const int64_t shape[] = {(int64_t)v->count, v->rows[0]};
+    kiln__parsed flat = *v;
+
+    for (size_t k = 1; k < v->count; k++)
+        if (v->rows[k] != v->rows[0])
+            return kiln__parse_fail(p, v->at, v->width, KILN_ERR_SHAPE,
+                                    "list %zu of these has %lld numbers, and the first one %lld",
+                                    k + 1, (long long)v->rows[k], (long long)v->rows[0]);
+    flat.count = v->count * (size_t)v->rows[0];
+    KILN_CHECK(kiln__number_list(p, &flat, 0));
+    kiln__set_node(v, kiln_node_reshape(flat.node, 2, shape, KILN__PLACE(v->at)));
+    return KILN_OK;
+}
+
+kiln_status kiln__need_node(kiln__parser *p, kiln__parsed *v)
+{
+    static const char *const what[] = {
+        [KILN__PARSED_TUPLE] = "a tuple",
+        [KILN__PARSED_ROWS] = "a list of lists",
+        [KILN__PARSED_NONE] = "None",
+        [KILN__PARSED_DTYPE] = "a dtype",
+        [KILN__PARSED_SHAPE] = "a shape",
+        [KILN__PARSED_AT] = "x.at[...] without .set(...) or the like",
+        [KILN__PARSED_TEXT] = "a text",
+        [KILN__PARSED_CHOSEN] = "what a mask chooses",
+        [KILN__PARSED_COUNTED] = "an array whose length only the device knows",
+        [KILN__PARSED_SEVERAL] = "more than one value"};
+    if (v->kind == KILN__PARSED_NODE)
+        return KILN_OK;
+    if (v->kind == KILN__PARSED_ROWS)
+        return number_rows(p, v);
+    if (kiln__is_list(v))
+        return kiln__number_list(p, v, 0);
+    if (v->kind == KILN__PARSED_TUPLE && p->name_base == 0 && p->text[v->at] != '(')
+        return kiln__parse_fail(p, v->at, v->width, KILN_ERR_ARGUMENT,
+                                "several values stand where one array or number must: give them "
+                                "names, as in `q, r = qr(x); q`");
+    return kiln__parse_fail(p, v->at, v->width, KILN_ERR_ARGUMENT,
+                            "%s stands where an array or a number must", what[v->kind]);
 }

@@ -51,7 +51,7 @@ static void record(kiln__parsed_call *c, kiln_rearrangement what, reading *r, ki
                                             r->number_count + r->axis_count, KILN__PLACE(c->at)));
 }
 
-static kiln_status add_node(kiln__parser *p, kiln__parsed_call *c, const kiln__parsed *v,
+static kiln_status add_node(kiln__parser *p, kiln__parsed_call *c, kiln__parsed *v,
                             reading *r)
 {
     KILN_CHECK(kiln__need_node(p, v));
@@ -130,7 +130,7 @@ static kiln_status pad(kiln__parser *p, kiln__parsed_call *c, reading *r, kiln__
     r->numbers[0] = mode < 0 ? KILN_PAD_CONSTANT : mode;
     r->number_count++;
     for (size_t k = 0; k < c->named_count; k++) {
-        const kiln__parsed *v = &c->named[k].value;
+        kiln__parsed *v = &c->named[k].value;
         if (!kiln__same_word(c->named[k].name, c->named[k].bytes, "stat_length")) {
             KILN_CHECK(add_node(p, c, v, r));
             continue;
@@ -527,6 +527,8 @@ static kiln_status read_call(kiln__parser *p, kiln__parsed_call *c, reading *r)
     size_t at = 0;
 
     KILN_CHECK(take_axis(p, c, f));
+    if (f->list && c->count > 0)
+        KILN_CHECK(kiln__number_lists(p, &c->arg[0]));
     if (f->list && (c->count == 0 || c->arg[0].kind != KILN__PARSED_TUPLE || c->arg[0].count == 0))
         return fail(p, c, KILN_ERR_ARGUMENT, "needs a list of arrays: [x, y]");
     for (size_t k = 0; f->list && k < c->arg[0].count; k++) {

@@ -93,7 +93,7 @@ static kiln_status read_axis(const kiln__parser *p, kiln__parsed_call *c, size_t
 }
 
 /* Check that the first argument is an array. A plain number becomes one without axes. */
-static kiln_status need_array(const kiln__parser *p, kiln__parsed_call *c)
+static kiln_status need_array(kiln__parser *p, kiln__parsed_call *c)
 {
     if (c->count == 0)
         return fail_call(p, c, KILN_ERR_ARGUMENT_COUNT, "needs an array");
@@ -210,7 +210,7 @@ static kiln_status call_axis(kiln__parser *p, kiln__parsed_call *c, const specia
 static kiln_status read_dtype(const kiln__parser *p, kiln__parsed *v)
 {
     if (v->kind == KILN__PARSED_TEXT) {
-        v->dtype = kiln_dtype_from_name(p->text + v->at + 1, v->width - 2);
+        v->dtype = kiln_dtype_from_name(v->word, v->word_bytes);
         v->kind = v->dtype != KILN_DTYPE_NONE ? KILN__PARSED_DTYPE : v->kind;
     }
     return v->kind == KILN__PARSED_DTYPE ? KILN_OK
@@ -233,7 +233,7 @@ static kiln_status call_cast(kiln__parser *p, kiln__parsed_call *c, const specia
 }
 
 /* A function with two results, such as divmod(): the value is a tuple. */
-static kiln_status call_pair(kiln__parser *p, const kiln__parsed_call *c, const kiln_op op[2],
+static kiln_status call_pair(kiln__parser *p, kiln__parsed_call *c, const kiln_op op[2],
                              kiln__parsed *out)
 {
     kiln__parsed one = {0}, two = {0};
@@ -312,7 +312,7 @@ static kiln_status fail_draw(const kiln__parser *p, const kiln__parsed_call *c, 
 
 /* NAME(key, shape, parameters, dtype): random numbers. permutation(key, n) has the shape (n,). */
 /* A key, or (key, number of the draw). */
-static kiln_status read_key(const kiln__parser *p, const kiln__parsed *v, kiln_node *out)
+static kiln_status read_key(kiln__parser *p, kiln__parsed *v, kiln_node *out)
 {
     out[1] = kiln_node_of_int(0);
     if (v->kind != KILN__PARSED_TUPLE || v->count != 2) {
@@ -341,7 +341,7 @@ static kiln_status call_draw(kiln__parser *p, kiln__parsed_call *c, kiln_draw dr
     KILN_CHECK(read_key(p, &c->arg[0], key));
     KILN_CHECK(read_shape(p, &c->arg[1], shape, &rank));
     for (size_t k = 0; k < params; k++) {
-        const kiln__parsed *v = &c->arg[permutes ? 1 : 2 + k];
+        kiln__parsed *v = &c->arg[permutes ? 1 : 2 + k];
         KILN_CHECK(kiln__need_node(p, v));
         nodes[k] = v->node;
     }
@@ -417,7 +417,7 @@ static kiln_status read_data(const kiln__parser *p, kiln__parsed_call *c, kiln__
         return kiln__parse_fail(p, text->at, text->width, KILN_ERR_ARGUMENT,
                                 "a text in quotes must stand here");
     given->count = c->count - 1;
-    given->data_count = kiln__opaque_text(p->text + text->at + 1, text->width - 2, data);
+    given->data_count = kiln__opaque_text(text->word, text->word_bytes, data);
     *first_out = 1;
     return given->data_count > 0 ? KILN_OK
                                  : kiln__parse_fail(p, text->at, text->width, KILN_ERR_ARGUMENT,
@@ -439,12 +439,13 @@ static void spread_first(kiln__parsed_call *c)
     c->count = 3;
 }
 
-static kiln_status read_operands(kiln__parser *p, const kiln__parsed_call *c, size_t first,
+static kiln_status read_operands(kiln__parser *p, kiln__parsed_call *c, size_t first,
                                  kiln__opaque_given *given, kiln_node *operands)
 {
     const kiln__parsed *list = &c->arg[0];
 
     if (given->operation->data == KILN__OPAQUE_LIST) {
+        KILN_CHECK(kiln__number_lists(p, &c->arg[0]));
         if (list->kind != KILN__PARSED_TUPLE || list->count == 0 ||
             list->count > KILN__OPAQUE_OPERANDS)
             return kiln__parse_fail(p, list->at, list->width, KILN_ERR_ARGUMENT,
@@ -589,8 +590,8 @@ static kiln_status call_at_least(kiln__parser *p, kiln__parsed_call *c, const sp
     KILN_CHECK(kiln__need_integer(p, &c->arg[1], &least));
     if (n < least)
         return kiln__parse_fail(p, c->at, c->bytes, KILN_ERR_ARGUMENT,
-                                "%.*s must be at least %lld, and is %lld", (int)c->arg[2].width - 2,
-                                p->text + c->arg[2].at + 1, (long long)least, (long long)n);
+                                "%.*s must be at least %lld, and is %lld", (int)c->arg[2].word_bytes,
+                                c->arg[2].word, (long long)least, (long long)n);
     kiln__set_node(out, kiln_node_of_int(n));
     return KILN_OK;
 }

@@ -45,37 +45,6 @@ static kiln_status written(kiln__parser *p, const kiln__parsed_call *c, const ch
     return status;
 }
 
-/* ---- lists of numbers ------------------------------------------------------------------------------ */
-
-/* The numbers are chosen by their positions, so that the list takes no memory on the device. */
-static kiln_status number_list(kiln__parser *p, const kiln__parsed *v, size_t count, kiln_node *out)
-{
-    const kiln_node at = kiln_node_arange(p->graph, (int64_t)count, KILN__PLACE(v->at));
-
-    if (v->count == 0)
-        return kiln__parse_fail(p, v->at, v->width, KILN_ERR_ARGUMENT, "there is no value here");
-    for (size_t k = count; k-- > 0;) {
-        const kiln_node item = v->items[k % v->count];
-        if (!kiln__is_plain(&item))
-            return kiln__parse_fail(p, v->at, v->width, KILN_ERR_ARGUMENT,
-                                    "a list between brackets holds numbers");
-        const kiln_node here =
-            kiln_node_op2(KILN_OP_EQUAL, at, kiln_node_of_int((int64_t)k), KILN__PLACE(v->at));
-        *out = kiln_node_op3(KILN_OP_WHERE, here, item, k + 1 == count ? item : *out,
-                             KILN__PLACE(v->at));
-    }
-    return KILN_OK;
-}
-
-kiln_status kiln__number_list(kiln__parser *p, kiln__parsed *v, size_t count)
-{
-    kiln_node node = {0};
-
-    KILN_CHECK(number_list(p, v, count > 0 ? count : v->count, &node));
-    kiln__set_node(v, node);
-    return KILN_OK;
-}
-
 /* ---- quantiles without NaN ------------------------------------------------------------------------- */
 
 kiln_status kiln__quantile_method(const kiln__parser *p, const kiln__parsed_call *c, int64_t *out)
@@ -116,7 +85,7 @@ typedef struct quantiles {
 } quantiles;
 
 /* The axis, as argument `at` or by its name, and keepdims. */
-static kiln_status read_kept(const kiln__parser *p, kiln__parsed_call *c, size_t at, quantiles *q)
+static kiln_status read_kept(kiln__parser *p, kiln__parsed_call *c, size_t at, quantiles *q)
 {
     const kiln__parsed *axis;
 
@@ -160,7 +129,7 @@ static kiln_node kept(const quantiles *q, const kiln__parsed_call *c, kiln_node 
                                      KILN__PLACE(c->at));
 }
 
-kiln_status kiln__keep_axes(const kiln__parser *p, kiln__parsed_call *c, size_t at, kiln_node *y)
+kiln_status kiln__keep_axes(kiln__parser *p, kiln__parsed_call *c, size_t at, kiln_node *y)
 {
     quantiles q = {.all = true};
 
@@ -199,7 +168,7 @@ static kiln_status call_quantile(kiln__parser *p, kiln__parsed_call *c, kiln__pa
     if (c->count < 2 || c->count > 3)
         return fail(p, c, KILN_ERR_ARGUMENT_COUNT,
                     "is called as nanquantile(x, q, axis=None, method='linear', keepdims=False)");
-    const kiln__parsed *v = &c->arg[1];
+    kiln__parsed *v = &c->arg[1];
     const bool several = v->kind == KILN__PARSED_TUPLE;
     const size_t count = several ? v->count : 1;
     KILN_CHECK(kiln__quantile_method(p, c, &method));
@@ -263,13 +232,15 @@ static kiln_status read_points(kiln__parser *p, kiln__parsed_call *c, size_t axe
 static kiln_status call_histogram(kiln__parser *p, kiln__parsed_call *c, kiln__parsed *out)
 {
     enum { MOST = KILN__HISTOGRAM_AXES };
-    const kiln__parsed *points = &c->arg[0], *bins = c->count > 1 ? &c->arg[1] : NULL;
-    const bool listed = points->kind == KILN__PARSED_TUPLE;
-    const bool each = bins != NULL && bins->kind == KILN__PARSED_TUPLE;
+    kiln__parsed *points = &c->arg[0], *bins = c->count > 1 ? &c->arg[1] : NULL;
     kiln_node nodes[2 * MOST];
 
     if (c->count < 1 || c->count > 2)
         return fail(p, c, KILN_ERR_ARGUMENT_COUNT, "is called as histogramdd([x, y], bins=10)");
+    for (size_t k = 0; k < c->count; k++)
+        KILN_CHECK(kiln__number_lists(p, &c->arg[k]));
+    const bool listed = points->kind == KILN__PARSED_TUPLE;
+    const bool each = bins != NULL && bins->kind == KILN__PARSED_TUPLE;
     if (!listed)
         KILN_CHECK(kiln__need_node(p, points));
     if (!listed && !each)

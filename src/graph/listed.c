@@ -20,10 +20,11 @@ static kiln_status fail(const kiln__parser *p, const kiln__parsed_call *c, kiln_
     return kiln__parse_fail(p, c->at, c->bytes, status, "%.*s %s", (int)c->bytes, c->name, what);
 }
 
-static kiln_status need_list(const kiln__parser *p, const kiln__parsed_call *c, size_t argument)
+static kiln_status need_list(kiln__parser *p, kiln__parsed_call *c, size_t argument)
 {
-    const kiln__parsed *v = &c->arg[argument];
+    kiln__parsed *v = &c->arg[argument];
 
+    KILN_CHECK(kiln__number_lists(p, v));
     if (v->kind == KILN__PARSED_TUPLE && v->count > 0)
         return KILN_OK;
     return kiln__parse_fail(p, v->at, v->width, KILN_ERR_ARGUMENT,

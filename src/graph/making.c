@@ -130,10 +130,9 @@ static kiln_status read_order(const kiln__parser *p, const kiln__parsed_call *c,
         v = &c->named[k].value;
     if (v == NULL || v->kind == KILN__PARSED_NONE)
         return KILN_OK;
-    if (v->kind == KILN__PARSED_TEXT && v->width == 5 &&
-        (memcmp(p->text + v->at + 1, "fro", 3) == 0 ||
-         memcmp(p->text + v->at + 1, "nuc", 3) == 0)) {
-        *kind = p->text[v->at + 1] == 'f' ? KILN_NORM_FROBENIUS : KILN_NORM_NUCLEAR;
+    if (v->kind == KILN__PARSED_TEXT && (kiln__same_word(v->word, v->word_bytes, "fro") ||
+                                         kiln__same_word(v->word, v->word_bytes, "nuc"))) {
+        *kind = v->word[0] == 'f' ? KILN_NORM_FROBENIUS : KILN_NORM_NUCLEAR;
         return KILN_OK;
     }
     if (v->kind == KILN__PARSED_TEXT)

@@ -68,15 +68,13 @@ static kiln_status order_of(kiln__parser *p, const kiln__parsed_call *c, const k
     if (dtype != NULL && dtype->kind != KILN__PARSED_DTYPE)
         return kiln__parse_fail(p, dtype->at, dtype->width, KILN_ERR_ARGUMENT,
                                 "this is no dtype, as float32 is");
-    const int bytes = (int)rule->width - 2;
-    const char *said = p->text + rule->at + 1;
     const int used = snprintf(
         text, sizeof text,
         signature != NULL ? "%c%c%02d%+03d%.*s\n%.*s"
                           : "%c%c%02d%+03d%.*s\n[](T a, T b) -> bool { return (%.*s); }(a.x, b.x)",
         less != NULL ? 'l' : 'k', descending ? 'd' : 'a', dtype != NULL ? (int)dtype->dtype : 0,
-        axis, signature != NULL ? (int)signature->width - 2 : 3,
-        signature != NULL ? p->text + signature->at + 1 : "T x", bytes, said);
+        axis, signature != NULL ? (int)signature->word_bytes : 3,
+        signature != NULL ? signature->word : "T x", (int)rule->word_bytes, rule->word);
     const size_t data_count =
         used > 0 && (size_t)used < sizeof text ? kiln__opaque_text(text, (size_t)used, data) : 0;
     if (data_count == 0)

@@ -24,9 +24,10 @@
 /* ---- primaries ------------------------------------------------------------------------------- */
 
 static kiln_status keep_list(kiln__parser *p, const kiln_node *nodes, size_t count,
-                             const int64_t *rows, size_t row_count, kiln__parsed *out)
+                             const int64_t *rows, size_t row_count, bool list, kiln__parsed *out)
 {
     out->kind = row_count > 0 ? KILN__PARSED_ROWS : KILN__PARSED_TUPLE;
+    out->list = list;
     out->items = kiln__tuple_new(p, count);
     out->rows = row_count > 0 ? kiln__parser_keep(p, row_count * sizeof *rows) : NULL;
     if (out->items == NULL || (row_count > 0 && out->rows == NULL))
@@ -36,6 +37,23 @@ static kiln_status keep_list(kiln__parser *p, const kiln_node *nodes, size_t cou
         memcpy(out->rows, rows, row_count * sizeof *rows);
     out->count = row_count > 0 ? row_count : count;
     return KILN_OK;
+}
+
+/* Lists of numbers that come before something else, which is `v`, in a list: each becomes an array. */
+static kiln_status arrays_of_rows(kiln__parser *p, const kiln__parsed *v, kiln_node *nodes,
+                                  size_t count, int64_t *rows, size_t row_count)
+{
+    kiln__parsed all = *v;
+
+    for (size_t k = 0; k < count; k++)
+        if (!kiln__is_plain(&nodes[k]))
+            return kiln__parse_fail(p, v->at, v->width, KILN_ERR_ARGUMENT,
+                                    "a list must stand here, as those before it");
+    all.kind = KILN__PARSED_ROWS;
+    all.items = nodes;
+    all.rows = rows;
+    all.count = row_count;
+    return kiln__number_lists(p, &all);
 }
 
 /* A comma-separated list up to `close`, the token after its opening; one value without a comma is
@@ -53,7 +71,7 @@ static kiln_status parse_list(kiln__parser *p, const char *close, bool tuple, ki
             *out = v;
             return kiln__next_token(p);
         }
-        const bool row = tuple && kiln__is_list(p, &v) && (row_count > 0 || count == 0);
+        const bool row = tuple && kiln__is_list(&v) && (row_count > 0 || count == 0);
         const size_t items = row ? v.count : 1;
         if (!row)
             KILN_CHECK(kiln__need_node(p, &v));
@@ -62,9 +80,11 @@ static kiln_status parse_list(kiln__parser *p, const char *close, bool tuple, ki
         if (count + items > KILN__TUPLE_MAX)
             return kiln__parse_fail(p, v.at, v.width, KILN_ERR_ARGUMENT,
                                     "this list has more than %d items", KILN__TUPLE_MAX);
-        if (!row && row_count > 0)
-            return kiln__parse_fail(p, v.at, v.width, KILN_ERR_ARGUMENT,
-                                    "a list must stand here, as those before it");
+        if (!row && row_count > 0) {
+            KILN_CHECK(arrays_of_rows(p, &v, nodes, count, rows, row_count));
+            count = row_count;
+            row_count = 0;
+        }
         if (items > 0)
             memcpy(nodes + count, row ? v.items : &v.node, items * sizeof *nodes);
         count += items;
@@ -72,7 +92,7 @@ static kiln_status parse_list(kiln__parser *p, const char *close, bool tuple, ki
             KILN_CHECK(kiln__expect_comma(p, close));
     }
     memset(out, 0, sizeof *out);
-    KILN_CHECK(keep_list(p, nodes, count, rows, row_count, out));
+    KILN_CHECK(keep_list(p, nodes, count, rows, row_count, tuple, out));
     out->at = at;
     out->width = p->token.at - at;
     return kiln__next_token(p);
@@ -87,8 +107,10 @@ static kiln_status parse_word(kiln__parser *p, kiln__parsed *out)
     const bool quoted = p->token.kind == KILN__TOKEN_TEXT;
 
     out->kind = KILN__PARSED_TEXT;
-    out->at = p->token.at - !quoted; /* a text's place and width count its quotes */
-    out->width = p->token.width + (quoted ? 0 : 2);
+    out->at = p->token.at;
+    out->width = p->token.width;
+    out->word = p->text + p->token.at + quoted;
+    out->word_bytes = p->token.width - 2 * quoted;
     return kiln__next_token(p);
 }
 
@@ -227,13 +249,13 @@ static kiln_status parse_one(kiln__parser *p, kiln__subscript *s, kiln__parsed *
         s->kind = KILN_SUBSCRIPT_NEW_AXIS;
         return KILN_OK;
     }
+    if (kiln__is_list(&v) && !kiln__is_mark(p, ":"))
+        KILN_CHECK(kiln__index_list(p, &v));
     if ((kiln__is_mask(p, &v) || kiln__is_counted(&v)) && !kiln__is_mark(p, ":")) {
         *mask = v;
         s->kind = KILN_SUBSCRIPT_INDEX; /* not looked at */
         return KILN_OK;
     }
-    if (kiln__is_list(p, &v) && !kiln__is_mark(p, ":"))
-        KILN_CHECK(kiln__index_list(p, &v));
     if (v.kind == KILN__PARSED_NODE && !kiln__is_of_numbers(p, &v.node) && !kiln__is_mark(p, ":")) {
         s->kind = KILN_SUBSCRIPT_ARRAY;
         s->node = v.node;
@@ -307,6 +329,8 @@ static kiln_status parse_subscript(kiln__parser *p, kiln__parsed *v)
     const size_t at = v->at;
     size_t count;
 
+    if (kiln__is_number_list(v))
+        KILN_CHECK(kiln__need_node(p, v));
     if (v->kind == KILN__PARSED_TUPLE || v->kind == KILN__PARSED_SEVERAL) {
         KILN_CHECK(parse_subscripts(p, list, &count, &mask));
         return pick(p, list, mask.width != 0 ? 0 : count, v);
@@ -449,8 +473,7 @@ static kiln_status parse_primary(kiln__parser *p, kiln__parsed *out)
         kiln__set_node(out, p->token.number);
         KILN_CHECK(kiln__next_token(p));
     } else if (p->token.kind == KILN__TOKEN_TEXT) {
-        out->kind = KILN__PARSED_TEXT;
-        KILN_CHECK(kiln__next_token(p));
+        KILN_CHECK(parse_word(p, out));
     } else if (kiln__is_word(p, "not")) {
         return kiln__parse_fail(p, at, 3, KILN_ERR_SYNTAX,
                                 "`not` asks for one truth value: write logical_not(...) or ~");
@@ -471,11 +494,11 @@ static kiln_status parse_primary(kiln__parser *p, kiln__parsed *out)
 /* `.name` behind a value: T, real, imag, shape, at[...], or a method. */
 static kiln_status parse_member(kiln__parser *p, kiln__parsed *v)
 {
-    const kiln__parsed self = *v;
     const size_t at = p->token.at, bytes = p->token.width;
 
     if (!kiln__is_counted(v) && v->kind != KILN__PARSED_AT)
         KILN_CHECK(kiln__need_node(p, v));
+    kiln__parsed self = *v;
     if (p->token.kind != KILN__TOKEN_NAME)
         return kiln__unexpected(p, "a name");
     KILN_CHECK(kiln__next_token(p));

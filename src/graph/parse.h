@@ -57,6 +57,9 @@ typedef struct kiln__parsed {
     int axis;                         /* of COUNTED: along which its elements count */
     bool parts; /* of COUNTED: what counts are parts of an array, and not the elements of a vector */
     struct kiln__parsed *values;      /* of SEVERAL; the parser's */
+    const char *word;                 /* of a TEXT, without its quotes; no NUL ends it */
+    size_t word_bytes;
+    bool list;                        /* of a TUPLE: it stood between brackets */
     kiln_node *items;                 /* of a TUPLE and of ROWS; the parser's */
     int64_t *rows;                    /* of ROWS: how many items each has; the parser's */
     const kiln_subscript *subscripts; /* of AT; the parser's */
@@ -117,8 +120,8 @@ kiln_status kiln__expect(kiln__parser *p, const char *mark);
 kiln_status kiln__expect_comma(kiln__parser *p, const char *close);
 
 /* ---- apply.c --------------------------------------------------------------------------------- */
-/* "must be one value": a node or a plain number. */
-kiln_status kiln__need_node(const kiln__parser *p, const kiln__parsed *v);
+/* "must be one value": a node or a plain number. A list of plain numbers becomes an array. */
+kiln_status kiln__need_node(kiln__parser *p, kiln__parsed *v);
 kiln_status kiln__need_integer(const kiln__parser *p, const kiln__parsed *v, int64_t *out);
 void kiln__set_node(kiln__parsed *v, kiln_node node);
 /* Whether a value is a plain number, or is computed from plain numbers alone. */
@@ -135,14 +138,24 @@ void kiln__parser_drop(kiln__parser *p);
 kiln_status kiln__join_chosen(const kiln__parser *p, const kiln__parsed *operands, size_t count,
                               kiln__parsed *out);
 /* Record a matrix product. */
-kiln_status kiln__apply_matmul(kiln__parser *p, const kiln__parsed *operands, size_t at,
+kiln_status kiln__apply_matmul(kiln__parser *p, kiln__parsed *operands, size_t at,
                                kiln__parsed *out);
 /* Apply an operation: recorded, or folded when all operands are whole numbers. */
-kiln_status kiln__apply(kiln__parser *p, kiln_op op, const kiln__parsed *operands, size_t at,
+kiln_status kiln__apply(kiln__parser *p, kiln_op op, kiln__parsed *operands, size_t at,
                         size_t width, kiln__parsed *out);
-/* Whether a value was written between square brackets, as [2, 0]; and such a list of whole numbers as an
- * array of indices. */
-bool kiln__is_list(const kiln__parser *p, const kiln__parsed *v);
+/* Whether a value was written between square brackets, as [2, 0]. */
+static inline bool kiln__is_list(const kiln__parsed *v)
+{
+    return v->kind == KILN__PARSED_TUPLE && v->list;
+}
+/* Whether that holds plain numbers alone, at least one. */
+bool kiln__is_number_list(const kiln__parsed *v);
+/* Make a list of plain numbers an array of `count` elements, 0: as many as there are; the numbers are repeated where
+ * that is more. The dtype is NumPy's of such a list. */
+kiln_status kiln__number_list(kiln__parser *p, kiln__parsed *v, size_t count);
+/* Make a list of such lists a list of arrays; other values stay as they are. */
+kiln_status kiln__number_lists(kiln__parser *p, kiln__parsed *v);
+/* The same of a list of indices: whole numbers, or True and False, which are a mask. */
 kiln_status kiln__index_list(kiln__parser *p, kiln__parsed *v);
 
 /* ---- calls.c --------------------------------------------------------------------------------- */
@@ -183,7 +196,7 @@ kiln_status kiln__quantile_method(const kiln__parser *p, const kiln__parsed_call
 
 /* keepdims= of a function that gives one number for each row, of which `*y` is the result; `at`: the argument that may
  * be the axis. */
-kiln_status kiln__keep_axes(const kiln__parser *p, kiln__parsed_call *c, size_t at, kiln_node *y);
+kiln_status kiln__keep_axes(kiln__parser *p, kiln__parsed_call *c, size_t at, kiln_node *y);
 
 /* ---- counted.c ------------------------------------------------------------------------------- */
 /* A function of what a mask chooses, or of an array whose length only the device knows; `*known` is false for one that
@@ -227,8 +240,6 @@ bool kiln__composed_takes(const kiln__parsed_call *c, const char *name, size_t b
 /* A function that others make up; `*known` is false where the name is none. */
 kiln_status kiln__apply_composed(kiln__parser *p, kiln__parsed_call *c, kiln__parsed *out,
                                  bool *known);
-/* A list of numbers as an array of `count` elements, 0: as many as there are; they are repeated where that is more. */
-kiln_status kiln__number_list(kiln__parser *p, kiln__parsed *v, size_t count);
 
 /* ---- scattering.c ---------------------------------------------------------------------------- */
 /* A method of x.at[...], or a function that changes elements at indices in a copy of its array; `*known` is

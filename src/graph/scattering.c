@@ -42,7 +42,7 @@ kiln_status kiln__index_mode(const kiln__parser *p, const kiln__parsed_call *c,
 }
 
 /* `count` nodes, the first of them an array, and no keywords but those that are known. */
-static kiln_status need(const kiln__parser *p, kiln__parsed_call *c, size_t count, bool takes_axis)
+static kiln_status need(kiln__parser *p, kiln__parsed_call *c, size_t count, bool takes_axis)
 {
     const size_t least = count, most = count + takes_axis;
 
@@ -84,8 +84,8 @@ static kiln_status apply_put(kiln__parser *p, kiln__parsed_call *c, bool along, 
     int64_t axis = 0;
     const kiln__parsed *given = NULL;
 
-    const size_t places = c->count > 1 && kiln__is_list(p, &c->arg[1]) ? c->arg[1].count : 0;
-    if (c->count > 2 && kiln__is_list(p, &c->arg[2]))
+    const size_t places = c->count > 1 && kiln__is_list(&c->arg[1]) ? c->arg[1].count : 0;
+    if (c->count > 2 && kiln__is_list(&c->arg[2]))
         KILN_CHECK(kiln__number_list(p, &c->arg[2], along ? 0 : places));
     if (places > 0)
         KILN_CHECK(kiln__index_list(p, &c->arg[1]));

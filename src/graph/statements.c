@@ -61,7 +61,7 @@ static void add_result(kiln__parser *p, const kiln__parsed *v)
 }
 
 /* Values as one: a tuple where there are several. */
-static kiln_status gather(kiln__parser *p, const kiln__parsed *values, size_t count,
+static kiln_status gather(kiln__parser *p, kiln__parsed *values, size_t count,
                           kiln__parsed *out)
 {
     *out = values[0];
@@ -106,9 +106,10 @@ static kiln_status parse_statement(kiln__parser *p, kiln__parsed *result, value_
         if (count > 0)
             KILN_CHECK(kiln__next_token(p));
         KILN_CHECK(kiln__parse_expression(p, &v));
+        const bool one = targets < 2 && kiln__is_number_list(&v); /* an array, or what a function takes it for */
         const bool several = v.kind == KILN__PARSED_SEVERAL;
-        const bool tuple = v.kind == KILN__PARSED_TUPLE || several;
-        if (!tuple && v.kind != KILN__PARSED_CHOSEN && v.kind != KILN__PARSED_COUNTED)
+        const bool tuple = (v.kind == KILN__PARSED_TUPLE || several) && !one;
+        if (!tuple && !(one && targets == 1) && v.kind != KILN__PARSED_CHOSEN && v.kind != KILN__PARSED_COUNTED)
             KILN_CHECK(kiln__need_node(p, &v));
         for (size_t k = 0; k < (tuple ? v.count : 1); k++) {
             if (count == KILN__TUPLE_MAX)

@@ -317,13 +317,12 @@ static bool is_switch(const param *q)
            kiln__same_word(q->text, q->text_bytes, "False");
 }
 
-static bool is_value(const kiln__parser *p, const kiln__parsed *v, const param *q)
+static bool is_value(const kiln__parsed *v, const param *q)
 {
     const bool number = v->kind == KILN__PARSED_NODE && v->node.kind == KILN_NODE_INT;
 
     if (v->kind == KILN__PARSED_TEXT) /* in quotes */
-        return v->width - 2 == q->text_bytes &&
-               memcmp(p->text + v->at + 1, q->text, q->text_bytes) == 0;
+        return v->word_bytes == q->text_bytes && memcmp(v->word, q->text, q->text_bytes) == 0;
     if (kiln__same_word(q->text, q->text_bytes, "whole"))
         return number;
     if (kiln__same_word(q->text, q->text_bytes, "negative"))
@@ -337,7 +336,7 @@ static bool is_value(const kiln__parser *p, const kiln__parsed *v, const param *
 }
 
 /* Whether a call can be one of this function, every argument a parameter's. */
-static bool fits(const kiln__parser *p, const kiln__parsed_call *c, const written *f)
+static bool fits(const kiln__parsed_call *c, const written *f)
 {
     const char *list = f->params;
     const size_t keywords = (c->axis.width != 0) + (c->dtype.width != 0) + (c->keepdims.width != 0);
@@ -346,7 +345,7 @@ static bool fits(const kiln__parser *p, const kiln__parsed_call *c, const writte
     for (param q; next_param(&list, &q); at++) {
         const kiln__parsed *v = given(c, &q, at);
         const bool fixed = q.mark == ':' || (q.mark == '=' && is_switch(&q));
-        if (v == NULL ? q.mark != '=' : fixed && !is_value(p, v, &q))
+        if (v == NULL ? q.mark != '=' : fixed && !is_value(v, &q))
             return false;
         used += v != NULL;
     }
@@ -517,7 +516,7 @@ kiln_status kiln__apply_written(kiln__parser *p, kiln__parsed_call *c, kiln__par
         *known = true;
         c->takes =
             KILN__TAKES_AXIS | KILN__TAKES_DTYPE | KILN__TAKES_KEEPDIMS; /* of those that fit */
-        if (fits(p, c, &functions[k]))
+        if (fits(c, &functions[k]))
             return call(p, c, &functions[k], out);
     }
     return *known ? fail_fit(p, c) : KILN_OK;

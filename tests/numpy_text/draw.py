@@ -28,7 +28,7 @@ class Part:
     def __init__(self, text, of, value, same=True, err=0.0, counted=False, name=None, item=None):
         self.text, self.of, self.value, self.same, self.err = text, of, value, same, err
         self.counted = counted  # the device alone knows its length
-        self.name = name        # of an input
+        self.name = name        # of an input; a list that stands for one
         self.item = item        # which result of a function with several, and their number
         self.dtype, self.shape = np.asarray(value).dtype, np.shape(value)
         self.rank, self.size, self.kind = len(self.shape), int(np.size(value)), self.dtype.kind
@@ -65,6 +65,13 @@ def is_exact(value, terms=1):
         if (parts * scale == np.floor(parts * scale)).all():
             return parts.max(initial=0) * scale * terms < 2.0**digits
     return False
+
+
+def is_listed(value):
+    """Whether a list of numbers, or of such lists, in the text can stand for an array."""
+    if np.ndim(value) not in (1, 2) or not 0 < np.size(value) <= 12 or value.dtype.char not in "?ldD":
+        return False
+    return bool(np.isfinite(value).all() and (np.abs(value) < 2.0**53).all())
 
 
 class Draw:
@@ -135,9 +142,12 @@ class Draw:
         value = value if isinstance(value, (int, float)) else np.asarray(value)
         if np.ndim(value) > 1 and self.once_in(3):
             value = np.asfortranarray(value)
-        name = "abcdfghklmnopqrstuvwxyz"[len(self.inputs) % 23] + ("" if len(self.inputs) < 23 else "2")
-        self.inputs[name] = value
-        part = Part(name, (), value, name=name)
+        if is_listed(value) and self.once_in(3):
+            part = Part(None, (), value, name=str(value.tolist()))
+        else:
+            name = "abcdfghklmnopqrstuvwxyz"[len(self.inputs) % 23] + ("" if len(self.inputs) < 23 else "2")
+            self.inputs[name] = value
+            part = Part(name, (), value, name=name)
         self.parts.append(part)
         return part
 
@@ -314,6 +324,6 @@ def inputs_of(wanted):
     while todo:
         p = todo.pop()
         todo.extend(p.of)
-        if p.name:
+        if p.text == p.name and p.name:
             found[p.name] = p.value
     return found
