@@ -225,6 +225,52 @@ static const written functions[] = {
      "sum(a * w, axis=-1) / sum(where(a == a, w, w), axis=-1)"},
     {"average", "x, axis=None, weights",
      "sum(x * weights, axis=axis) / sum(where(x == x, weights, weights), axis=axis)"},
+    {"_close", "a, b, rtol, atol",
+     "y = b * 1.0; (abs(a - y) <= atol + rtol * abs(y)) & isfinite(y) | (a == y)"},
+    {"isclose", "a, b, rtol=1e-5, atol=1e-8, equal_nan=False", "_close(a, b, rtol, atol)"},
+    {"isclose", "a, b, rtol=1e-5, atol=1e-8, equal_nan:True",
+     "_close(a, b, rtol, atol) | (a != a) & (b != b)"},
+    {"allclose", "a, b, rtol=1e-5, atol=1e-8, equal_nan=False", "all(isclose(a, b, rtol, atol))"},
+    {"allclose", "a, b, rtol=1e-5, atol=1e-8, equal_nan:True",
+     "all(isclose(a, b, rtol, atol, True))"},
+    /* The largest number of a dtype is the one before infinity; whole numbers have neither. */
+    {"_greatest", "x", "nextafter(_as(inf, x * 1.0), _as(0, x * 1.0))"},
+    {"nan_to_num", "x, copy=True, nan=0, posinf=None, neginf=None", "_numbers(x, nan, posinf, neginf)"},
+    {"_numbers", "x, nan, posinf:None, neginf:None",
+     "_numbers(x, nan, _greatest(x), -_greatest(x))"},
+    {"_numbers", "x, nan, posinf:None, neginf", "_numbers(x, nan, _greatest(x), neginf)"},
+    {"_numbers", "x, nan, posinf, neginf:None", "_numbers(x, nan, posinf, -_greatest(x))"},
+    {"_numbers", "x, nan, posinf, neginf",
+     "s = signbit(x) & isinf(x); y = where(isinf(x) & ~s, _as(posinf, x), where(s, _as(neginf, x), x));"
+     "where(x != x, _as(nan, x), y)"},
+    {"nancumsum", "x, axis=None", "cumsum(where(x == x, x, 0), axis=axis)"},
+    {"nancumprod", "x, axis=None", "cumprod(where(x == x, x, 1), axis=axis)"},
+    {"vdot", "a, b", "dot(conj(ravel(a)), ravel(b))"},
+    {"trapezoid", "y, x, axis=-1",
+     "v = moveaxis(y, axis, -1); sum(diff(x) * (v[..., 1:] + v[..., :-1]) / 2.0, axis=-1)"},
+    {"trapezoid", "y, dx=1, axis=-1",
+     "v = moveaxis(y, axis, -1); sum(dx * (v[..., 1:] + v[..., :-1]) / 2.0, axis=-1)"},
+    /* Beside its end xp is not used: there x has the value that stands there. */
+    {"interp", "x, xp, fp",
+     "v = float64(x); p = float64(xp); f = float64(fp); i = _search_right(p, v);"
+     "a = take(p, i - 1, mode=clip); b = take(p, i, mode=clip);"
+     "y = take(f, i - 1, mode=clip); z = take(f, i, mode=clip);"
+     "where(v < p[0], f[0], where(v >= p[-1], f[-1], (z - y) / (b - a) * (v - a) + y))"},
+    /* Of rows of variables; all rows have as many observations, which divide a column of the products. */
+    {"_products", "x, less",
+     "y = x * broadcast_to(1.0, ()); d = y - mean(y, axis=-1, keepdims=True);"
+     "(d @ conj(d).T) / maximum(sum(where(y == y, 1, 1), axis=-1) - less, 0)"},
+    {"cov", "m, rowvar=True, bias=False", "squeeze(_products(m, 1))"},
+    {"cov", "m, rowvar:False, bias=False", "squeeze(_products(m.T, 1))"},
+    {"cov", "m, rowvar=True, bias:True", "squeeze(_products(m, 0))"},
+    {"cov", "m, rowvar:False, bias:True", "squeeze(_products(m.T, 0))"},
+    {"cov", "m, rowvar=True, ddof:whole", "squeeze(_products(m, ddof))"},
+    {"cov", "m, rowvar:False, ddof:whole", "squeeze(_products(m.T, ddof))"},
+    {"corrcoef", "x, rowvar=True",
+     "c = _products(x, 0); s = sqrt(real(diag(c))); squeeze(clip(real(c / s[:, None] / s), -1, 1))"},
+    {"corrcoef", "x, rowvar:False", "corrcoef(x.T)"},
+    {"flatten", "x", "ravel(x)"},
+    {"copy", "x", "x"},
     {"softmax", "x, axis:whole",
      "e = exp(x - max(x, axis=axis, keepdims=True)); e / sum(e, axis=axis, keepdims=True)"},
     {"softmax", "x", "softmax(x, axis=-1)"},
@@ -444,6 +490,8 @@ static kiln__parsed value_of(const param *q)
     else if (kiln__same_word(q->text, q->text_bytes, "True") ||
              kiln__same_word(q->text, q->text_bytes, "False"))
         v.node = kiln_node_of_bool(q->text[0] == 'T');
+    else if (memchr(q->text, 'e', q->text_bytes) != NULL) /* 1e-5: no point, which depends on the locale */
+        v.node = kiln_node_of_float(strtod(q->text, NULL));
     else
         v.node = kiln_node_of_int(strtoll(q->text, NULL, 10));
     return v;

@@ -442,7 +442,7 @@ def made(d):
 def filled(d):
     x = d.array(0)
     shape = d.among("(2, 3)", "4", "(%d,)" % d.below(5), "()", "(3, 1, 2)")
-    dtype = d.among("int8", "float32", "float64", "bool", "complex64", "uint16")
+    dtype = d.among("int8", "float32", "float64", "bool", "complex64", "uint16", "'float32'", "'int8'")
     value = d.among("0", "1", "7", "2.5", "True")
     d.add(d.among("zeros(%s)" % shape, "ones(%s, dtype=%s)" % (shape, dtype), "zeros(%s, %s)" % (shape, dtype),
                   "full(%s, %s)" % (shape, value), "full(%s, %s, dtype=%s)" % (shape, value, dtype),

@@ -246,7 +246,55 @@ def columns(d):
     d.add("column_stack([%s])" % ", ".join("{%d}" % k for k in range(len(others))), *others, moves=True)
 
 
+def compared_near(d):
+    x = d.array(0, "iufc", same=True)
+    y = d.matching(x, dtype=str(x.dtype)) if d.once_in(2) else d.input(value=np.asarray(x.value) * (1 + 1e-7))
+    if y.kind not in "iufc":
+        raise Rejected
+    d.add(d.among("isclose({0}, {1})", "isclose({0}, {1}, rtol=1e-3)", "isclose({0}, {1}, equal_nan=True)",
+                  "allclose({0}, {1})", "allclose({0}, {1}, atol=0.5, equal_nan=True)", "isclose({0}, {1}, 0.25, 1)"),
+          x, y, jumps=True)
+
+
+def cleaned(d):
+    x = d.array(1, "biuf", same=True)
+    d.add(d.among("nan_to_num({0})", "nan_to_num({0}, nan=2)", "nan_to_num({0}, nan=1.5, posinf=9)",
+                  "nan_to_num({0}, neginf=-7)", "nan_to_num({0}, True, 0.5, 3, -4)") if x.kind == "f" else "nan_to_num({0})",
+          x, moves=True)
+
+
+def running_without_nan(d):
+    x = d.array(1, "iuf", same=True)
+    axis = d.axis(x, none=True)
+    if x.kind != "f":
+        d.add("nancumsum({0}, axis=%s)" % axis, x)
+    else:
+        d.add("nancumsum({0}, axis=%s)" % axis, x, terms=x.size + 1)
+
+
+def covered(d):
+    x = d.array(1, "iuf", same=True, most=2)
+    if x.size == 0 or x.shape[-1] < 2 or not (np.abs(np.asarray(x.value, np.float64)) < 100).all():
+        raise Rejected
+    texts = ["cov({0})", "cov({0}, bias=True)", "cov({0}, ddof=0)", "{0}.flatten()", "{0}.copy()"]
+    texts += ["cov({0}, rowvar=False)"] if x.rank == 2 and x.shape[0] > 1 else []
+    texts += ["vdot({0}, {0})", "trapezoid({0})", "trapezoid({0}, dx=0.5)", "trapezoid({0}, axis=0)",
+              "trapezoid({0}, arange(%d) * 0.5)" % x.shape[-1]] if x.kind == "f" else []
+    d.add(d.among(*texts), x, terms=4 * x.size)
+
+
+def interpolated(d):
+    n = 1 + d.below(6)
+    xp = d.input(value=np.cumsum(d.rng.integers(1, 9, n)) / 4.0)
+    fp = d.input(shape=(n,), dtype="float64")
+    x = d.array(0, "iuf", same=True)
+    if not np.isfinite(np.asarray(fp.value)).all():
+        raise Rejected
+    d.add("interp({0}, {1}, {2})", x, xp, fp, terms=0)
+
+
 WEIGHTS = {
+    compared_near: 2, cleaned: 2, running_without_nan: 1, covered: 2, interpolated: 1,
     nan_quantiles: 3, histograms_of_points: 2, values_by_lists: 2, placed_values: 2, columns: 2, distinct: 4, searched_complex: 1, repeated_rows: 2,
     named: 4, named_jumps: 3, pair: 5, complex_parts: 2, two_results: 2, views_of_views: 6, nan_reduced: 3,
     softmaxes: 2, factored: 3, put_at: 3, lists_of_quantiles: 1, nonzeros: 1, made_of_numbers: 1,
