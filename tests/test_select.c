@@ -309,7 +309,8 @@ static void test_select__is_a_step_of_expressions(void **state)
     check_expression(t, "percentile(x, 50, axis=0)", 0, (const double[]){6, 4.5, 4.5}, 3);
     check_expression(t, "quantile(x, 0.25, axis=1)", 0, (const double[]){1.5, 7.5}, 2);
     check_expression(t, "quantile(x, [0.5, 0.25], axis=1)", 0, (const double[]){2, 8, 1.5, 7.5}, 4);
-    check_expression(t, "percentile(x, (0, 25, 100), 1)", 0, (const double[]){1, 7, 1.5, 7.5, 3, 9}, 6);
+    check_expression(t, "percentile(x, (0, 25, 100), 1)", 0, (const double[]){1, 7, 1.5, 7.5, 3, 9},
+                     6);
     check_expression(t, "searchsorted(sort(x[0]), x[1] - 6)", 0, (const double[]){2, 1, 0}, 3);
 }
 
@@ -535,9 +536,9 @@ static void check_chosen(test_env *t, const drawn *d, int64_t count)
 /* Lengths at which rows are sorted, settled, and looked at in one piece or in several. */
 static void test_select__rows_of_all_kinds(void **state)
 {
-    static const kiln_dtype dtypes[] = {KILN_FLOAT32, KILN_FLOAT64, KILN_INT16,
-                                        KILN_UINT8,   KILN_INT64,   KILN_UINT32};
-    static const int64_t lengths[] = {2, 511, 512, 1500, 17000, 40001};
+    static const kiln_dtype dtypes[] = {KILN_FLOAT32, KILN_FLOAT64, KILN_INT16, KILN_UINT8,
+                                        KILN_INT64,   KILN_UINT32,  KILN_INT32};
+    static const int64_t lengths[] = {2, 511, 512, 1500, 5000, 17000, 40001};
     test_env *t = *state;
 
     for (size_t n = 0; n < COUNT(lengths); n++)

@@ -16,7 +16,8 @@
 enum {
     KILN__NTH_BLOCK = 1024, /* elements that are numbers at once */
     KILN__NTH_SLACK = 16,   /* numbers that vectors may store behind what they are told to */
-    KILN__NTH_NEAR = 2048   /* numbers of a row that stand on the stack */
+    KILN__NTH_NEAR = 2048,  /* numbers of a row that stand on the stack */
+    KILN__NTH_UNKNOWN = -1
 };
 
 /* Of a piece: how many numbers are less than a number, and how many are equal to it. */
@@ -50,6 +51,8 @@ typedef struct kiln__nth {
     uint64_t infinity;
     int size, width; /* bytes of an element, of a number */
     char kind;
+    bool plain;     /* elements are numbers as they are */
+    bool uncounted; /* of short rows only `low` is wanted: `skipped` is KILN__NTH_UNKNOWN */
 } kiln__nth;
 
 /* Whether there are functions for the rows' dtype. */
@@ -62,6 +65,17 @@ kiln_status kiln__nth_rows(kiln__nth *n, const kiln__sort *s, kiln_array **memor
 
 /* The first element of a piece; that of piece `pieces` is the row's end. */
 int64_t kiln__nth_begin_of(const kiln__nth *n, int64_t piece);
+
+/* Numbers of `count` elements of a row from `first` on, KILN__NTH_BLOCK at most: the elements, or what is put into
+ * `block`. *strange: whether some are -0 or NaN. */
+static inline const void *kiln__nth_block(const kiln__nth *n, int64_t row, int64_t first,
+                                          int64_t count, int64_t *block, bool *strange)
+{
+    const char *const keys = n->keys + (row * n->length + first) * n->size;
+
+    *strange = !n->plain && n->numbers.read(keys, count, n->flip, n->infinity, block);
+    return n->plain ? (const void *)keys : block;
+}
 
 static inline int64_t kiln__nth_number(const kiln__nth *n, const void *numbers, int64_t k)
 {

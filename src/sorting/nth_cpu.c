@@ -17,11 +17,11 @@
 enum {
     BLOCK = KILN__NTH_BLOCK,
     COUNTED = 1 << 20, /* numbers that are counted at once */
-    LONG = 1 << 14,    /* elements of rows of which a sample is taken */
+    LONG = 1 << 13,    /* elements of rows of which a sample is taken */
     SAMPLE_MIN = 512,
     SAMPLE_MAX = 1 << 15,
     SAMPLE_SHARE = 128, /* one of so many elements is in the sample */
-    DEVIATIONS = 4,     /* by which borders are away from the places that the sample tells */
+    DEVIATIONS = 3,     /* by which borders are away from the places that the sample tells */
     PIECE_MIN = 16 * BLOCK,
     PIECES_A_THREAD = 4,
     PIECES_MAX = 64
@@ -85,19 +85,34 @@ static kiln__nth_rank rank_among(const kiln__nth *n, const char *numbers, int64_
 
 /* ---- borders --------------------------------------------------------------------------------------------- */
 
-/* A border from the sample: how many elements of the row should be less, and some more or fewer. */
-static int64_t border_of(const kiln__nth *n, char *sample, int64_t count, int64_t place, int side)
+/* Where in the sample a border stands: how many elements of the row should be less, and some more or fewer. */
+static int64_t border_place(const kiln__nth *n, int64_t count, int64_t place, int side)
 {
     const double part = (double)place / (double)n->length;
     const double away = DEVIATIONS * (sqrt((double)count * part * (1 - part)) + 1);
-    const int64_t at = (int64_t)((double)count * part + side * away);
 
-    if (at < 0)
-        return least_number(n);
-    if (at >= count)
-        return greatest_number(n);
-    n->quick.settle(sample, count, at, at + 1);
-    return kiln__nth_number(n, sample, at);
+    return (int64_t)floor((double)count * part + side * away);
+}
+
+/* Both borders: the least or the greatest number where the sample ends before. */
+static void find_borders(const kiln__nth *n, char *sample, int64_t count, int64_t *borders)
+{
+    const int64_t first = border_place(n, count, n->from, -1);
+    const int64_t last = border_place(n, count, n->from + n->count, 1);
+
+    n->quick.settle(sample, count, first < 0 ? 0 : first, last < count ? last + 1 : count);
+    borders[0] = first < 0 ? least_number(n) : kiln__nth_number(n, sample, first);
+    borders[1] = last >= count ? greatest_number(n) : kiln__nth_number(n, sample, last);
+}
+
+static void copy_element(const kiln__nth *n, char *to, const char *from)
+{
+    if (n->size == 8)
+        memcpy(to, from, 8);
+    else if (n->size == 4)
+        memcpy(to, from, 4);
+    else
+        memcpy(to, from, (size_t)n->size);
 }
 
 /* Elements at regular distances, each moved by less than one distance, so that no period of the row shows. */
@@ -108,16 +123,19 @@ static void plan_row(const kiln__nth *n, int64_t row)
     const uint64_t step = (uint64_t)(n->length / count);
     char *const sample = scratch_of(n, row, 0);
     kiln__nth_row *const state = &n->states[row];
-    uint64_t random = 1;
+    int64_t elements[BLOCK];
 
-    for (int64_t k = 0; k < count; k++) {
-        random = random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-        const int64_t at = k * (int64_t)step + (int64_t)((random >> 33) % step);
-        n->numbers.read(keys_of(n, row) + at * n->size, 1, n->flip, n->infinity,
-                        sample + k * n->width);
+    for (int64_t done = 0, here; done < count; done += here) {
+        here = count - done < BLOCK ? count - done : BLOCK;
+        for (int64_t k = done; k < done + here; k++) {
+            const uint32_t part = (uint32_t)k * UINT32_C(2654435769); /* 2^32 by the golden ratio */
+            const int64_t at = k * (int64_t)step + (int64_t)((part * step) >> 32);
+            copy_element(n, (char *)elements + (k - done) * n->size,
+                         keys_of(n, row) + at * n->size);
+        }
+        n->numbers.read(elements, here, n->flip, n->infinity, sample + done * n->width);
     }
-    state->borders[0] = border_of(n, sample, count, n->from, -1);
-    state->borders[1] = border_of(n, sample, count, n->from + n->count, 1);
+    find_borders(n, sample, count, state->borders);
 }
 
 /* ---- numbers between borders ------------------------------------------------------------------------------ */
@@ -145,11 +163,11 @@ static void collect_piece(const kiln__nth *n, int64_t row, int64_t piece)
 
     for (int64_t at = begin; at < end && !p.full; at += BLOCK) {
         const int64_t here = end - at < BLOCK ? end - at : BLOCK;
-        const bool strange =
-            n->numbers.read(keys_of(n, row) + at * n->size, here, n->flip, n->infinity, block);
+        bool strange;
+        const void *const numbers = kiln__nth_block(n, row, at, here, block, &strange);
         if (strange && n->kind == 'f')
-            p.nan_at = last_nan(n, block, at, here, p.nan_at);
-        n->quick.between(block, here, state->borders[0], state->borders[1],
+            p.nan_at = last_nan(n, numbers, at, here, p.nan_at);
+        n->quick.between(numbers, here, state->borders[0], state->borders[1],
                          to + p.counts[2] * n->width, p.counts);
         p.full = p.counts[2] > most;
     }
@@ -181,6 +199,9 @@ static void settle_alone(const kiln__nth *n, int64_t row, char *numbers)
     const bool strange = n->numbers.read(keys, n->length, n->flip, n->infinity, numbers);
     n->quick.settle(numbers, n->length, n->from, n->from + n->count);
     state->low = kiln__nth_number(n, wanted, 0);
+    state->skipped = KILN__NTH_UNKNOWN;
+    if (n->uncounted)
+        return;
     state->high = kiln__nth_number(n, wanted, n->count - 1);
     state->skipped = count_within(n, numbers, n->from, state->low, state->low);
     state->lows = count_within(n, wanted, n->count, state->low, state->low);
@@ -364,6 +385,7 @@ void kiln__nth_begin(kiln__nth *n, const kiln__sort *s, int64_t from, int64_t co
                      .size = size,
                      .width = size == 8 ? 8 : 4,
                      .kind = kiln_dtype_kind(s->dtype)};
+    n->plain = n->kind == 'i' && size >= 4 && !s->descending;
     (void)kiln__numbers_of(target, s->dtype, &n->numbers); /* kiln__nth_suits() has said so */
     (void)kiln__quick_of(target, 8 * n->width, &n->quick);
 }

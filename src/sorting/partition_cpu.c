@@ -21,9 +21,11 @@ typedef struct job {
     int64_t *order; /* NULL: not wanted */
 } job;
 
-/* Where the next elements of a piece go, and how many of its row were equal to the one at the place. */
+/* Where the next elements of a piece go and where those of the next piece begin, and how many of its row were equal to
+ * the one at the place. */
 typedef struct cursor {
     int64_t row, left, right, equal;
+    int64_t left_end, right_end;
 } cursor;
 
 /* Words as wide as a number, and what vectors store behind them. */
@@ -55,9 +57,7 @@ static void put_elements(const job *j, int64_t row, const void *words, int64_t c
     char *const to = j->sorted + (row * j->nth.length + at) * size;
     const uint32_t *const from = words;
 
-    if (size >= 4)
-        memcpy(to, words, (size_t)(count * size));
-    else if (size == 2)
+    if (size == 2)
         for (int64_t k = 0; k < count; k++)
             ((uint16_t *)(void *)to)[k] = (uint16_t)from[k];
     else
@@ -70,19 +70,13 @@ static void put_places(const job *j, int64_t row, const void *words, int64_t cou
 {
     int64_t *const to = j->order + row * j->nth.length + at;
 
-    if (j->nth.width == 8)
-        for (int64_t k = 0; k < count; k++)
-            to[k] = first + ((const int64_t *)words)[k];
-    else
-        for (int64_t k = 0; k < count; k++)
-            to[k] = first + ((const int32_t *)words)[k];
+    for (int64_t k = 0; k < count; k++)
+        to[k] = first + ((const int32_t *)words)[k];
 }
 
-/* Elements as words of the numbers' width: themselves, or wider ones in `room`. */
+/* Elements of one or two bytes as words of the numbers' width. */
 static const void *words_of(const kiln__nth *n, const char *elements, int64_t count, uint32_t *room)
 {
-    if (n->size >= 4)
-        return elements;
     if (n->size == 2)
         for (int64_t k = 0; k < count; k++)
             room[k] = ((const uint16_t *)(const void *)elements)[k];
@@ -106,33 +100,60 @@ static int64_t part_words(const job *j, const void *numbers, const void *words, 
                                                  border - (keep == KEEP_LESS), p->left, p->right);
 }
 
+/* Of so many elements behind the place, those for which the piece has room: all, but where part_row() has guessed wrong. */
+static int64_t room_of(const cursor *c, int64_t many)
+{
+    const int64_t room = c->right_end - c->right;
+    return many < room ? many : room > 0 ? room : 0;
+}
+
+/* Words to where they belong, as wide as a number: vectors may be stored behind them where the piece has as many more. */
+static int64_t put_parts(const job *j, const void *numbers, const void *words, int64_t count,
+                         int64_t border, int keep, const cursor *c, char *to)
+{
+    const int width = j->nth.width;
+    const int64_t most = count + KILN__NTH_SLACK;
+    const void *right = NULL;
+    parts p;
+
+    if (keep != KEEP_NONE && c->left + most <= c->left_end && c->right + most <= c->right_end)
+        return j->nth.quick.part(numbers, words, count, border - (keep == KEEP_LESS),
+                                 to + c->left * width, to + c->right * width);
+    const int64_t left = part_words(j, numbers, words, count, border, keep, &p, &right);
+    memcpy(to + c->left * width, p.left, (size_t)(left * width));
+    memcpy(to + c->right * width, right, (size_t)(room_of(c, count - left) * width));
+    return left;
+}
+
 /* Elements `first` to first + count - 1 of the row, of which all that are equal go to one side. */
 static void part_some(const job *j, const void *numbers, int64_t first, int64_t count, int keep,
                       cursor *c)
 {
     const kiln__nth *const n = &j->nth;
-    const char *const keys = n->keys + (c->row * n->length + first) * n->size;
-    const int64_t border = n->states[c->row].low;
+    const int64_t at = c->row * n->length, border = n->states[c->row].low;
+    const char *const keys = n->keys + (at + first) * n->size;
     const void *right = NULL;
-    int64_t left = 0;
-    uint32_t room[BLOCK];
+    int64_t left = 0, room[BLOCK];
     parts p;
 
-    if (j->sorted != NULL) {
-        const void *const words = words_of(n, keys, count, room);
+    if (j->sorted != NULL && n->size == n->width) {
+        left = put_parts(j, numbers, keys, count, border, keep, c, j->sorted + at * n->size);
+    } else if (j->sorted != NULL) {
+        const void *const words = words_of(n, keys, count, (uint32_t *)room);
         left = part_words(j, numbers, words, count, border, keep, &p, &right);
         put_elements(j, c->row, p.left, left, c->left);
-        put_elements(j, c->row, right, count - left, c->right);
+        put_elements(j, c->row, right, room_of(c, count - left), c->right);
     }
-    if (j->order != NULL) {
-        int64_t steps[BLOCK];
-        for (int64_t k = 0; k < count && n->width == 8; k++)
-            steps[k] = k;
-        for (int64_t k = 0; k < count && n->width == 4; k++)
-            ((int32_t *)steps)[k] = (int32_t)k;
-        left = part_words(j, numbers, steps, count, border, keep, &p, &right);
+    if (j->order != NULL && n->width == 8) {
+        for (int64_t k = 0; k < count; k++)
+            room[k] = first + k;
+        left = put_parts(j, numbers, room, count, border, keep, c, (char *)(j->order + at));
+    } else if (j->order != NULL) {
+        for (int32_t k = 0; k < (int32_t)count; k++)
+            ((int32_t *)room)[k] = k;
+        left = part_words(j, numbers, room, count, border, keep, &p, &right);
         put_places(j, c->row, p.left, left, first, c->left);
-        put_places(j, c->row, right, count - left, first, c->right);
+        put_places(j, c->row, right, room_of(c, count - left), first, c->right);
     }
     c->left += left;
     c->right += count - left;
@@ -157,12 +178,16 @@ static void part_block(const job *j, const char *numbers, int64_t first, int64_t
     const kiln__nth *const n = &j->nth;
     const kiln__nth_row *const r = &n->states[c->row];
     const int64_t least = n->width == 8 ? INT64_MIN : INT32_MIN;
-    const int64_t equal = n->numbers.within(numbers, count, r->low, r->low);
     const int behind = r->low == least ? KEEP_NONE : KEEP_LESS;
     int64_t at = 0;
 
-    if (c->equal + equal <= r->skipped || c->equal > r->skipped) {
-        part_some(j, numbers, first, count, c->equal > r->skipped ? behind : KEEP_EQUAL, c);
+    if (c->equal > r->skipped) {
+        part_some(j, numbers, first, count, behind, c);
+        return;
+    }
+    const int64_t equal = n->numbers.within(numbers, count, r->low, r->low);
+    if (c->equal + equal <= r->skipped) {
+        part_some(j, numbers, first, count, KEEP_EQUAL, c);
         c->equal += equal;
         return;
     }
@@ -178,27 +203,49 @@ static void part_block(const job *j, const char *numbers, int64_t first, int64_t
     c->equal += equal;
 }
 
-static void part_piece(const job *j, int64_t row, int64_t piece)
+/* Where its elements before the place end. */
+static int64_t part_piece(const job *j, int64_t row, int64_t piece)
 {
     const kiln__nth *const n = &j->nth;
     const int64_t end = kiln__nth_begin_of(n, piece + 1);
+    const bool last = piece + 1 == n->pieces;
+    const cursor next = start_of(j, row, last ? 0 : piece + 1);
     cursor c = start_of(j, row, piece);
     int64_t block[BLOCK];
+    bool strange;
 
+    c.left_end = last ? n->from : next.left;
+    c.right_end = last ? n->length : next.right;
     for (int64_t at = kiln__nth_begin_of(n, piece); at < end; at += BLOCK) {
         const int64_t here = end - at < BLOCK ? end - at : BLOCK;
-        n->numbers.read(n->keys + (row * n->length + at) * n->size, here, n->flip, n->infinity,
-                        block);
-        part_block(j, (const char *)block, at, here, &c);
+        part_block(j, kiln__nth_block(n, row, at, here, block, &strange), at, here, &c);
     }
+    return c.left;
+}
+
+/* A row whose number at the place nobody has counted: as if it were the first of those that are equal. The elements before
+ * the place are too few where it is not, and are parted again. */
+static void part_row(const job *j, int64_t row)
+{
+    kiln__nth_row *const r = &j->nth.states[row];
+
+    r->skipped = 0;
+    r->skipped = j->nth.from - part_piece(j, row, 0);
+    if (r->skipped > 0)
+        part_piece(j, row, 0);
 }
 
 static void part_pieces(const void *args, int64_t begin, int64_t end)
 {
     const job *j = args;
 
-    for (int64_t unit = begin; unit < end; unit++)
-        part_piece(j, unit / j->nth.pieces, unit % j->nth.pieces);
+    for (int64_t unit = begin; unit < end; unit++) {
+        const int64_t row = unit / j->nth.pieces;
+        if (j->nth.states[row].skipped == KILN__NTH_UNKNOWN)
+            part_row(j, row);
+        else
+            part_piece(j, row, unit % j->nth.pieces);
+    }
 }
 
 /* ---- the call ---------------------------------------------------------------------------------------------- */
@@ -216,6 +263,7 @@ kiln_status kiln__partition_rows_cpu(const kiln__sort *s, int64_t kth, kiln_erro
     job j = {.sorted = s->sorted, .order = s->order};
 
     kiln__nth_begin(&j.nth, s, kth, 1);
+    j.nth.uncounted = true;
     KILN_TRY(kiln__nth_rows(&j.nth, s, memory, err));
     const kiln__launch_config config = {.grid_x = s->rows * j.nth.pieces, .block = 1};
     KILN_TRY(kiln__launch(kiln__context_device(s->ctx), (void *)(uintptr_t)part_pieces, &config, &j,

@@ -69,6 +69,10 @@
         _mm512_storeu_si512(left, _mm512_maskz_compress_##epi((mask)~over, v));                    \
         _mm512_storeu_si512(high, _mm512_maskz_compress_##epi((mask)over, v));                     \
     }                                                                                              \
+    INLINE_512 void set##_keep(__m512i v, unsigned wanted, int##BITS##_t *to)                      \
+    {                                                                                              \
+        _mm512_storeu_si512(to, _mm512_maskz_compress_##epi((mask)wanted, v));                     \
+    }                                                                                              \
     INLINE_512 void set##_spread_some(__m512i v, unsigned over, int here, int##BITS##_t *left,     \
                                       int##BITS##_t *right)                                        \
     {                                                                                              \
@@ -293,6 +297,10 @@ INLINE_256 __m256i avx2_64_choose(__m256i a, __m256i b, const int bit)
     {                                                                                              \
         set##_store(left, avx2_order(v, orders[over]));                                            \
         set##_store(high, avx2_order(v, orders[~over & ((1u << LANES) - 1u)]));                    \
+    }                                                                                              \
+    INLINE_256 void set##_keep(__m256i v, unsigned wanted, int##BITS##_t *to)                      \
+    {                                                                                              \
+        set##_store(to, avx2_order(v, orders[~wanted & ((1u << LANES) - 1u)]));                    \
     }                                                                                              \
     INLINE_256 void set##_spread_some(__m256i v, unsigned over, int here, int##BITS##_t *left,     \
                                       int##BITS##_t *right)                                        \

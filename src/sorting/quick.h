@@ -10,7 +10,8 @@
  * greater), swap (lane k and lane k ^ x), choose (the greater number in lanes whose number has `bit`, the lesser one in
  * others), spread (lanes whose bit is 0 to the left, others so that they end on the right; it may store LANES numbers on
  * either side), spread_some (of the first lanes alone; nothing else), deal (lanes whose bit is 0 to the left, others to
- * memory of their own; LANES numbers on either side) and walk (classify() of LANES numbers).
+ * memory of their own; LANES numbers on either side), keep (lanes whose bit is 1; LANES numbers) and walk (classify() of
+ * LANES numbers).
  *
  * The network sorts the columns of some vectors, and then merges groups of neighbouring columns. Of two sorted
  * sequences the second is turned round before they are compared, so that both halves of the result are bitonic.
@@ -353,7 +354,7 @@ QUICK_OUT void QUICK(between)(const void *numbers, int64_t count, int64_t low, i
     const number *const a = numbers, first = (number)low, last = (number)high;
     const vec lowest = QUICK(same)(first), highest = QUICK(same)(last);
     const unsigned all = (1u << LANES) - 1u;
-    number *out = to, aside[2 * LANES];
+    number *out = to;
     int64_t under = 0, at_low = 0, at_high = 0, k = 0;
 
     for (; k + LANES <= count; k += LANES) {
@@ -363,7 +364,7 @@ QUICK_OUT void QUICK(between)(const void *numbers, int64_t count, int64_t low, i
         under += __builtin_popcount(less);
         at_low += __builtin_popcount(~(less | over) & all);
         at_high += __builtin_popcount(over & ~(below | more));
-        QUICK(deal)(v, ~(over & below) & all, out, aside);
+        QUICK(keep)(v, over & below, out);
         out += __builtin_popcount(over & below);
     }
     for (; k < count; k++) {
