@@ -58,7 +58,8 @@ static void tiles_on_cuda(kiln__plan *plan, const kiln__walk *seq, int units, bo
     const int64_t length = plan->word[KILN__WORD_LENGTH];
     /* Of a result aside: its place in the tile, or itself. */
     const int64_t in = bytes_of(seq, v, false), out = by_place ? 2 : bytes_of(seq, v, true);
-    int64_t unroll = THREAD_ELEMENTS / v->vec;
+    const int64_t most = kiln__tuned("KILN_TUNE_FILTER", THREAD_ELEMENTS) / v->vec;
+    int64_t unroll = most > 1 ? most : 1;
 
     while (unroll > 1 && (unroll * v->vec * in > THREAD_BYTES ||
                           kiln__divide_up(length, BLOCK_THREADS * unroll) < units))

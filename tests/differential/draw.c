@@ -284,9 +284,9 @@ void dt_draw_outputs(dt_random *r, dt_style style, dt_case *c)
         v->dtype = n->dtype;
         v->rank = dt_fills_loop(c, k) ? rank : n->rank;
         memcpy(v->shape, dt_fills_loop(c, k) ? shape : n->shape, sizeof v->shape);
-        c->output[k].given = dt_below(r, 4) != 0 || dt_uses(c, DT_OLD) ||
+        c->output[k].given = dt_below(r, 4) != 0 || style == DT_STYLE_ROWS || dt_uses(c, DT_OLD) ||
                              (c->pivot >= 0 && c->node[c->pivot].into != KILN_DTYPE_NONE);
-        if (!c->output[k].given || (dt_once_in(r, 5) && draw_in_place(r, c, k)))
+        if (!c->output[k].given || (dt_once_in(r, style == DT_STYLE_ROWS ? 3 : 5) && draw_in_place(r, c, k)))
             continue;
         dt_draw_view(r, style, false, c, v);
     }
@@ -383,8 +383,11 @@ bool dt_draw_elementwise(dt_case *c, dt_random definition, dt_random view)
         c->output_count = 1;
 
     r = &view;
-    const int rank = dt_draw_rank(r);
-    dt_draw_shape(r, rank, dt_draw_budget(r), shape);
+    const bool rows = style == DT_STYLE_ROWS && !stencil;
+    const int rank = rows ? 2 + dt_below(r, 2) : dt_draw_rank(r);
+    dt_draw_shape(r, rank, rows ? 60 : dt_draw_budget(r), shape);
+    if (rows)
+        shape[rank - 1] = dt_once_in(r, 3) ? dt_draw_extent(r, 1025) : 1 + dt_below(r, 600);
     dt_draw_operand_shapes(r, c, rank, shape);
     for (int k = 0; k < c->operand_count; k++)
         if (stencil && (c->operand[k].is_number || c->operand[k].is_raw))

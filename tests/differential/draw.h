@@ -10,6 +10,7 @@ typedef enum dt_style {
     DT_STYLE_FLIPS,  /* C-order with signs */
     DT_STYLE_ORDERS, /* any order of axes */
     DT_STYLE_MIXED,  /* everything */
+    DT_STYLE_ROWS,   /* rows apart from each other, which begin anywhere in a line of memory */
     DT_STYLE_COUNT
 } dt_style;
 

@@ -9,7 +9,7 @@
 
 #include "draw.h"
 
-enum { GUARD_BYTES = 64 };
+enum { GUARD_BYTES = 64, LINE_BYTES = 128 };
 
 int64_t dt_draw_extent(dt_random *r, int64_t most)
 {
@@ -77,7 +77,17 @@ static int64_t draw_step(dt_random *r, dt_style style)
         return 1;
     if (style == DT_STYLE_FLIPS)
         return dt_once_in(r, 2) ? -1 : 1;
+    if (style == DT_STYLE_ROWS)
+        return dt_once_in(r, 4) ? -1 : 1;
     return steps[dt_below(r, (int)DT_COUNT(steps))];
+}
+
+/* The elements between a row and the next one: seldom such that all rows begin alike in a line of memory. */
+static int64_t draw_gap(dt_random *r, dt_style style, int64_t size)
+{
+    if (style == DT_STYLE_ROWS)
+        return dt_once_in(r, 8) ? LINE_BYTES / size : dt_below(r, 2 * LINE_BYTES);
+    return style != DT_STYLE_PLAIN && dt_once_in(r, 8) ? 1 + dt_below(r, 9) : 0;
 }
 
 /* The bytes that the elements take, before and behind the first one. */
@@ -116,17 +126,19 @@ void dt_draw_view(dt_random *r, dt_style style, bool is_input, dt_case *c, dt_vi
     draw_order(r, style, v->rank, order);
     for (int k = v->rank - 1; k >= 0; k--) {
         const int axis = order[k];
-        const int64_t step = draw_step(r, style), extent = v->shape[axis] > 0 ? v->shape[axis] : 1;
+        const bool row = k == v->rank - 1 && style == DT_STYLE_ROWS;
+        const int64_t extent = v->shape[axis] > 0 ? v->shape[axis] : 1;
+        const int64_t step = row && !is_input ? 1 : draw_step(r, style);
         if (is_input && style == DT_STYLE_MIXED && dt_once_in(r, 8)) {
             v->stride[axis] = dt_once_in(r, 2) ? 0 : size * (1 + dt_below(r, 2));
             continue; /* a repeated, or overlapping, axis */
         }
         v->stride[axis] = unit * step;
         unit *= (step < 0 ? -step : step) * extent;
-        if (style != DT_STYLE_PLAIN && dt_once_in(r, 8))
-            unit += size * (1 + dt_below(r, 9)); /* rows with a gap between them */
+        if (row || style != DT_STYLE_ROWS)
+            unit += size * draw_gap(r, style, size);
     }
-    dt_place_view(c, v, dt_once_in(r, 2) ? 0 : dt_below(r, 17));
+    dt_place_view(c, v, dt_once_in(r, 2) ? 0 : dt_below(r, style == DT_STYLE_ROWS ? LINE_BYTES : 17));
 }
 
 /* Give a view the memory of another of the same dtype and shape, `shift` elements further on. */

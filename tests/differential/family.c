@@ -91,6 +91,17 @@ void dt_draw_small_shape(dt_random *r, int rank, int64_t *shape)
     dt_draw_shape(r, rank, dt_once_in(r, 2) ? 60 : dt_draw_budget(r), shape);
 }
 
+void dt_draw_block_shape(dt_random *r, int rank, int64_t *shape)
+{
+    dt_draw_small_shape(r, rank, shape);
+    if (rank == 0 || !dt_once_in(r, 3))
+        return;
+    for (int axis = 0; axis < rank; axis++)
+        shape[axis] = 1 + (dt_once_in(r, 4) ? dt_below(r, 3) : 0);
+    const int block = 128 << dt_below(r, 6), most = dt_once_in(r, 4) ? 40000 / block : 5;
+    shape[dt_below(r, rank)] = (int64_t)block * (1 + dt_below(r, most)) + dt_below(r, 3) - 1;
+}
+
 /* Outputs that exist, in layouts of their own, or over operand 0. */
 static void draw_outputs(dt_random *r, dt_style style, const dt_function *f, const dt_array *out,
                          dt_case *c)

@@ -57,6 +57,8 @@ int dt_draw_indices(dt_random *r, dt_case *c, kiln_dtype dtype, int64_t extent, 
 kiln_dtype dt_draw_integer(dt_random *r);
 /* A shape with an extent or two that matter, and few elements in all. */
 void dt_draw_small_shape(dt_random *r, int rank, int64_t *shape);
+/* The same, or one that ends about where a block of some masks and filters does. */
+void dt_draw_block_shape(dt_random *r, int rank, int64_t *shape);
 /* `count` counted from the end where it is negative; false when it is no axis. */
 bool dt_axis_of(int64_t axis, int rank, int *out);
 /* A shape without an axis, or with another extent there. */

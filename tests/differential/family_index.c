@@ -372,6 +372,43 @@ static void text_index(const dt_case *c, const char *first, char *text, size_t b
 
 /* ---- scatters ---------------------------------------------------------------------------------- */
 
+/* Numbers that can be added in any order, and index arrays for all axes of an array that has few places. */
+static bool draw_few(dt_random *d, dt_random *r, dt_case *c)
+{
+    static const kiln_dtype dtypes[] = {KILN_INT32,  KILN_FLOAT32, KILN_INT64,
+                                        KILN_UINT32, KILN_FLOAT64, KILN_UINT64};
+    const kiln_dtype dtype = dtypes[dt_below(d, (int)DT_COUNT(dtypes))], index = dt_draw_integer(d);
+    const int rank = dt_once_in(d, 3) ? 2 : 1, index_rank = 1 + dt_below(d, 2);
+    int64_t shape[DT_RANK], all[DT_RANK], wanted[DT_RANK];
+
+    c->number[DT_WHAT] = KILN_SCATTER_ADD;
+    c->number[DT_FAST] = c->way != DT_AS_TEXT;
+    dt_draw_shape(r, rank, dt_once_in(r, 2) ? 9 : 2049, shape);
+    dt_draw_operand(r, c, dtype, DT_FILL_SMALL, rank, shape);
+    dt_draw_shape(r, index_rank, dt_draw_budget(r), all);
+    if (dt_once_in(r, 2)) { /* around the fewest values that such sums are made of, and above */
+        all[index_rank - 1] = 4090 + dt_below(r, dt_once_in(r, 2) ? 12 : 6000);
+        all[0] = index_rank > 1 ? 1 + dt_below(r, 3) : all[0];
+    }
+    for (int axis = 0; axis < rank; axis++) {
+        int64_t *const s = &c->number[DT_FIRST_SUBSCRIPT + 4 * axis];
+        if (shape[axis] == 0)
+            return false;
+        for (int k = 0; k < index_rank; k++)
+            wanted[k] = axis > 0 && dt_once_in(r, 6) ? 1 : all[k];
+        s[0] = KILN_SUBSCRIPT_ARRAY;
+        s[1] = dt_draw_indices(r, c, index, shape[axis], c->number[DT_MODE] != 0, index_rank, wanted);
+    }
+    c->number[DT_SUBSCRIPTS] = rank;
+    if (dt_once_in(r, 6)) /* one for all */
+        all[dt_below(r, index_rank)] = all[index_rank - 1] = 1;
+    dt_draw_operand(r, c, dtype, DT_FILL_SMALL, index_rank, all);
+    for (int k = 0; k < c->operand_count; k++) /* more often than in other layouts such sums are of neighbours */
+        if (dt_once_in(r, 2))
+            dt_draw_view(r, DT_STYLE_PLAIN, false, c, &c->operand[k].view);
+    return true;
+}
+
 static bool draw_scatter(dt_random *d, dt_random *r, dt_case *c)
 {
     const kiln_dtype dtype = dt_draw_dtype(d), other = dt_once_in(d, 5) ? dt_draw_dtype(d) : dtype;
@@ -388,6 +425,8 @@ static bool draw_scatter(dt_random *d, dt_random *r, dt_case *c)
         c->number[DT_WHAT] %= KILN_SCATTER_REDUCE;
         c->number[DT_FAST] = 0;
     }
+    if (dt_once_in(d, 2))
+        return draw_few(d, r, c);
     dt_draw_small_shape(r, rank, shape);
     dt_draw_operand(r, c, dtype, dt_draw_fill(r), rank, shape);
     if (!draw_subscripts(d, r, c, rank, shape))
@@ -559,6 +598,8 @@ const dt_function dt_gather_functions[] = {
      text_index},
     {"index", DT_KIND_GATHER, READS, 1, draw_index, evaluate_index, call_index, record_index,
      text_index},
+    {"scatter", DT_KIND_SCATTER, WRITES, 1, draw_scatter, evaluate_scatter, call_scatter,
+     record_scatter, text_scatter},
     {"scatter", DT_KIND_SCATTER, WRITES, 1, draw_scatter, evaluate_scatter, call_scatter,
      record_scatter, text_scatter},
     {"put", DT_KIND_SCATTER, WRITES, 1, dt_draw_put, dt_evaluate_put, dt_call_put, dt_record_put,

@@ -62,7 +62,7 @@ static bool draw_compress(dt_random *d, dt_random *r, dt_case *c)
     const int masked = dt_once_in(d, 3) && !text ? dt_below(d, rank + 1) : rank;
     int64_t shape[DT_RANK];
 
-    dt_draw_small_shape(r, rank, shape);
+    dt_draw_block_shape(r, rank, shape);
     dt_draw_operand(r, c, dtype, dt_draw_fill(r), rank, shape);
     const int m = dt_draw_operand(r, c, KILN_BOOL, DT_FILL_SMALL, masked, shape);
     if (dt_once_in(r, 4)) { /* all or nothing, or runs of both */
@@ -117,7 +117,7 @@ static bool draw_places(dt_random *d, dt_random *r, dt_case *c)
     const int rank = flat ? dt_below(d, 4) : text && each ? 1 : 1 + dt_below(d, 3);
     int64_t shape[DT_RANK];
 
-    dt_draw_small_shape(r, rank, shape);
+    dt_draw_block_shape(r, rank, shape);
     const int k = dt_draw_operand(r, c, dtype, dt_draw_fill(r), rank, shape);
     if (dt_once_in(r, 2)) {
         c->operand[k].fill = DT_FILL_RANGE; /* many zeros */
@@ -182,7 +182,7 @@ static bool draw_place(dt_random *d, dt_random *r, dt_case *c)
     const int rank = dt_below(d, 4), value_rank = dt_below(d, 3);
     int64_t shape[DT_RANK], values[DT_RANK];
 
-    dt_draw_small_shape(r, rank, shape);
+    dt_draw_block_shape(r, rank, shape);
     dt_draw_operand(r, c, dtype, dt_draw_fill(r), rank, shape);
     dt_draw_operand(r, c, KILN_BOOL, DT_FILL_SMALL, rank, shape);
     dt_draw_shape(r, value_rank, dt_once_in(r, 2) ? 12 : 3000, values);

@@ -367,7 +367,7 @@ static bool draw_filter(dt_random *d, dt_random *r, dt_case *c)
         dt_draw_operand(r, c, dtype, dt_draw_fill(r), 0, NULL);
         draw_equals(r, &c->operand[k]);
     }
-    dt_draw_small_shape(r, rank, shape);
+    dt_draw_block_shape(r, rank, shape);
     dt_draw_operand_shapes(r, c, rank, shape);
     c->number[TEXT] = dt_below(d, DT_COUNT(conditions));
     return true;

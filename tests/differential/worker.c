@@ -52,7 +52,9 @@ dt_kind dt_kind_of(uint64_t seed, uint64_t group)
                                       DT_KIND_REDUCE,      DT_KIND_SCANNED,     DT_KIND_SCAN,
                                       DT_KIND_GRAPH,       DT_KIND_GRAPH,       DT_KIND_EAGER,
                                       DT_KIND_ROW,         DT_KIND_GATHER,      DT_KIND_SCATTER,
-                                      DT_KIND_SELECT,      DT_KIND_SORT,      DT_KIND_REARRANGE, DT_KIND_PRODUCT, DT_KIND_RANDOM};
+                                      DT_KIND_SCATTER,     DT_KIND_SELECT,      DT_KIND_SELECT,
+                                      DT_KIND_SORT,        DT_KIND_REARRANGE,   DT_KIND_PRODUCT,
+                                      DT_KIND_RANDOM};
     return weights[dt_mix(seed, group) % DT_COUNT(weights)];
 }
 
