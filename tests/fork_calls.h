@@ -237,6 +237,8 @@
     A(kiln_array_first, (o.x, o.x, &t.array, &err))                                                \
     A(kiln_array_compress, (o.x, o.x, &t.array, &t.second, &err))                                  \
     A(kiln_array_flatnonzero, (o.x, &t.array, &t.second, &err))                                    \
+    A(kiln_array_partition_copy,                                                                   \
+      (o.x, o.x, &t.array, &t.second, NULL, NULL, &err))                                           \
     A(kiln_array_nonzero, (o.x, &t.array, &t.second, &err))                                        \
     A(kiln_array_argwhere, (o.x, &t.array, &t.second, &err))                                       \
     A(kiln_array_place, (o.x, o.x, o.z, &err))                                                     \

@@ -113,6 +113,28 @@ static void run_graph(test_env *t, kiln_context *ctx, kiln_array *x)
         kiln_array_release(y[k]);
 }
 
+/* Filters of one kind of elements and of both. */
+static void run_filters(test_env *t, kiln_context *ctx, kiln_array *x)
+{
+    kiln_filter_options options = KILN_FILTER_OPTIONS_INIT;
+    kiln_filter *positive = NULL, *divide = NULL;
+    kiln_array *kept = NULL, *count = NULL, *rest = NULL, *others = NULL;
+
+    OK(t, kiln_filter_create(ctx, "T x", "T y, int64 count", "x > 0", "y = x", NULL, &positive,
+                             &t->err));
+    OK(t, kiln_call(positive, &t->err, x, &kept, &count));
+    options.otherwise = "place = i";
+    OK(t, kiln_filter_create(ctx, "T x", "T y, int64 place, int64 count, int64 others", "x > 0",
+                             "y = x", &options, &divide, &t->err));
+    OK(t, kiln_call(divide, &t->err, x, kept, &rest, count, &others));
+    kiln_filter_destroy(positive);
+    kiln_filter_destroy(divide);
+    kiln_array_release(kept);
+    kiln_array_release(count);
+    kiln_array_release(rest);
+    kiln_array_release(others);
+}
+
 /* Kernels of every kind and several layouts; the results are looked at elsewhere. */
 static void run_program(test_env *t, kiln_context *ctx)
 {
@@ -120,9 +142,7 @@ static void run_program(test_env *t, kiln_context *ctx)
     kiln_elementwise *op = NULL;
     kiln_reduction *norm = NULL;
     kiln_scan *sum = NULL;
-    kiln_filter *positive = NULL;
     kiln_array *x = NULL, *turned = NULL, *z = NULL, *w = NULL, *y = NULL, *s = NULL, *m = NULL;
-    kiln_array *kept = NULL, *count = NULL;
     kiln_scan_call_options along = KILN_SCAN_CALL_OPTIONS_INIT;
 
     OK(t, kiln_array_full(ctx, KILN_FLOAT32, 2, shape, 2, &x, &t->err));
@@ -140,16 +160,13 @@ static void run_program(test_env *t, kiln_context *ctx)
     along.flags = KILN_SCAN_REVERSE;
     const kiln_arg args[] = {kiln_arg_array(x), kiln_arg_out(&s)};
     OK(t, kiln_scan_run(sum, args, COUNT(args), &along, &t->err));
-    OK(t, kiln_filter_create(ctx, "T x", "T y, int64 count", "x > 0", "y = x", NULL, &positive,
-                             &t->err));
-    OK(t, kiln_call(positive, &t->err, turned, &kept, &count));
+    run_filters(t, ctx, turned);
     run_rows(t, ctx, x);
     run_graph(t, ctx, x);
-    kiln_filter_destroy(positive);
     kiln_scan_destroy(sum);
     kiln_reduction_destroy(norm);
     kiln_elementwise_destroy(op);
-    kiln_array *const all[] = {x, turned, z, w, y, s, m, kept, count};
+    kiln_array *const all[] = {x, turned, z, w, y, s, m};
     for (size_t k = 0; k < COUNT(all); k++)
         kiln_array_release(all[k]);
 }

@@ -15,6 +15,9 @@
  * kiln_array_first() asks. The elements behind the first `count` ones are undefined. kiln/indexing.h has
  * elements that arrays of integers name.
  *
+ * What a condition does not choose may have results too, made in the same pass over the inputs: `otherwise` in
+ * kiln_filter_options.
+ *
  * Threads, units, ownership: as kiln/elementwise.h.
  */
 #ifndef KILN_SELECT_H
@@ -34,11 +37,18 @@ typedef struct kiln_filter_options {
     bool
         numpy_types; /**< In signatures `float`, `int` and `uint` are NumPy's types of 64 bits, as in
                            CuPy's strings; off: C's of 32 bits. */
+    /**
+     * Statements that assign an element of further outputs for the elements that are not kept; NULL or
+     * "": none. An output belongs to these elements where `otherwise` mentions it by name, and `op` must
+     * not mention it then. The last two outputs are numbers, "int64 count, int64 others": of elements
+     * kept and of all others. `otherwise` sees what `op` sees.
+     */
+    const char *otherwise;
 } kiln_filter_options;
 
 #define KILN_FILTER_OPTIONS_INIT                                                                   \
     {                                                                                              \
-        sizeof(kiln_filter_options), NULL, NULL, NULL, 0, false                                    \
+        sizeof(kiln_filter_options), NULL, NULL, NULL, 0, false, NULL                              \
     }
 
 /** Choices for one call. Zero in a field means its default. */
@@ -59,11 +69,12 @@ KILN_EXTERN_C_BEGIN
  *
  * @param in      Input parameters, e.g. "T x, bool mask"; raw ones are allowed.
  * @param outputs Output parameters; none may be raw. The last one is the number of elements kept,
- *                "int64 count"; it may be the only one.
+ *                "int64 count"; it may be the only one. With opts->otherwise the last two are numbers.
  * @param where   Expression: whether an element is kept. It sees the inputs, `i` (the element's number in
  *                C-order) and `n` (how many there are).
- * @param op      Statements that assign an element of every output but the last; they see the same,
- *                and `_ind`. They run for the elements that are kept, and may run in any order.
+ * @param op      Statements that assign an element of every output but the last (those of
+ *                opts->otherwise aside); they see the same, and `_ind`. They run for the elements that are
+ *                kept, and may run in any order.
  * @param opts    May be NULL for defaults; read during the call only.
  * @return ERR_NULL, ERR_SYNTAX, ERR_NAME, ERR_UNKNOWN_TYPE, ERR_ARGUMENT, ERR_UNSUPPORTED,
  *         ERR_NO_MEMORY.
@@ -82,7 +93,8 @@ KILN_API void kiln_filter_call_options_init(kiln_filter_call_options *opts, size
  * Filter the broadcast of all non-raw inputs: enqueue and return.
  *
  * Arguments and dtypes as kiln_elementwise_run(). An output has one axis with room for all elements of the
- * broadcast; the last one has no axes. The order is that of the elements in C-order, on every device.
+ * broadcast; numbers of elements have no axes. The order is that of the elements in C-order, on every
+ * device, of those that are not kept as well.
  * An input that shares memory with an output is copied first. Takes workspace from the pool.
  */
 KILN_API KILN_NODISCARD kiln_status kiln_filter_run(kiln_filter *op, const kiln_arg *args,
@@ -141,6 +153,20 @@ KILN_API KILN_NODISCARD kiln_status kiln_array_first(const kiln_array *values,
 KILN_API KILN_NODISCARD kiln_status kiln_array_compress(const kiln_array *array,
                                                         const kiln_array *mask, kiln_array **out,
                                                         kiln_array **count, kiln_error *err);
+
+/**
+ * C++'s partition_copy: the elements where the mask is true into `out`, and all others into `others`, both in
+ * C-order. The array and the mask are read once.
+ *
+ * @param mask         As kiln_array_compress().
+ * @param count        How many are in `out`; NULL: see above.
+ * @param other_count  How many are in `others`; NULL where `count` is.
+ * @return As kiln_array_compress(); all results are NULL on failure.
+ */
+KILN_API KILN_NODISCARD kiln_status
+kiln_array_partition_copy(const kiln_array *array, const kiln_array *mask, kiln_array **out,
+                          kiln_array **others, kiln_array **count, kiln_array **other_count,
+                          kiln_error *err);
 
 /** NumPy's flatnonzero: the numbers, in C-order, of the elements that are not zero; int64. NaN is not
  *  zero. */

@@ -41,7 +41,8 @@ from ._sorting import (argpartition, argsort, digitize, extract, histogram_bin_e
                        unique_values)
 from ._standard import (__array_namespace_info__, argwhere, array_split, broadcast_arrays,
                         broadcast_shapes, can_cast, concat, cumulative_prod, cumulative_sum, diff,
-                        dsplit, finfo, flatnonzero, hsplit, iinfo, isdtype, meshgrid, nonzero, repeat,
+                        dsplit, finfo, flatnonzero, hsplit, iinfo, isdtype, meshgrid, nonzero,
+                        partition_copy, repeat,
                         result_type, roll, split, stack, std, tile, tril, triu, unstack, var, vsplit)
 from .linalg import dot, einsum, inner, kron, matmul, outer, tensordot, vecdot
 

@@ -222,6 +222,13 @@ def flatnonzero(x, /):
     return _kiln.chosen("flatnonzero", asarray(x), None)[0]
 
 
+def partition_copy(x, mask, /):
+    """C++'s function: the elements where a mask is true, and all others, both in order: x[mask] and x[~mask] of one
+    pass over both. The mask may be one of the first axes; the call waits for the lengths."""
+    x = asarray(x)
+    return _kiln.chosen("partition_copy", x, asarray(mask, device=x.device))
+
+
 def argwhere(x, /):
     return _kiln.chosen("argwhere", asarray(x), None)[0]
 

@@ -270,13 +270,15 @@ static PyObject *chosen(PyObject *self, PyObject *args)
         (a = array_of(object)) == NULL ||
         (condition != Py_None && (mask = array_of(condition)) == NULL))
         return NULL;
+    const bool both = strcmp(which, "partition_copy") == 0;
     Py_BEGIN_ALLOW_THREADS status =
-        mask != NULL                       ? kiln_array_compress(a, mask, made, NULL, &err)
+        both ? kiln_array_partition_copy(a, mask, &made[0], &made[1], NULL, NULL, &err)
+        : mask != NULL                     ? kiln_array_compress(a, mask, made, NULL, &err)
         : strcmp(which, "nonzero") == 0    ? kiln_array_nonzero(a, made, NULL, &err)
         : strcmp(which, "argwhere") == 0   ? kiln_array_argwhere(a, made, NULL, &err)
                                            : kiln_array_flatnonzero(a, made, NULL, &err);
     Py_END_ALLOW_THREADS if (status != KILN_OK) return kilnpy_raise(&err);
-    const int count = strcmp(which, "nonzero") == 0 ? kiln_array_rank(a) : 1;
+    const int count = strcmp(which, "nonzero") == 0 ? kiln_array_rank(a) : 1 + both;
     result = PyTuple_New(count);
     for (int k = 0; k < count; k++) {
         PyObject *one = result != NULL ? kilnpy_array_new(made[k]) : NULL;

@@ -464,6 +464,11 @@ class Choosing(unittest.TestCase):
         self.same(kiln.flatnonzero(a), np.flatnonzero(x))
         self.same(kiln.argwhere(a), np.argwhere(x))
         self.same(kiln.compress(x > 0, a), x[x > 0])
+        for mask in (x > 0, x[:, 0] > 0, x > 5, np.array(True)):
+            for got, want in zip(kiln.partition_copy(a, mask), (x[mask], x[~mask])):
+                self.same(got, want)
+        with self.assertRaisesRegex(ValueError, "along axis 0: 4 elements, and the array has 5"):
+            kiln.partition_copy(a, x[:4] > 0)
 
 
 if __name__ == "__main__":

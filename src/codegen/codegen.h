@@ -43,6 +43,7 @@ typedef enum kiln__snippet_kind {
     KILN__SNIPPET_IDENTITY,    /* "" = none */
     KILN__SNIPPET_REDUCE_TYPE, /* type of the accumulator; "" = decided by dtypes */
     KILN__SNIPPET_WHERE,        /* filters: an expression, whether an element is kept */
+    KILN__SNIPPET_OTHERWISE,    /* filters: statements for elements that are not kept; "" = none */
     KILN__SNIPPET_SOURCE, /* modules: the whole source, and nothing else */
     KILN__SNIPPET_STAGE, /* row programs: the texts of stage 0 in the order of kiln__stage_text, */
     KILN__SNIPPET_COUNT = KILN__SNIPPET_STAGE + KILN_ROW_STAGES_MAX * 6 /* ... of stage 1, ... */
@@ -100,6 +101,7 @@ typedef struct kiln__param {
     bool row;          /* row programs: an output of one element a row */
     bool late;         /* reductions: an input that only `post` mentions: an element for each result */
     bool kept_only;    /* filters: an input that only op mentions, where none is mentioned by `where` as well */
+    bool rest;         /* filters: an output of the elements that are not kept, or their number */
     uint8_t taken;     /* of a raw input that snippets see as the element that `by` names: how many axes */
     uint8_t by[KILN__TAKE_MAX]; /* the input that is the index along each */
     uint8_t take_mode; /* what happens to an index that is out of range */

@@ -117,12 +117,12 @@ static bool is_one_input(const emitter *e, size_t p)
 
 static bool is_one_output(const emitter *e, size_t p)
 {
-    return is_one(e, p) && e->def->params[p].output;
+    return is_one(e, p) && e->def->params[p].output && e->def->params[p].rest == e->side;
 }
 
 static bool is_result(const emitter *e, size_t p)
 {
-    return is_walking(e, p) && e->def->params[p].output;
+    return is_walking(e, p) && e->def->params[p].output && e->def->params[p].rest == e->side;
 }
 
 /* Row programs: row_emit.h says what each of these is. */
@@ -233,6 +233,18 @@ static int64_t stream_size(const emitter *e)
     return STREAM_BYTES_MIN / (bytes > 0 ? bytes : 1);
 }
 
+/* Filters: whether elements that are not kept have results. */
+static bool has_otherwise(const emitter *e)
+{
+    return e->def->snippet[KILN__SNIPPET_OTHERWISE][0] != '\0';
+}
+
+static kiln__filter_room room_aside(const emitter *e)
+{
+    return has_otherwise(e) ? kiln__filter_room_of(e->def, e->v, e->p)
+                            : (kiln__filter_room){0, 0, 0};
+}
+
 /* ---- lists ---------------------------------------------------------------------------------- */
 
 static const struct {
@@ -285,6 +297,10 @@ static int item(void *state, const char *list, size_t bytes, int nth)
         return of_axes;
     if (kiln__same_word(list, bytes, "slots"))
         return kiln__slot_item(e, nth);
+    if (kiln__same_word(list, bytes, "sides")) { /* behind the loop, elements are kept again */
+        e->side = nth == 1 && has_otherwise(e);
+        return nth == 0 || e->side != 0;
+    }
     if (kiln__same_word(list, bytes, "numbers")) {
         for (int k = nth == 0 ? 0 : e->number + 1; k < KILN__NUMBER_COUNT; k++) {
             if (e->def->uses_number[k]) {
@@ -341,6 +357,7 @@ static void find_conditions(emitter *e)
         {"masked", d->masked},
         {"by_place", d->by_place},
         {"kept_loads", any_param(e, is_kept_only)},
+        {"otherwise", has_otherwise(e)},
         {"numbers", d->uses_number[KILN__NUMBER_POSITION] || d->uses_number[KILN__NUMBER_OUT]},
         {"batched", e->batch != KILN__BATCH_NONE},
         {"batch_sum", e->batch == KILN__BATCH_SUM},
@@ -384,6 +401,7 @@ static int test(void *state, const char *name, size_t bytes)
     } rows[] = {
         {"p.direct", is_direct(e, e->p)},
         {"p.kept_only", is_kept_only(e, e->p)},
+        {"s.rest", e->side != 0},
         {"p.read_first", e->def->params[e->p].read_first},
         {"p.vector", access_of(e, e->p) == KILN__ACCESS_VECTOR},
         {"p.along",
@@ -429,6 +447,7 @@ static bool put_number(const emitter *e, const char *name, size_t bytes, kiln__b
     const size_t size = kiln_dtype_size(v->dtype[e->p]);
     const bool staged = access_of(e, e->p) == KILN__ACCESS_STAGED;
     const bool few_last = kiln__transpose_narrow(v) && v->loop.narrow == KILN__NARROW_LAST;
+    const kiln__filter_room room = room_aside(e);
     const struct {
         const char *name;
         int64_t value;
@@ -449,6 +468,7 @@ static bool put_number(const emitter *e, const char *name, size_t bytes, kiln__b
         {"p.along_side", staged ? v->reduction.along_side[e->p] : 0},
         {"p.width", staged ? v->reduction.width[e->p] : 1},
         {"reduce_first", v->keep_rank},
+        {"p.room_at", room.at}, {"p.room_end", room.at + room.bytes}, {"room", room.all},
         {"index_bits", v->index_bits},
         {"scan_chunk", KILN__SCAN_CHUNK},
         /* What a graph keeps in a stage is stated where it is more than the family's most. */
@@ -471,11 +491,9 @@ static bool put_number(const emitter *e, const char *name, size_t bytes, kiln__b
         {"word_rows", v->block / 32},
         {"tile_side", tile.side},
         {"tile_pitch", tile.pitch},
-        {"tile_lanes", tile.lanes},
-        {"tile_across", tile.across},
+        {"tile_lanes", tile.lanes}, {"tile_across", tile.across},
         {"tile_groups", tile.groups},
-        {"aligned", v->loop.aligned},
-        {"skew", tile.skew},
+        {"aligned", v->loop.aligned}, {"skew", tile.skew},
         {"skew_bytes", tile.skew == 0 ? 1 : KILN__SECTOR / tile.skew},
         {"unit", KILN__CPU_UNIT}, {"burst", STREAM_BURST},
         {"stream_size", stream_size(e)},
@@ -581,6 +599,8 @@ static bool put_text(const emitter *e, const char *name, size_t bytes, kiln__buf
         {"batch_type", BATCHES[e->batch][2]},
         {"entry", e->entry},
         {"own", e->def->own},
+        {"s.op", e->side != 0 ? "kiln__other" : "kiln__op"},
+        {"aside", has_otherwise(e) ? "kiln__all" : "kiln__sum"},
         {"index", e->v->index_bits == 32 ? "int" : "long long"},
         {"layout", skeleton_of(e)},
     };
@@ -637,7 +657,7 @@ static void put_snippet(emitter *e, kiln__snippet_kind kind, kiln__buf *out)
     kiln__buf_printf(out, "#line %zu \"kiln.generated\"\n", current_line(e, out) + 1);
     if (kind == KILN__SNIPPET_LOOP_PREP || kind == KILN__SNIPPET_OP ||
         kind == KILN__SNIPPET_AFTER_LOOP || kind == KILN__SNIPPET_POST ||
-        is_of_statements(kind))
+        kind == KILN__SNIPPET_OTHERWISE || is_of_statements(kind))
         kiln__buf_puts(out, ";"); /* CuPy's statements need not end in one */
 }
 

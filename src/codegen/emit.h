@@ -19,7 +19,7 @@ typedef struct kiln__slot_list {
 } slot_list;
 
 /* A condition of templates that holds, or does not, for the whole kernel. */
-enum { CONDITIONS_MAX = 54 };
+enum { CONDITIONS_MAX = 56 };
 typedef struct condition {
     const char *name;
     bool holds;
@@ -37,6 +37,7 @@ typedef struct kiln__emitter {
     size_t p;
     int axis;
     int number; /* a kiln__numbering */
+    int side;   /* filters: 1 for what belongs to elements that are not kept */
     size_t slot;
     condition conditions[CONDITIONS_MAX]; /* the last one has no name */
     size_t line, counted; /* so many lines are in the first `counted` bytes of the source */
@@ -151,6 +152,18 @@ static inline bool is_reversed(const emitter *e)
 {
     return kiln__variant_number(e->v, "reverse", 7) > 0;
 }
+
+/* ---- filter_plan.c ---- */
+
+/* Where results of a filter with `otherwise` are put aside: output number k of the elements kept and number k of
+ * the others share room, for an element has one of them. */
+typedef struct kiln__filter_room {
+    int at, bytes; /* of an output's: bytes of others before it, and its own, for each element */
+    int all;
+} kiln__filter_room;
+
+kiln__filter_room kiln__filter_room_of(const kiln__definition *def, const kiln__variant *v,
+                                       size_t param);
 
 /* ---- emit_axes.c ---- */
 

@@ -266,6 +266,7 @@ static void find_addresses(kiln__definition *def, const kiln__scan *scan)
     const bool everywhere = macros_take_addresses(def, scan);
 
     find_addresses_in(def, &scan->text[scan->statements], everywhere);
+    find_addresses_in(def, &scan->text[KILN__SNIPPET_OTHERWISE], everywhere);
     if (def->family->maps)
         find_addresses_in(def, &scan->text[KILN__SNIPPET_MAP], everywhere);
     /* CuPy's `_non_const` input: what the snippet assigns must reach memory. */

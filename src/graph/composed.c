@@ -1,6 +1,6 @@
 /*
  * composed.c - functions of expressions whose arguments decide which other functions they are made of: nanmedian(),
- * nanquantile(), nanpercentile(), histogramdd(), place(), unique().
+ * nanquantile(), nanpercentile(), histogramdd(), place(), unique(), partition_copy().
  *
  *     a call > [composed: lists, axes, words] > functions that are written as expressions (written.c), and nodes
  *
@@ -415,6 +415,40 @@ static kiln_status call_unique(kiln__parser *p, kiln__parsed_call *c, kiln__pars
     return KILN_OK;
 }
 
+/* ---- both kinds of elements ------------------------------------------------------------------------ */
+
+/* partition_copy(x, mask): the elements where the mask is true, and all others. */
+static kiln_status call_partition_copy(kiln__parser *p, kiln__parsed_call *c, kiln__parsed *out)
+{
+    kiln__parsed *const values = kiln__parser_keep(p, 2 * sizeof *values);
+    kiln_node found[4];
+
+    if (values == NULL)
+        return kiln__fail_memory(p->err, 2 * sizeof *values);
+    if (c->count != 2)
+        return fail(p, c, KILN_ERR_ARGUMENT_COUNT, "is called as partition_copy(x, mask)");
+    for (size_t k = 0; k < 2; k++)
+        KILN_CHECK(kiln__need_node(p, &c->arg[k]));
+    if (kiln__is_mask(p, &c->arg[0]) && !kiln__is_mask(p, &c->arg[1]))
+        return kiln__parse_fail(p, c->arg[0].at, c->arg[0].width, KILN_ERR_ARGUMENT,
+                                "in partition_copy(x, mask) the mask comes last, and this looks "
+                                "like one: write `!= 0` behind a mask that is not of bool");
+    const kiln_node operands[] = {
+        kiln__graph_number(p->graph, c->arg[0].node),
+        kiln_node_cast(kiln__graph_number(p->graph, c->arg[1].node), KILN_BOOL, KILN__PLACE(c->at))};
+    const kiln__opaque_given given = {.operation = kiln__opaque_named("_partition_copy", 15),
+                                      .operands = operands,
+                                      .count = 2};
+    for (size_t k = 0; k < KILN_COUNT_OF(found); k++)
+        found[k] = kiln__opaque_node(&given, k, KILN__PLACE(c->at));
+    for (size_t k = 0; k < 2; k++)
+        values[k] = counted_by(found[2 * k], found[2 * k + 1], 0, false, c->at);
+    out->kind = KILN__PARSED_SEVERAL;
+    out->values = values;
+    out->count = 2;
+    return KILN_OK;
+}
+
 /* ---- by name --------------------------------------------------------------------------------------- */
 
 bool kiln__composed_takes(const kiln__parsed_call *c, const char *name, size_t bytes)
@@ -438,7 +472,8 @@ kiln_status kiln__apply_composed(kiln__parser *p, kiln__parsed_call *c, kiln__pa
                      {"nanpercentile", call_quantile},
                      {"histogramdd", call_histogram},
                      {"place", call_place},
-                     {"unique", call_unique}};
+                     {"unique", call_unique},
+                     {"partition_copy", call_partition_copy}};
 
     for (size_t k = 0; k < KILN_COUNT_OF(functions); k++) {
         if (!kiln__same_word(c->name, c->bytes, functions[k].name))

@@ -127,8 +127,11 @@ static kiln_status infer_chosen(const operation *op, const kiln_array *const *op
     (void)count, (void)data;
     results[1].dtype = KILN_INT64;
     results[1].rank = 0;
-    return kiln__choose_infer((kiln__chooser)op->function, operands, &results->dtype,
-                              &results->rank, results->shape, err);
+    const kiln_status status =
+        kiln__choose_infer((kiln__chooser)op->function, operands, &results->dtype, &results->rank,
+                           results->shape, err);
+    memcpy(&results[2], &results[0], 2 * sizeof results[0]); /* the same of all other elements */
+    return status;
 }
 
 static kiln_status run_chosen(const operation *op, const kiln_array *const *operands, size_t count,
@@ -624,6 +627,8 @@ static const operation operations[] = {
     PLAIN("_histogram", 0, LIST, histogram, "elements counted by bins, by kernels of kiln's own")
     SEVERAL("_unique", 1, KILN__OPAQUE_RESULTS, SUBSCRIPTS, unique, 0,
             "elements or parts in order, and where each stands first, by kernels of kiln's own")
+    SEVERAL("_partition_copy", 2, 4, NONE, chosen, KILN__CHOOSE_BOTH,
+            "the elements that a mask chooses and all others, by one kernel")
     NORM("_norm", 0)
                         NORM("_cond", 1) KILN_SCAN_MAP(SCAN) SLIDE("_convolve", 0) SLIDE(
                             "_correlate", 1) SCATTER("scatter") KILN__SORTING_FUNCTIONS(SORTING)

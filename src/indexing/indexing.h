@@ -34,13 +34,14 @@ typedef enum kiln__chooser {
     KILN__CHOOSE_MASKED,   /* elements where a mask is true */
     KILN__CHOOSE_FLAT,     /* numbers in C-order of elements that are not zero */
     KILN__CHOOSE_ONE_AXIS, /* the same of an array with one axis */
-    KILN__CHOOSE_ROWS      /* a row of indices for each of them */
+    KILN__CHOOSE_ROWS,     /* a row of indices for each of them */
+    KILN__CHOOSE_BOTH      /* elements where a mask is true, and all others */
 } kiln__chooser;
 
 /* The values that such a function gives of an array, with room for all. ERR_AXIS. (masks.c) */
 kiln_status kiln__choose_infer(kiln__chooser what, const kiln_array *const *operands,
                                kiln_dtype *dtype, int *rank, int64_t *shape, kiln_error *err);
-/* Into outs[0], and their number into outs[1]; `operands` are the array and, where there is one, the
+/* Into outs[0], and their number into outs[1], all others into the next two; `operands` are the array and, where there is one, the
  * mask, of its shape or that of its first axes. `stream` NULL: the context's own. */
 kiln_status kiln__choose_into(kiln__chooser what, const kiln_array *const *operands,
                               kiln_stream *stream, kiln_array **outs, kiln_error *err);

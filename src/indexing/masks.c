@@ -3,6 +3,7 @@
  *
  *     mask, array > [a filter of kiln's own] > values with room for all, and their number
  *                                            > [the number, once it is known] > a view of the first
+ *                                            > the same of all other elements, in the same pass
  *
  * The filters are ordinary definitions that the context keeps. Assignment is a scan over the mask, whose
  * running value says for each element which of the values belongs there.
@@ -183,8 +184,8 @@ static const kiln__kept_texts rows_texts = {
         },
 };
 
-/* `y` is without gaps. */
-static kiln_status copy_rows(const kiln_array *array, const kiln_array *places,
+/* Into an array without gaps. */
+static kiln_status copy_rows_dense(const kiln_array *array, const kiln_array *places,
                              const kiln_array *count, kiln_stream *stream, const kiln_array *y,
                              kiln_error *err)
 {
@@ -207,6 +208,25 @@ done:
     return status;
 }
 
+/* Into an array of any strides. */
+static kiln_status copy_rows(const kiln_array *array, const kiln_array *places,
+                             const kiln_array *count, kiln_stream *stream, kiln_array *y,
+                             kiln_error *err)
+{
+    kiln_array *dense = NULL;
+    kiln_status status = KILN_OK;
+
+    if (kiln_array_is_contiguous(y))
+        return copy_rows_dense(array, places, count, stream, y, err);
+    KILN_TRY(kiln_array_empty(array->ctx, array->dtype, y->rank, y->shape, &dense, err));
+    KILN_TRY(copy_rows_dense(array, places, count, stream, dense, err));
+    KILN_TRY(kiln__array_assign_on(y, dense, stream, err));
+
+done:
+    kiln_array_release(dense);
+    return status;
+}
+
 /* The shape of as many parts of an array as the mask of its first axes has elements. */
 static int rows_shape(const kiln_array *array, const kiln_array *mask, int64_t count,
                       int64_t *shape)
@@ -217,6 +237,16 @@ static int rows_shape(const kiln_array *array, const kiln_array *mask, int64_t c
     return 1 + array->rank - mask->rank;
 }
 
+/* A mask without axes gives a result with one axis more. */
+static kiln_status check_rows_rank(const kiln_array *array, const kiln_array *mask, kiln_error *err)
+{
+    return mask->rank == 0 && array->rank == KILN_RANK_MAX
+               ? kiln__fail(err, KILN_ERR_ARGUMENT,
+                            "the result would have %d axes; %d are allowed", KILN_RANK_MAX + 1,
+                            KILN_RANK_MAX)
+               : KILN_OK;
+}
+
 /* A mask of the first axes: what is behind them is copied as a whole. */
 static kiln_status compress_rows(const kiln_array *array, const kiln_array *mask, kiln_array **out,
                                  kiln_array **count_out, kiln_error *err)
@@ -225,9 +255,7 @@ static kiln_status compress_rows(const kiln_array *array, const kiln_array *mask
     int64_t shape[KILN_RANK_MAX + 1];
     kiln_status status = KILN_OK;
 
-    if (mask->rank == 0 && array->rank == KILN_RANK_MAX)
-        return kiln__fail(err, KILN_ERR_ARGUMENT, "the result would have %d axes; %d are allowed",
-                          KILN_RANK_MAX + 1, KILN_RANK_MAX);
+    KILN_CHECK(check_rows_rank(array, mask, err));
     KILN_TRY(kiln_array_flatnonzero(mask, &places, &count, err));
     if (count_out == NULL)
         KILN_TRY(kiln_array_first(places, count, &first, err));
@@ -265,6 +293,141 @@ kiln_status kiln_array_compress(const kiln_array *array, const kiln_array *mask,
     const kiln_status status =
         kiln__fail_as("compress", run(array->ctx, &w, args, KILN_COUNT_OF(args), NULL, err), err);
     return deliver(status, made, 1, number, out, count, err);
+}
+
+/* ---- what a mask chooses, and all other elements ---- */
+
+/* Elements, or the places of parts, of both kinds. */
+static const kiln__kept_texts both_texts = {
+    .calls = &kiln__filter_calls,
+    .request = {.name = "kiln_partition_copy",
+                .in = "T x, bool mask",
+                .out = "T y, T z, int64 count, int64 others",
+                .snippet = {[KILN__SNIPPET_WHERE] = "mask",
+                            [KILN__SNIPPET_OP] = "y = x",
+                            [KILN__SNIPPET_OTHERWISE] = "z = x"}},
+};
+static const kiln__kept_texts both_places = {
+    .calls = &kiln__filter_calls,
+    .request = {.name = "kiln_partition_places",
+                .in = "bool mask",
+                .out = "int64 j, int64 k, int64 count, int64 others",
+                .snippet = {[KILN__SNIPPET_WHERE] = "mask",
+                            [KILN__SNIPPET_OP] = "j = i",
+                            [KILN__SNIPPET_OTHERWISE] = "k = i"}},
+};
+
+/* What is chosen and what is not, and how many these are. */
+typedef struct sides {
+    kiln_array *values[2], *number[2];
+} sides;
+
+static void release_sides(sides *s)
+{
+    for (int k = 0; k < 2; k++) {
+        kiln_array_release(s->values[k]);
+        kiln_array_release(s->number[k]);
+    }
+}
+
+/* Both numbers, once the device knows them. */
+static kiln_status read_sides(const sides *s, int64_t all, int64_t *number, kiln_error *err)
+{
+    KILN_CHECK(read_count(s->values[0], s->number[0], &number[0], err));
+    number[1] = all - number[0];
+    return KILN_OK;
+}
+
+/* Cut values to their numbers. */
+static kiln_status cut_sides(sides *s, const int64_t *number, kiln_error *err)
+{
+    for (int k = 0; k < 2; k++) {
+        kiln_array *view = NULL;
+        KILN_CHECK(kiln_array_slice(s->values[k], 0, 0, number[k], 1, &view, err));
+        kiln_array_release(s->values[k]);
+        s->values[k] = view;
+    }
+    return KILN_OK;
+}
+
+/* The parts where a mask of the first axes is true, and the others; into values[] where they are given, else into new
+ * arrays, which have the exact lengths where the call waits. */
+static kiln_status divide_rows(const kiln_array *array, const kiln_array *mask, bool wait,
+                               kiln_stream *stream, sides *s, kiln_error *err)
+{
+    sides places = {.number = {s->number[0], s->number[1]}};
+    int64_t shape[KILN_RANK_MAX + 1], number[2];
+    kiln_status status = KILN_OK;
+
+    const kiln_arg args[] = {kiln_arg_array(mask), kiln_arg_out(&places.values[0]),
+                             kiln_arg_out(&places.values[1]), kiln_arg_out(&places.number[0]),
+                             kiln_arg_out(&places.number[1])};
+    KILN_TRY(kiln__kept_run(array->ctx, &both_places, args, KILN_COUNT_OF(args), stream, err));
+    if (wait) {
+        KILN_TRY(read_sides(&places, mask->size, number, err));
+        KILN_TRY(cut_sides(&places, number, err));
+    }
+    for (int k = 0; k < 2; k++) {
+        const int rank = rows_shape(array, mask, places.values[k]->shape[0], shape);
+        if (s->values[k] == NULL)
+            KILN_TRY(kiln_array_empty(array->ctx, array->dtype, rank, shape, &s->values[k], err));
+        KILN_TRY(copy_rows(array, places.values[k], places.number[k], stream, s->values[k], err));
+    }
+
+done:
+    for (int k = 0; k < 2; k++) {
+        s->number[k] = places.number[k];
+        kiln_array_release(places.values[k]);
+    }
+    return status;
+}
+
+/* Arrays of `s` that are there are given ones. */
+static kiln_status divide(const kiln_array *array, const kiln_array *mask, bool wait,
+                          kiln_stream *stream, sides *s, kiln_error *err)
+{
+    int64_t number[2];
+
+    if (mask->rank != array->rank)
+        return divide_rows(array, mask, wait, stream, s, err);
+    const kiln_arg args[] = {kiln_arg_array(array),        kiln_arg_array(mask),
+                             kiln_arg_out(&s->values[0]),  kiln_arg_out(&s->values[1]),
+                             kiln_arg_out(&s->number[0]), kiln_arg_out(&s->number[1])};
+    KILN_CHECK(kiln__kept_run(array->ctx, &both_texts, args, KILN_COUNT_OF(args), stream, err));
+    if (!wait)
+        return KILN_OK;
+    KILN_CHECK(read_sides(s, array->size, number, err));
+    return cut_sides(s, number, err);
+}
+
+kiln_status kiln_array_partition_copy(const kiln_array *array, const kiln_array *mask,
+                                      kiln_array **out, kiln_array **others, kiln_array **count,
+                                      kiln_array **other_count, kiln_error *err)
+{
+    kiln_array **const results[] = {out, others, count, other_count};
+    const bool wait = count == NULL && other_count == NULL;
+    sides s = {.values = {NULL}};
+
+    for (size_t k = 0; k < KILN_COUNT_OF(results); k++)
+        if (results[k] != NULL)
+            *results[k] = NULL;
+    KILN_CHECK_NULL(out, err);
+    KILN_CHECK_NULL(others, err);
+    if (!wait)
+        KILN_CHECK_NULL(count, err);
+    if (!wait)
+        KILN_CHECK_NULL(other_count, err);
+    KILN_CHECK(check_mask(array, mask, err));
+    KILN_CHECK(check_rows_rank(array, mask, err));
+    const kiln_status status =
+        kiln__fail_as("partition_copy", divide(array, mask, wait, NULL, &s, err), err);
+    for (size_t k = 0; k < (wait ? 2 : 4) && status == KILN_OK; k++) {
+        kiln_array **const made = k < 2 ? &s.values[k] : &s.number[k - 2];
+        *results[k] = *made;
+        *made = NULL;
+    }
+    release_sides(&s);
+    return status;
 }
 
 /* ---- places of what is not zero ---- */
@@ -362,14 +525,17 @@ kiln_status kiln__choose_infer(kiln__chooser what, const kiln_array *const *oper
 {
     const kiln_array *const array = operands[0];
 
-    *dtype = what == KILN__CHOOSE_MASKED ? array->dtype : KILN_INT64;
+    *dtype = what == KILN__CHOOSE_MASKED || what == KILN__CHOOSE_BOTH ? array->dtype : KILN_INT64;
     *rank = 1 + (what == KILN__CHOOSE_ROWS);
     shape[0] = array->size;
     shape[1] = array->rank;
-    if (what == KILN__CHOOSE_MASKED) {
+    if (what == KILN__CHOOSE_MASKED || what == KILN__CHOOSE_BOTH) {
         KILN_CHECK(check_mask_shape(array, operands[1], err));
         *rank = rows_shape(array, operands[1], operands[1]->size, shape);
     }
+    if (what == KILN__CHOOSE_BOTH && operands[1]->rank != array->rank)
+        return kiln__fail(err, KILN_ERR_SHAPE, "the mask has %d axes, the array has %d",
+                          operands[1]->rank, array->rank);
     if (what == KILN__CHOOSE_ONE_AXIS && array->rank != 1)
         return kiln__fail(
             err, KILN_ERR_AXIS,
@@ -387,21 +553,16 @@ static kiln_status choose_rows(const kiln_array *const *operands, kiln_stream *s
 {
     const kiln_array *const x = operands[0];
     const wanted w = places_of(PLACES_FLAT, operands[1]);
-    kiln_array *places = NULL, *dense = NULL;
+    kiln_array *places = NULL;
     kiln_status status = KILN_OK;
 
     const kiln_arg args[] = {kiln_arg_array(operands[1]), kiln_arg_out(&places),
                              kiln_arg_array(outs[1])};
     KILN_TRY(run(x->ctx, &w, args, KILN_COUNT_OF(args), stream, err));
-    if (!kiln_array_is_contiguous(outs[0]))
-        KILN_TRY(kiln_array_empty(x->ctx, x->dtype, outs[0]->rank, outs[0]->shape, &dense, err));
-    KILN_TRY(copy_rows(x, places, outs[1], stream, dense != NULL ? dense : outs[0], err));
-    if (dense != NULL)
-        KILN_TRY(kiln__array_assign_on(outs[0], dense, stream, err));
+    KILN_TRY(copy_rows(x, places, outs[1], stream, outs[0], err));
 
 done:
     kiln_array_release(places);
-    kiln_array_release(dense);
     return status;
 }
 
@@ -414,6 +575,10 @@ kiln_status kiln__choose_into(kiln__chooser what, const kiln_array *const *opera
 
     if (what == KILN__CHOOSE_ROWS)
         return find_rows(x, stream, outs[0], &outs[1], err);
+    if (what == KILN__CHOOSE_BOTH) {
+        sides s = {{outs[0], outs[2]}, {outs[1], outs[3]}};
+        return divide(x, operands[1], false, stream, &s, err);
+    }
     if (what == KILN__CHOOSE_MASKED && operands[1]->rank != x->rank)
         return choose_rows(operands, stream, outs, err);
     if (what == KILN__CHOOSE_MASKED) {

@@ -4,7 +4,7 @@
  *     arguments > [shapes] > outputs > plan > recipe
  *
  * All elements are looked at in C-order. An output has room for all of them, for how many are kept is
- * known to the device alone; the last one receives that number.
+ * known to the device alone; the last one receives that number, or the last two this one and that of the others.
  */
 #include "kernel/resolve.h"
 
@@ -18,8 +18,9 @@ static kiln_status decide_shape(const kiln__definition *d, const kiln__call *cal
     KILN_CHECK(kiln__shape_size(r->rank, r->shape, 16, &r->row_shape[0], err));
     for (int a = 0; a < r->rank; a++)
         r->along[a] = true;
+    const size_t numbers = d->snippet[KILN__SNIPPET_OTHERWISE][0] != '\0' ? 2 : 1;
     for (size_t p = d->input_count; p < d->param_count; p++)
-        r->row[p] = p + 1 == d->param_count ? KILN__SHAPE_CALL : KILN__SHAPE_RESULTS;
+        r->row[p] = p + numbers >= d->param_count ? KILN__SHAPE_CALL : KILN__SHAPE_RESULTS;
     return KILN_OK;
 }
 
@@ -47,6 +48,7 @@ kiln_status kiln_filter_create(kiln_context *ctx, const char *in, const char *ou
         .out = outputs,
         .snippet = {[KILN__SNIPPET_PREAMBLE] = o.preamble,
                     [KILN__SNIPPET_WHERE] = where,
+                    [KILN__SNIPPET_OTHERWISE] = o.otherwise,
                     [KILN__SNIPPET_OP] = op},
         .options = o.compiler_options,
         .option_count = o.compiler_option_count,

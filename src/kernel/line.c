@@ -23,6 +23,7 @@ static const struct {
     {KILN__SNIPPET_IDENTITY, KILN__MANIFEST_IDENTITY},
     {KILN__SNIPPET_REDUCE_TYPE, KILN__MANIFEST_REDUCE_TYPE},
     {KILN__SNIPPET_WHERE, KILN__MANIFEST_WHERE},
+    {KILN__SNIPPET_OTHERWISE, KILN__MANIFEST_OTHERWISE},
 };
 
 kiln__snippet_kind kiln__manifest_snippet(size_t nth, kiln__manifest_text *text_out)

@@ -45,6 +45,7 @@ typedef struct kiln__manifest_kind {
     X(IDENTITY, "identity")                                                                        \
     X(REDUCE_TYPE, "reduce_type")                                                                  \
     X(WHERE, "where")                                                                              \
+    X(OTHERWISE, "otherwise")                                                                      \
     X(NAMED, "named")                                                                              \
     X(SOURCE, "source")                                                                            \
     X(TEMPLATE, "template")

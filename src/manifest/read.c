@@ -478,6 +478,7 @@ static const field fields[] = {
     {"identity", TEXT(IDENTITY)},
     {"reduce_type", TEXT(REDUCE_TYPE)},
     {"where", TEXT(WHERE)},
+    {"otherwise", TEXT(OTHERWISE)},
     {"named", TEXT(NAMED)},
     {"source", TEXT(SOURCE)},
     {"template", TEXT(TEMPLATE)},

@@ -1,5 +1,5 @@
 //# Filters: the elements for which an expression is true, one after the other. docs/select.md.
-//% own base_ index keep none_ op
+//% own base_ index keep none_
 //% plain kiln__a i n
 // ${title}
 typedef ${index} index; // wide enough for every count and offset of this kernel
@@ -21,7 +21,7 @@ ${preamble}
 
 //% part environment
 //# What the texts of a filter see by name: `keep` tells whether an element stays, and `op` computes the
-//# outputs' elements of one that does.
+//# outputs' elements of one that does, `other` (templates write `s.op`) those of one that does not.
 //% if size
     const ptrdiff_t n = (ptrdiff_t)kiln__a.count;
 //% end
@@ -47,7 +47,8 @@ ${preamble}
 ${where}
         );
     };
-    auto op = [&]([[maybe_unused]] const ptrdiff_t i
+//% for s in sides
+    auto ${s.op} = [&]([[maybe_unused]] const ptrdiff_t i
 //% for p in inputs
         , [[maybe_unused]] const ${p.type} &${p.name}
 //% end
@@ -59,9 +60,14 @@ ${where}
         _ind.set(i);
 //% end
         do {
+//% if s.rest
+${otherwise}
+//% else
 ${op}
+//% end
         } while (0);
     };
+//% end
 //% for p in walking
     ${p.const}char *const base_${p.name} = (${p.const}char *)kiln__a.ptr_${p.name};
 //% end

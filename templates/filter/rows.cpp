@@ -8,8 +8,11 @@
 //# costs no branches. Of words that keep half or more, `op` computes all elements where nothing but results comes of it,
 //# and those that are kept are packed together: what is stored behind them is overwritten by results that follow, of
 //# which there must be enough in the chunk.
+//#
+//# Elements that are not kept have outputs of their own (`otherwise`): the numbers of both are known together, and so
+//# is where both belong.
 //% own C a args base_ before begin bits chunk count each emit end first_unit flags j k keep last_unit
-//% own left look many numbers op put row_ step_ to_ told total unit wait word
+//% own left look many numbers other_end other_put put row_ step_ to_ told total unit wait word
 //% plain kiln__in __builtin_popcountll
 //% insert scan/rows.cpp:wait
 //% if independent
@@ -54,15 +57,25 @@ extern "C" __attribute__((visibility("default"))) void ${entry}(const args *kiln
             numbers[chunk + 1] = before + total;
             __atomic_store_n(&told[chunk + 1], 1, __ATOMIC_RELEASE);
         }
+//% for s in sides
 //% for p in counts
         if (chunk + 1 == a.splits)
+//% if s.rest
+            *a.ptr_${p.name} = a.count - (before + total);
+//% else
             *a.ptr_${p.name} = before + total;
+//% end
 //% end
 //% for p in outputs
         char *const to_${p.name} = row_${p.name};
 //% end
+//% end
         const long long end = before + total;
         long long put = before;
+//% if otherwise
+        const long long other_end = begin + count - end;
+        long long other_put = begin - before;
+//% end
 //% insert :emit
 //% if one_axis
         emit(begin, begin + count
@@ -94,7 +107,7 @@ extern "C" __attribute__((visibility("default"))) void ${entry}(const args *kiln
 
 //% part emit
 //# The results of the elements number `from` to `to` of the sequence.
-//% own at e from pack some_ to
+//% own at from others to
         auto emit = [&](const long long from, const long long to
 //% for p in walking
             , [[maybe_unused]] ${p.const}char *const row_${p.name}
@@ -109,6 +122,27 @@ extern "C" __attribute__((visibility("default"))) void ${entry}(const args *kiln
                 }
                 if (to - at < 64)
                     bits &= (1ull << (to - at)) - 1;
+//% if otherwise
+                const unsigned long long others = to - at < 64 ? ~bits & ((1ull << (to - at)) - 1) : ~bits;
+//% for s in sides
+                do {
+//% if s.rest
+                    unsigned long long bits = others;
+                    long long &put = other_put;
+                    const long long end = other_end;
+//% end
+//% insert :store
+                } while (0);
+//% end
+//% else
+//% insert :store
+//% end
+            }
+        };
+
+//% part store
+//# The results of those of the 64 elements from number `at` on whose bits are set.
+//% own at e pack some_ to
 //% if independent
                 const int many = __builtin_popcountll(bits);
                 if (many >= 32 && to - at >= 64 && put + 64 <= end) {
@@ -118,7 +152,7 @@ extern "C" __attribute__((visibility("default"))) void ${entry}(const args *kiln
                     KILN_INDEPENDENT
                     for (int k = 0; k < 64; k++) {
                         const long long e = at + k;
-                        op(e
+                        ${s.op}(e
 //% for p in inputs
                             , *(const ${p.type} *)(row_${p.name} + e * step_${p.name})
 //% end
@@ -136,7 +170,7 @@ extern "C" __attribute__((visibility("default"))) void ${entry}(const args *kiln
 //% end
                 for (; bits != 0; bits &= bits - 1) {
                     const long long e = at + __builtin_ctzll(bits);
-                    op(e
+                    ${s.op}(e
 //% for p in inputs
                         , *(const ${p.type} *)(row_${p.name} + e * step_${p.name})
 //% end
@@ -146,8 +180,6 @@ extern "C" __attribute__((visibility("default"))) void ${entry}(const args *kiln
                     );
                     put++;
                 }
-            }
-        };
 
 //% part pack
 //# Those of 64 values whose bits are set, one after the other, `step` bytes apart. There is room for 64 of them.

@@ -28,6 +28,10 @@
 //# put aside. Where a tile keeps more than there is room for, all but the last of its results are written at
 //# once, in rounds.
 //#
+//# Where elements that are not kept have results of their own (`otherwise`), a tile is put aside whole: first the results
+//# of what is kept, then, behind `sum` of them, all others. Those before a tile are its first element's number less those
+//# kept, so that one look-back tells where both belong.
+//#
 //# Look-back is over groups of 32 tiles. A tile's word is 0 at first, then the number kept of it, and 1 more. A group's
 //# word has the tiles that have told their numbers, which reach 32, in bits 0 to 5; the number kept of them from bit 8
 //# on; and bit 7 when the number kept before the group has been added, by the block of its first tile. So a
@@ -37,10 +41,10 @@
 //# before they wait, so that the smallest missing number is always on its way. Compare D. Merrill, M. Garland,
 //# "Single-pass Parallel Prefix Scan with Decoupled Look-back", NVIDIA NVR-2016-002. Sums of whole
 //# numbers do not depend on the order, so nothing else here does.
-//% own a after all along_ args ask at at_ B base base_ before bytes_ coming count d e F fetch find
+//% own a after all along_ args aside ask at at_ B base base_ before bytes_ coming count d e F fetch find
 //% own first fits from G group held held_ held_from held_places held_sum held_turn in_ j k keep
-//% own kept known lane left load look look_back M many mine more needed next number of_thread op
-//% own out_ P places put q r reg_ rounds rows settle skew SPAN stage start sum tell tickets tile tiles
+//% own kept known lane left load look look_back M many mine more needed next number of_thread
+//% own out_ P places put q r reg_ rounds rows settle size_of skew SPAN stage start sum tell tickets tile tiles
 //% own told total turn U u V v value_ W w waits warp warps WHOLE whole word words write_held
 //% plain __popc bits
 //% insert scan/common.cu:tickets
@@ -133,12 +137,12 @@ ${entry}(const __grid_constant__ args a)
         if (held >= 0) {
             write_held();
             // Its buffer, or its base, is needed by this tile at once.
-            if (B == 1 || (rounds && sum > M))
+            if (B == 1 || (rounds && ${aside} > M))
                 __syncthreads();
         }
 //% else
         // The tile before is written first where this one needs its buffer, or more rounds than one.
-        if (held >= 0 && (B == 1 || (rounds && sum > M) || !more)) {
+        if (held >= 0 && (B == 1 || (rounds && ${aside} > M) || !more)) {
             write_held();
             __syncthreads();
             held = -1;
@@ -174,8 +178,12 @@ ${entry}(const __grid_constant__ args a)
 //% if by_place
     __shared__ unsigned short places[B * M];
 //% else
+//% if otherwise
+    __shared__ alignas(16) unsigned char aside[B * M * ${room}];
+//% else
 //% for p in outputs
     __shared__ alignas(16) unsigned char bytes_${p.name}[B * M * sizeof(${p.type})];
+//% end
 //% end
 //% end
 
@@ -200,10 +208,14 @@ ${entry}(const __grid_constant__ args a)
         int from = 0;
         for (;; from += M) {
             stage(from);
-            if (!rounds || sum - from <= M)
+            if (!rounds || ${aside} - from <= M)
                 break;
             settle(tile, sum, from > 0);
+//% if otherwise
+            put(tile, turn, from, M, sum);
+//% else
             put(tile, turn, from, M);
+//% end
             __syncthreads();
         }
 
@@ -215,6 +227,9 @@ ${entry}(const __grid_constant__ args a)
             before = k == warp ? sum : before;
             sum += warps[turn][k];
         }
+//% if otherwise
+        const int all = more ? size_of(tile) : 0;
+//% end
 
 //% part write
 //# settle(tile, sum, known) finds out where the results of a tile belong: `base`, for all threads.
@@ -225,9 +240,15 @@ ${entry}(const __grid_constant__ args a)
                 base = number;
                 if (tile % 32 == 0)
                     atomicAdd(told + tile / 32 * SPAN + 32, (unsigned long long)number << 8 | 128);
+//% for s in sides
 //% for p in counts
                 if (tile == tiles - 1)
+//% if s.rest
+                    *a.ptr_${p.name} = (long long)count - (number + sum);
+//% else
                     *a.ptr_${p.name} = number + sum;
+//% end
+//% end
 //% end
             }
         }
@@ -235,6 +256,9 @@ ${entry}(const __grid_constant__ args a)
     };
 //# put(tile, turn, from, many) writes results that are aside, of which the first is number `from` of its tile. Warps
 //# begin where lines of 128 bytes do, so that none is written by two of them.
+//% if otherwise
+//% insert :put_both
+//% else
     auto put = [&]([[maybe_unused]] const ${index} tile, const int turn, const int from, const int many) {
 //% if by_place
         const unsigned short *const held_places = places + (B == 2 ? turn * M : 0);
@@ -245,6 +269,62 @@ ${entry}(const __grid_constant__ args a)
         const ${p.type} *const held_${p.name} = (const ${p.type} *)bytes_${p.name} + (B == 2 ? turn * M : 0);
 //% end
 //% end
+//% insert :store
+    };
+//% end
+    auto write_held = [&]() {
+        settle(held, held_sum, held_from > 0);
+//% if otherwise
+        put(held, held_turn, held_from, size_of(held) - held_from, held_sum);
+//% else
+        put(held, held_turn, held_from, held_sum - held_from);
+//% end
+    };
+
+//% part put_both
+//# The same where a tile's results stand behind each other: those of the `sum` elements kept, and all others.
+//% own middle
+    auto size_of = [&](const ${index} tile) -> int {
+        const ${index} left = count - tile * (G * U * V);
+        return (int)(left < G * U * V ? left : G * U * V);
+    };
+    auto put = [&](const ${index} tile, const int turn, const int from, const int all, const int sum) {
+        const int middle = sum < from ? 0 : sum - from < all ? sum - from : all; // so many are of elements kept
+//% for s in sides
+        {
+//% if s.rest
+            const int at = middle, many = all - middle;
+            const long long number = (long long)tile * (G * U * V) - base + (from + middle - sum);
+//% else
+            const int at = 0, many = middle;
+            const long long number = base + from;
+//% end
+//% if by_place
+            const unsigned short *const held_places = places + (B == 2 ? turn * M : 0) + at;
+//% else
+//% insert :held
+//% end
+//% for p in outputs
+            ${p.type} *const out_${p.name} = (${p.type} *)(base_${p.name} + number * (a.stride_${p.name}_${last} / V));
+//% end
+//% insert :store
+        }
+//% end
+    };
+
+//% part held
+//# What is aside of each output. Results of one kind begin where the room does, and those of the other end where it does,
+//# so that both have theirs where their elements have different sizes.
+//% for p in outputs
+//% if s.rest
+            ${p.type} *const held_${p.name} = (${p.type} *)(aside + ((B == 2 ? turn * ${room} : 0) + ${p.room_end}) * M) - M + at;
+//% else
+            ${p.type} *const held_${p.name} = (${p.type} *)(aside + ((B == 2 ? turn * ${room} : 0) + ${p.room_at}) * M) + at;
+//% end
+//% end
+
+//% part store
+//# Results number 0 to `many` go from where they are held to where they belong.
         const int skew =
 //% for p in outputs
 //% if p.vector
@@ -259,7 +339,7 @@ ${entry}(const __grid_constant__ args a)
 //% for p in outputs
             ${p.type} value_${p.name};
 //% end
-            op((ptrdiff_t)tile * (G * U * V) + held_places[k]
+            ${s.op}((ptrdiff_t)tile * (G * U * V) + held_places[k]
 //% for p in inputs
                 , reg_${p.name}[0][0] // which it does not read
 //% end
@@ -280,11 +360,6 @@ ${entry}(const __grid_constant__ args a)
 //% end
 //% end
         }
-    };
-    auto write_held = [&]() {
-        settle(held, held_sum, held_from > 0);
-        put(held, held_turn, held_from, held_sum - held_from);
-    };
 
 //% part count
 //# Which elements the thread keeps: bit v of kept[u]. first[u] is how many its warp keeps before those of
@@ -374,6 +449,9 @@ ${entry}(const __grid_constant__ args a)
 
 //% part stage
 //# The results of elements from number `from` kept of the tile on, as many as there is room for.
+//% if otherwise
+//% insert :stage_both
+//% else
         auto stage = [&](const int from) {
 //% if by_place
             unsigned short *const held_places = places + (B == 2 ? turn * M : 0);
@@ -398,10 +476,65 @@ ${entry}(const __grid_constant__ args a)
                     if ((kept[u] >> v & 1) == 0)
                         continue;
                     if (!rounds || (at >= 0 && at < M)) { // all of a tile, or this round
+//% insert :compute
+                    }
+                    at++;
+                }
+//% end
+            }
+        };
+//% end
+
+//% part stage_both
+//# The same of all elements of the tile, those that are not kept behind all others.
+//% own keeps kept_at other_at place
+        auto stage = [&](const int from) {
+//% if by_place
+            unsigned short *const held_places = places + (B == 2 ? turn * M : 0);
+//% else
+            constexpr int at = 0;
+//% for s in sides
+//% insert :held
+//% end
+//% end
+            #pragma unroll
+            for (int u = 0; u < U; u++) {
+//% for p in inputs
+                const ${p.type} (&in_${p.name})[${p.lanes}] = reg_${p.name}[u];
+//% end
+                const int place = (int)(of_thread(0) + u * W) * V;
+                int kept_at = before + first[u] - from, other_at = sum + place - (before + first[u]) - from;
+                #pragma unroll
+                for (int v = 0; v < V; v++) {
+                    const bool keeps = (kept[u] >> v & 1) != 0;
+                    if (!keeps && !whole && (start + u * W) * V + v >= count)
+                        continue; // behind the end
+                    const int at = keeps ? kept_at++ : other_at++;
+                    if (rounds && (at < 0 || at >= M))
+                        continue; // of another round
+//% if by_place
+                    held_places[at] = (unsigned short)(place + v);
+//% else
+//% for s in sides
+//% if s.rest
+                    if (!keeps) {
+//% else
+                    if (keeps) {
+//% end
+//% insert :compute
+                    }
+//% end
+//% end
+                }
+            }
+        };
+
+//% part compute
+//# The results of element v of access u, put aside as number `at`.
 //% for p in outputs
                         ${p.type} out_${p.name};
 //% end
-                        op((ptrdiff_t)((start + u * W) * V + v)
+                        ${s.op}((ptrdiff_t)((start + u * W) * V + v)
 //% for p in inputs
                             , in_${p.name}[${p.lane}]
 //% end
@@ -412,9 +545,3 @@ ${entry}(const __grid_constant__ args a)
 //% for p in outputs
                         held_${p.name}[at] = out_${p.name};
 //% end
-                    }
-                    at++;
-                }
-//% end
-            }
-        };

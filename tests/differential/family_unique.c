@@ -10,8 +10,8 @@
 #include "family.h"
 
 /* Numbers: which results are wanted, whether a call asks for the number of elements and does not wait, the
- * axis, and which texts a filter has. */
-enum { WANTED, COUNTED, AXIS, TEXT };
+ * axis, which texts a filter has, and which elements have which results. */
+enum { WANTED, COUNTED, AXIS, TEXT, SWAPPED };
 enum { INDEX, INVERSE, COUNTS, RETURNS };
 
 static bool is_named(const dt_case *c, const char *name)
@@ -373,9 +373,23 @@ static bool draw_filter(dt_random *d, dt_random *r, dt_case *c)
     return true;
 }
 
+/* Filters with results for the other elements: z is of elements kept and at of others, or (SWAPPED) the other way
+ * round. Others are counted as well. */
+static bool has_both(const dt_case *c)
+{
+    return is_named(c, "filter_both");
+}
+
+static bool draw_filter_both(dt_random *d, dt_random *r, dt_case *c)
+{
+    draw_filter(d, r, c);
+    c->number[SWAPPED] = dt_below(d, 2);
+    return true;
+}
+
 static bool evaluate_filter(const dt_case *c, const dt_array *in, dt_array *out)
 {
-    int64_t shape[DT_RANK], index[DT_RANK], kept = 0;
+    int64_t shape[DT_RANK], index[DT_RANK], kept = 0, others = 0;
     int rank = 0;
 
     if (c->operand_count != 2 || in[0].dtype != in[1].dtype || c->number[TEXT] < 0 ||
@@ -383,7 +397,8 @@ static bool evaluate_filter(const dt_case *c, const dt_array *in, dt_array *out)
         return false;
     const int64_t n = dt_size(rank, shape);
     if (!dt_array_make(&out[0], in[0].dtype, 1, &n) || !dt_array_make(&out[1], KILN_INT32, 1, &n) ||
-        !dt_array_make(&out[2], KILN_INT64, 0, NULL))
+        !dt_array_make(&out[2], KILN_INT64, 0, NULL) ||
+        (has_both(c) && !dt_array_make(&out[3], KILN_INT64, 0, NULL)))
         return false;
     for (int64_t at = 0; at < n; at++) {
         out[0].at[at] = out[1].at[at] = dt_unknown();
@@ -393,32 +408,43 @@ static bool evaluate_filter(const dt_case *c, const dt_array *in, dt_array *out)
         dt_unravel(at, rank, shape, index);
         const dt_value x = in[0].at[dt_broadcast_at(&in[0], rank, index)];
         const dt_value y = in[1].at[dt_broadcast_at(&in[1], rank, index)];
-        if (!keeps(c->number[TEXT], equals(in[0].dtype, x, y), equals(in[0].dtype, x, x), at, n))
-            continue;
-        out[0].at[kept] = x;
-        out[1].at[kept++] = (dt_value){.i = at};
+        const bool keep =
+            keeps(c->number[TEXT], equals(in[0].dtype, x, y), equals(in[0].dtype, x, x), at, n);
+        const int64_t to = keep ? kept++ : others++;
+        if (has_both(c) ? keep != (c->number[SWAPPED] != 0) : keep)
+            out[0].at[to] = x;
+        if (has_both(c) ? keep == (c->number[SWAPPED] != 0) : keep)
+            out[1].at[to] = (dt_value){.i = at};
     }
     out[2].at[0].i = kept;
+    if (has_both(c))
+        out[3].at[0].i = others;
     return true;
 }
 
 static kiln_status call_filter(dt_device *device, const dt_case *c, dt_arrays *a, kiln_error *err)
 {
+    const bool both = has_both(c), swapped = both && c->number[SWAPPED] != 0;
     kiln_filter_call_options o = KILN_FILTER_CALL_OPTIONS_INIT;
+    kiln_filter_options options = KILN_FILTER_OPTIONS_INIT;
     kiln_filter *filter = NULL;
     kiln_launch *launch = NULL;
     kiln_arg args[] = {kiln_arg_array(a->operand[0]), kiln_arg_array(a->operand[1]),
                        kiln_arg_out(&a->output[0]), kiln_arg_out(&a->output[1]),
-                       kiln_arg_out(&a->output[2])};
+                       kiln_arg_out(&a->output[2]), kiln_arg_out(&a->output[3])};
+    const size_t count = DT_COUNT(args) - !both;
 
     o.stream = a->stream;
-    kiln_status status =
-        kiln_filter_create(device->ctx, "T x, T y", "T z, int32 at, int64 count",
-                           conditions[c->number[TEXT]], "z = x; at = i", NULL, &filter, err);
+    options.otherwise = !both ? NULL : swapped ? "z = x" : "at = i";
+    kiln_status status = kiln_filter_create(
+        device->ctx, "T x, T y",
+        both ? "T z, int32 at, int64 count, int64 others" : "T z, int32 at, int64 count",
+        conditions[c->number[TEXT]], !both ? "z = x; at = i" : swapped ? "at = i" : "z = x",
+        &options, &filter, err);
     if (status == KILN_OK && !c->prepared) {
-        status = kiln_filter_run(filter, args, DT_COUNT(args), &o, err);
+        status = kiln_filter_run(filter, args, count, &o, err);
     } else if (status == KILN_OK) {
-        status = kiln_filter_prepare(filter, args, DT_COUNT(args), &o, &launch, err);
+        status = kiln_filter_prepare(filter, args, count, &o, &launch, err);
         status = dt_launch_twice(status, launch, a->stream, err);
     }
     kiln_filter_destroy(filter);
@@ -439,5 +465,7 @@ const dt_function dt_unique_functions[] = {
     SET("setxor1d"),
     {"filter", DT_KIND_SELECT, DT_MAY_BE_GIVEN | DT_MAY_PREPARE, 3, draw_filter, evaluate_filter,
      call_filter, NULL, NULL},
+    {"filter_both", DT_KIND_SELECT, DT_MAY_BE_GIVEN | DT_MAY_PREPARE, 4, draw_filter_both,
+     evaluate_filter, call_filter, NULL, NULL},
 };
 const int dt_unique_function_count = (int)DT_COUNT(dt_unique_functions);

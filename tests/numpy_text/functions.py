@@ -2,7 +2,7 @@
 import numpy as np
 
 from draw import Rejected, is_exact
-from orders import (among, chosen_rows, chosen_used, counted_bins, histogram, lexsorted, mask_reduced, masked, middle, order,
+from orders import (among, chosen_rows, chosen_used, counted_bins, divided, histogram, lexsorted, mask_reduced, masked, middle, order,
                     placed, searched, sorted_, sorted_by, top)
 
 REAL, ANY = "biuf", "biufc"
@@ -635,6 +635,6 @@ WEIGHTS = {
     argument: 2, rows: 4, shaped: 4, together: 1, crossed: 1, subscript: 6, taken: 6, ordered: 3, scattered: 4, turned: 5, squares: 3, diag: 1, trace: 1, beside: 5, block: 1,
     repeated: 3, padded: 4, removed: 3, parted: 2, parted_by_name: 2, windows: 2, differences: 2, convolved: 2, chosen_of_many: 2,
     positions: 1, made: 1, filled: 2, spaced: 2, rounded: 1, normed: 2, reduced: 8, running: 3, weighted: 1, sorted_: 3, order: 2, top: 2, placed: 1, middle: 3,
-    searched: 3, lexsorted: 1, sorted_by: 3, counted_bins: 1, histogram: 2, among: 1, masked: 3, mask_reduced: 2, chosen_rows: 2, chosen_used: 3, producted: 3,
+    searched: 3, lexsorted: 1, sorted_by: 3, counted_bins: 1, histogram: 2, among: 1, masked: 3, divided: 2, mask_reduced: 2, chosen_rows: 2, chosen_used: 3, producted: 3,
     products_of_axes: 2, einsum: 3, equations: 4, drawn: 2,
 }

@@ -240,6 +240,12 @@ def uniform(key, shape, dtype=np.float64):
     return ((words >> np.uint64(8)).astype(np.float32) * np.float32(2.0**-24)).reshape(shape)
 
 
+def partition_copy(x, mask):
+    if np.shape(x) != np.shape(mask):
+        raise ValueError("mask")
+    return x[mask], x[~mask]
+
+
 def names():
     """What Python evaluates a text with."""
     known = {name: getattr(np, name) for name in dir(np) if not name.startswith("_")}
@@ -256,6 +262,7 @@ def names():
         scatter_maximum=scatter(np.maximum.at),
         argpartition=lambda x, place, axis=-1: argsort(x, axis),
         partition=lambda x, place, axis=-1: np.sort(x, axis),
+        partition_copy=partition_copy,
         quantile=of_floats(np.quantile), percentile=of_floats(np.percentile),
         nanquantile=of_floats(np.nanquantile), nanpercentile=of_floats(np.nanpercentile),
         cast=lambda x, dtype: np.asarray(x).astype(dtype),

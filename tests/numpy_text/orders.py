@@ -171,6 +171,21 @@ def masked(d):
         d.add("unique({0})", x, moves=True, jumps=True, counted=True)
 
 
+def divided(d):
+    """The elements that a mask chooses, and all others."""
+    x = d.array(1, REAL if d.once_in(3) else "biufc", same=True)
+    m = d.input(shape=d.shape(1, 2) if d.mistakes and d.once_in(3) else x.shape, dtype="bool")
+    style = d.below(5)
+    if style == 0 and x.kind != "c":
+        d.add("partition_copy({0}, {0} > 1)", x, moves=True, counted=True, results=2)
+    elif style == 1:
+        d.add("sum(partition_copy({0}, {1})[%d])" % d.below(2), x, m, terms=x.size + 1, jumps=True)
+    elif style == 2:
+        d.add("sort(partition_copy({0}, {1})[%d])" % d.below(2), x, m, moves=True, counted=True)
+    else:
+        d.add("partition_copy({0}, {1})", x, m, moves=True, counted=True, results=2)
+
+
 def chosen_rows(d):
     """A mask of the first axes, and parts by indices whose number only the device knows."""
     x = d.array(2, REAL, same=True)

@@ -175,6 +175,10 @@ static bool read_line(request *r, reading *d, const char *line)
         return read_axes(r, d, rest);
     if (IS("scan"))
         return read_scan(r, d, rest);
+    if (IS("filter")) {
+        d->family = &kiln__family_filter;
+        return memset(d->along, true, sizeof d->along) != NULL;
+    }
     if (IS("arg"))
         return read_arg(r, d, rest);
 #undef IS

@@ -9,6 +9,7 @@
  *     map / reduce / post / identity / reduce_type TEXT    of a reduction
  *     axes 0 2                           makes it one: those to reduce, `-` for none
  *     scan 1 exclusive reverse           or makes it a scan: the axis, `-` for all, and flags
+ *     filter                             or makes it a filter, with the texts where, op, otherwise
  *     option -DN=4
  *     keep_axes
  *     backend cuda                       or cpu
