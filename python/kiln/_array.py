@@ -33,11 +33,14 @@ def subscript(key, arrays=None):
 
 def mask_of(key):
     """An array of bool between brackets, of whatever library, or a list of them as one; else None."""
-    leaf = key
-    while isinstance(leaf, list) and leaf:
-        leaf = leaf[0]
-    if isinstance(key, list) and isinstance(leaf, bool):
-        key = asarray(key, device="cpu")
+    if isinstance(key, _kiln.Array):
+        return key if key.dtype.kind == "b" and key.ndim else None
+    if isinstance(key, list):
+        leaf = key
+        while isinstance(leaf, list) and leaf:
+            leaf = leaf[0]
+        if isinstance(leaf, bool):
+            key = asarray(key, device="cpu")
     return key if getattr(key, "ndim", 0) and str(getattr(key, "dtype", "")) == "bool" else None
 
 
@@ -69,6 +72,8 @@ def normal_axes(axes, rank):
 def _check_mask(mask, axis, shape):
     """A mask has the extents of its axes; NumPy and the array API also take 0 for each of them."""
     extents = tuple(shape[axis:axis + mask.ndim])
+    if mask.shape == extents:
+        return
     if len(extents) != mask.ndim or any(m not in (0, n) for m, n in zip(mask.shape, extents)):
         raise IndexError(f"a mask of shape {tuple(mask.shape)} does not fit the axes {axis} to "
                          f"{axis + mask.ndim - 1} of an array of shape {tuple(shape)}")
@@ -77,6 +82,8 @@ def _check_mask(mask, axis, shape):
 def index_arrays(device, arrays):
     """Index arrays on a device; they are of integers."""
     made = [asarray(i, device=device) for i in arrays]
+    if len(made) == 1 and made[0].dtype.kind in "iu":
+        return made
     for i in made:
         if i.dtype.kind not in "iu" and i.size:
             raise IndexError(f"index arrays are of integers, not of {i.dtype}")
@@ -155,6 +162,10 @@ class ndarray(_kiln.Array):
     # ---- views and copies ----
 
     def __getitem__(self, key):
+        if isinstance(key, (int, slice)) and not isinstance(key, bool):
+            return _kiln.view(self, subscript(key))
+        if isinstance(key, _kiln.Array) and key.dtype.kind in "iu" and key.ndim and key.device == self.device:
+            return _functions._graph("x[i0]", ("x", "i0"))(self, key)
         mask = mask_of(key)
         if mask is not None:
             _check_mask(mask, 0, self.shape)
@@ -530,6 +541,8 @@ def _from_list(value, dtype):
 
 def asarray(obj, dtype=None, device=None, copy=None):
     """`obj` as an array of kiln's: the same memory where that is possible."""
+    if dtype is None and not copy and isinstance(obj, _kiln.Array) and (device is None or obj.device == device):
+        return obj
     if isinstance(obj, (bool, int, float, complex, list, tuple)):
         if copy is False:
             raise ValueError("lists and numbers are copied")

@@ -20,6 +20,7 @@ ALIASES = {
 PAIRS = ("divmod", "frexp", "modf")
 
 _LETTERS = "abcdefgh"
+_kept = {}  # graphs of one function, by its name, its keywords and how many arguments it has
 
 
 def _is_node(value):
@@ -28,13 +29,21 @@ def _is_node(value):
 
 def call(name, args, out=None, stream=None, tail=""):
     """One function of the expression language on arrays, numbers and None."""
+    complete = True
     for value in args:
         if _is_node(value):
             return value._kiln_node(name, args, tail)
-    given = [v for v in args if v is not None]
-    names = iter(_LETTERS)
-    text = ", ".join("None" if v is None else next(names) for v in args)
-    results = _graph(f"{name}({text}{tail})", tuple(_LETTERS[:len(given)]))
+        complete = complete and value is not None
+    given = args if complete else [v for v in args if v is not None]
+    results = _kept.get((name, tail, len(args))) if complete else None
+    if results is None:
+        names = iter(_LETTERS)
+        text = ", ".join("None" if v is None else next(names) for v in args)
+        results = _graph(f"{name}({text}{tail})", tuple(_LETTERS[:len(given)]))
+        if complete:
+            if len(_kept) >= 4096:
+                _kept.clear()
+            _kept[name, tail, len(args)] = results
     if out is None and stream is None:
         return results(*given)
     return results(*given, out=out, stream=stream)

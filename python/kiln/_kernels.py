@@ -198,6 +198,8 @@ def _graph(text, names, title="kiln_graph"):
 
 def _bool_name(name, value):
     """A name as the expression language declares it: `bool m` may be a mask."""
+    if isinstance(value, _kiln.Array):
+        return f"bool {name}" if value.dtype.kind == "b" else name
     return f"bool {name}" if str(getattr(value, "dtype", "")) in ("bool", "torch.bool") else name
 
 

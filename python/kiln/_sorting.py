@@ -215,6 +215,8 @@ def _mode(mode):
 
 
 def _indices(x, indices):
+    if isinstance(indices, _kiln.Array) and indices.device == x.device and indices.dtype.kind in "iu":
+        return indices
     return index_arrays(x.device, (indices,))[0]
 
 

@@ -55,10 +55,23 @@ def iinfo(type, /):
     return iinfo_object(bits, low + 2**bits - 1, low, dtype)
 
 
+_together = {}
+
+
 def result_type(*arrays_and_dtypes):
     """The dtype that arrays, dtypes and Python's numbers have together."""
     if not arrays_and_dtypes:
         raise ValueError("result_type() of nothing")
+    key = tuple(type(v) if isinstance(v, (bool, int, float, complex)) else name_of(_dtype_of(v))
+                for v in arrays_and_dtypes)
+    if key not in _together:
+        if len(_together) >= 4096:
+            _together.clear()
+        _together[key] = _find_result_type(*arrays_and_dtypes)
+    return _together[key]
+
+
+def _find_result_type(*arrays_and_dtypes):
     dtypes, numbers = [], []
     for value in arrays_and_dtypes:
         number = isinstance(value, (bool, int, float, complex))
@@ -145,17 +158,20 @@ def concat(arrays, /, *, axis=0):
     if axis is None:
         arrays, axis = [a.ravel() for a in arrays], 0
     axis = _axis(axis, arrays[0].ndim)
-    rest = {a.shape[:axis] + a.shape[axis + 1:] for a in arrays}
-    if len(rest) > 1 or len({a.ndim for a in arrays}) > 1:
+    shapes = [a.shape for a in arrays]
+    rest = {s[:axis] + s[axis + 1:] for s in shapes}
+    if len(rest) > 1 or len({len(s) for s in shapes}) > 1:
         raise ValueError("arrays that are put together have equal extents but along the axis")
-    shape = list(arrays[0].shape)
-    shape[axis] = sum(a.shape[axis] for a in arrays)
-    made = empty(tuple(shape), result_type(*arrays), arrays[0].device)
-    begin = 0
-    for a in arrays:
-        if a.size:
-            made[_at(axis, slice(begin, begin + a.shape[axis]))] = a
-        begin += a.shape[axis]
+    total = list(shapes[0])
+    total[axis] = sum(s[axis] for s in shapes)
+    names = {a.dtype.name for a in arrays}
+    made = empty(tuple(total), names.pop() if len(names) == 1 else result_type(*arrays), arrays[0].device)
+    before, begin = ":, " * axis, 0
+    for a, s in zip(arrays, shapes):
+        end = begin + s[axis]
+        if 0 not in s:
+            _kiln.assign(_kiln.view(made, f"{before}{begin}:{end}"), asarray(a, device=made.device))
+        begin = end
     return made
 
 
@@ -258,7 +274,7 @@ def repeat(x, repeats, /, *, axis=None):
             raise ValueError("there is one count of repetitions for each element, and none is negative")
         parts = [x[_at(axis, slice(k, k + 1))] for k, c in enumerate(counts) for _ in range(c)]
         return concat(parts, axis=axis) if parts else x[_at(axis, slice(0, 0))]
-    return eval(f"repeat(x, {index(repeats)}, axis={axis})", x=x)
+    return _functions.call("repeat", (x,), tail=f", {index(repeats)}, axis={axis}")
 
 
 def roll(x, /, shift, *, axis=None):
