@@ -626,13 +626,15 @@ static uint32_t tile(kiln__build *b, uint32_t node, const kiln__node *n)
     return spread(b, node, low, times, false);
 }
 
-/* On the cpu device a few neighbours that are one element are a short loop for each element. Of an array larger than
- * what caches keep they are stored side by side instead, as results of one kernel. */
+/* On the cpu device a few neighbours that are one element are a short loop for each element. They are stored side by side
+ * instead, as results of one kernel, but where an array is so small that no time is lost. */
+enum { REPEATED_MIN = 32 };
+
 static bool repeats_in_parts(const kiln__build *b, const kiln__lowered *o, int axis, int64_t times)
 {
     return b->target->backend == KILN_BACKEND_CPU && axis == o->rank - 1 &&
            o->rank < KILN_RANK_MAX && times > 1 && times <= PARTS_OF_TILE &&
-           o->size >= BYTES_OF_TILE / (int64_t)kiln_dtype_size(o->dtype);
+           o->size >= REPEATED_MIN;
 }
 
 static uint32_t repeat_in_parts(kiln__build *b, uint32_t node, uint32_t low, int64_t times)
