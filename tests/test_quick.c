@@ -4,6 +4,8 @@
  *
  * Expected values are those of qsort() and of a loop over the borders.
  */
+#include <float.h>
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -14,6 +16,10 @@
 #include <cmocka.h>
 
 #include "sorting/sorting.h"
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
 
 enum { MOST = 9000, GUARD = 64, PARTS = KILN__QUICK_PARTS };
 
@@ -96,6 +102,80 @@ static void check_sort(const kiln__quick *quick, int bits, int kind, int64_t cou
         if (memory[k] != 0xa5 || memory[end + k] != 0xa5)
             fail_msg("%d bits, kind %d, %d numbers: memory beside them", bits, kind, (int)count);
 }
+
+/* ---- double ---------------------------------------------------------------------------------------------- */
+
+static int by_real(const void *a, const void *b)
+{
+    const double x = *(const double *)a, y = *(const double *)b;
+
+    return (x > y) - (x < y);
+}
+
+/* Of any bits, subnormal ones beside others, infinities, few different ones, and in many places of one value. */
+static double real(int kind, int64_t k, int64_t count)
+{
+    const double ends[] = {-INFINITY, INFINITY, 0x1p-1074, -0x1p-1074, -DBL_MAX};
+    const int64_t bits = number(kind, 64, k, count);
+    double any;
+
+    memcpy(&any, &bits, sizeof any);
+    switch (kind) {
+    case 0:
+        return isnan(any) || any == 0 ? INFINITY : any;
+    case 1:
+        return ends[draw() % 5];
+    case 2:
+        return (double)(draw() % 5) * 0x1p-1074;
+    default:
+        return (double)bits;
+    }
+}
+
+static void check_reals(kiln__quick_sort sort, int kind, int64_t count)
+{
+    static double expected[MOST], got[MOST + 2];
+
+    got[0] = got[count + 1] = 77;
+    for (int64_t k = 0; k < count; k++)
+        expected[k] = got[k + 1] = real(kind, k, count);
+    qsort(expected, (size_t)count, sizeof *expected, by_real);
+    sort(got + 1, count);
+    for (int64_t k = 0; k < count; k++)
+        if (memcmp(got + k + 1, expected + k, sizeof *got) != 0)
+            fail_msg("kind %d, %d of double: number %d is %a, not %a", kind, (int)count, (int)k,
+                     got[k + 1], expected[k]);
+    assert_true(got[0] == 77 && got[count + 1] == 77);
+}
+
+/* A program may have said that subnormal numbers are zeros; while numbers are sorted they are not. */
+static void test_quick__every_set_of_vectors_sorts_reals(void **unused)
+{
+    static const char *const targets[] = {"x86-64-v3", "x86-64-v4"};
+    const char *const own = kiln__cpu_target();
+
+    (void)unused;
+    for (size_t t = 0; t < KILN_COUNT_OF(targets) && strcmp(targets[t], own) <= 0; t++) {
+        const kiln__quick_sort sort = kiln__quick_reals_of(targets[t]);
+        for (int round = 0; sort != NULL && round < 500; round++)
+            check_reals(sort, round % 8, round < 300 ? round : (int64_t)(draw() % MOST));
+#if defined(__x86_64__)
+        const unsigned mode = _mm_getcsr(), zeros = mode | 0x8040;
+        double few[] = {0x1p-1074, -0x1p-1070, 0x1p-1073, 0, -1},
+               want[] = {-1, -0x1p-1070, 0, 0x1p-1074, 0x1p-1073};
+        _mm_setcsr(zeros);
+        if (sort != NULL)
+            sort(few, 5);
+        const unsigned left = _mm_getcsr();
+        _mm_setcsr(mode);
+        assert_int_equal(left & 0xffc0, zeros & 0xffc0);
+        if (sort != NULL)
+            assert_memory_equal(few, want, sizeof few);
+#endif
+    }
+}
+
+/* ---- parts ----------------------------------------------------------------------------------------------- */
 
 /* Borders that rise, some of them equal, into a tree. */
 static void plant(void *tree, int bits, const int64_t *borders, int64_t k, int64_t low,
@@ -210,7 +290,10 @@ static void test_quick__every_set_of_vectors_sorts(void **unused)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_quick__every_set_of_vectors_sorts)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_quick__every_set_of_vectors_sorts),
+        cmocka_unit_test(test_quick__every_set_of_vectors_sorts_reals),
+    };
 
     return cmocka_run_group_tests_name("test_quick", tests, NULL, NULL);
 }

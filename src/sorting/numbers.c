@@ -160,6 +160,42 @@ ORDINARY(64, 64)
         }                                                                                          \
     }
 
+/* float64 as double: infinity in place of NaN, the other sign where elements descend. */
+#define REALS(set, target)                                                                         \
+    target static bool set##_read_reals(const void *elements, int64_t count, int64_t flip,         \
+                                        void *numbers)                                             \
+    {                                                                                              \
+        const int64_t sign = INT64_MIN, infinity = INT64_C(0x7ff0000000000000);                    \
+        const int64_t *const from = elements, turn = flip & sign;                                  \
+        int64_t *const to = numbers;                                                               \
+        int64_t any = 0;                                                                           \
+        for (int64_t at = 0; at < count; at += READ) {                                             \
+            const int64_t end = count - at < READ ? count : at + READ;                             \
+            int64_t some = 0;                                                                      \
+            EACH(int64_t k = at; k < end; k++)                                                     \
+            {                                                                                      \
+                const int64_t v = from[k], size = v & ~sign;                                       \
+                some |= (infinity - size) | ((size - 1) & v);                                      \
+                to[k] = v ^ turn;                                                                  \
+            }                                                                                      \
+            if (some < 0)                                                                          \
+                EACH(int64_t k = at; k < end; k++)                                                 \
+            to[k] = (from[k] & ~sign) > infinity ? infinity : from[k] ^ turn;                      \
+            any |= some;                                                                           \
+        }                                                                                          \
+        return any < 0;                                                                            \
+    }                                                                                              \
+    target static void set##_write_reals(const void *numbers, int64_t count, int64_t flip,         \
+                                         void *elements)                                           \
+    {                                                                                              \
+        const int64_t *const from = numbers, turn = flip & INT64_MIN;                              \
+        int64_t *const to = elements;                                                              \
+        if (turn == 0 && from == to)                                                               \
+            return;                                                                                \
+        EACH(int64_t k = 0; k < count; k++)                                                        \
+        to[k] = from[k] ^ turn;                                                                    \
+    }
+
 #define KINDS(X, set, target)                                                                      \
     X(set, target, u8, 'u', 8, 32)                                                                 \
     X(set, target, i8, 'i', 8, 32)                                                                 \
@@ -177,12 +213,14 @@ ORDINARY(64, 64)
 #define ENTRY(set, target, name, KIND, BITS, TO)                                                   \
     {KIND,                                                                                         \
      BITS / 8,                                                                                     \
-     {set##_##name##_read, set##_##name##_write, set##_##name##_within, set##_join, set##_split,   \
-      set##_order, set##_bounds, set##_join_upper}},
+     {set##_##name##_read, set##_##name##_write, set##_read_reals, set##_write_reals,              \
+      set##_##name##_within, set##_join, set##_split, set##_order, set##_bounds,                   \
+      set##_join_upper}},
 #define SET(set, target)                                                                           \
     KINDS(LOOPS, set, target)                                                                      \
     PAIRS(set, target)                                                                             \
     WIDE_PAIRS(set, target)                                                                        \
+    REALS(set, target)                                                                             \
     static const entry set##_entries[] = {KINDS(ENTRY, set, target)};
 
 typedef struct entry {

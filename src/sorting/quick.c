@@ -1,5 +1,6 @@
 /*
- * quick.c - sorts of integers by the processor's vectors: quick.h for 32 and 64 bits, with AVX-512 and with AVX2.
+ * quick.c - sorts of integers and of double by the processor's vectors: quick.h for 32 and 64 bits, with AVX-512 and with
+ * AVX2.
  *
  *     sort_cpu.c turns elements into integers > [quick] > sort_cpu.c turns them back
  *
@@ -10,6 +11,7 @@
 
 #if defined(__x86_64__)
 #include <immintrin.h>
+#include <math.h>
 #include <pthread.h>
 
 #ifndef QUICK_FEW
@@ -19,62 +21,57 @@
 /* ---- AVX-512 ------------------------------------------------------------------------------------------- */
 
 #define TARGET_512 __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,bmi2,popcnt")))
-#define INLINE_512 TARGET_512 static inline __attribute__((always_inline))
+#define INLINE_512 TARGET_512 static inline __attribute__((always_inline, unused))
 
 /* The vectors of one width, of which the intrinsics' names end in `epi`. Lanes whose number has `bit` are a mask: of
  * 16 lanes, of which 64-bit vectors use 8. */
-#define VECTORS_512(set, BITS, epi, mask, all, lane_numbers)                                       \
+#define VECTORS_512(set, number, GREATEST, set1, epi, mask, all, lane_numbers)                     \
     INLINE_512 mask set##_first(int64_t count)                                                     \
     {                                                                                              \
         return (mask)_bzhi_u32(all, count < 0 ? 0 : count > 16 ? 16 : (unsigned)count);            \
     }                                                                                              \
-    INLINE_512 __m512i set##_load(const int##BITS##_t *at)                                         \
+    INLINE_512 __m512i set##_load(const number *at)                                                \
     {                                                                                              \
         return _mm512_loadu_si512(at);                                                             \
     }                                                                                              \
-    INLINE_512 void set##_store(int##BITS##_t *at, __m512i v)                                      \
+    INLINE_512 void set##_store(number *at, __m512i v)                                             \
     {                                                                                              \
         _mm512_storeu_si512(at, v);                                                                \
     }                                                                                              \
-    INLINE_512 __m512i set##_same(int##BITS##_t v)                                                 \
+    INLINE_512 __m512i set##_same(number v)                                                        \
     {                                                                                              \
-        return _mm512_set1_##epi(v);                                                               \
+        return set1(v);                                                                            \
     }                                                                                              \
-    INLINE_512 __m512i set##_load_some(const int##BITS##_t *at, int64_t count)                     \
+    INLINE_512 __m512i set##_load_some(const number *at, int64_t count)                            \
     {                                                                                              \
-        return _mm512_mask_loadu_##epi(set##_same(INT##BITS##_MAX), set##_first(count), at);       \
+        return _mm512_mask_loadu_##epi(set##_same(GREATEST), set##_first(count), at);              \
     }                                                                                              \
-    INLINE_512 void set##_store_some(int##BITS##_t *at, __m512i v, int64_t count)                  \
+    INLINE_512 void set##_store_some(number *at, __m512i v, int64_t count)                         \
     {                                                                                              \
         _mm512_mask_storeu_##epi(at, set##_first(count), v);                                       \
     }                                                                                              \
-    INLINE_512 unsigned set##_above(__m512i v, __m512i border)                                     \
-    {                                                                                              \
-        return _mm512_cmpgt_##epi##_mask(v, border);                                               \
-    }                                                                                              \
     INLINE_512 __m512i set##_swap(__m512i v, const int x)                                          \
     {                                                                                              \
-        return _mm512_permutexvar_##epi(_mm512_xor_si512(lane_numbers, set##_same(x)), v);         \
+        return _mm512_permutexvar_##epi(_mm512_xor_si512(lane_numbers, _mm512_set1_##epi(x)), v);  \
     }                                                                                              \
-    INLINE_512 void set##_spread(__m512i v, unsigned over, int##BITS##_t *left,                    \
-                                 int##BITS##_t *right)                                             \
+    INLINE_512 void set##_spread(__m512i v, unsigned over, number *left, number *right)            \
     {                                                                                              \
         const int many = __builtin_popcount(over);                                                 \
         _mm512_storeu_si512(left, _mm512_maskz_compress_##epi((mask)~over, v));                    \
         _mm512_mask_storeu_##epi(right - many, (mask)_bzhi_u32(all, (unsigned)many),               \
                                  _mm512_maskz_compress_##epi((mask)over, v));                      \
     }                                                                                              \
-    INLINE_512 void set##_deal(__m512i v, unsigned over, int##BITS##_t *left, int##BITS##_t *high) \
+    INLINE_512 void set##_deal(__m512i v, unsigned over, number *left, number *high)               \
     {                                                                                              \
         _mm512_storeu_si512(left, _mm512_maskz_compress_##epi((mask)~over, v));                    \
         _mm512_storeu_si512(high, _mm512_maskz_compress_##epi((mask)over, v));                     \
     }                                                                                              \
-    INLINE_512 void set##_keep(__m512i v, unsigned wanted, int##BITS##_t *to)                      \
+    INLINE_512 void set##_keep(__m512i v, unsigned wanted, number *to)                             \
     {                                                                                              \
         _mm512_storeu_si512(to, _mm512_maskz_compress_##epi((mask)wanted, v));                     \
     }                                                                                              \
-    INLINE_512 void set##_spread_some(__m512i v, unsigned over, int here, int##BITS##_t *left,     \
-                                      int##BITS##_t *right)                                        \
+    INLINE_512 void set##_spread_some(__m512i v, unsigned over, int here, number *left,            \
+                                      number *right)                                               \
     {                                                                                              \
         const int many = __builtin_popcount(over);                                                 \
         const mask under = (mask)_bzhi_u32(~over, (unsigned)here);                                 \
@@ -83,9 +80,28 @@
         _mm512_mask_storeu_##epi(right - many, (mask)_bzhi_u32(all, (unsigned)many),               \
                                  _mm512_maskz_compress_##epi((mask)over, v));                      \
     }
-VECTORS_512(avx512_32, 32, epi32, __mmask16, 0xffff,
+#define REALS_512(v) _mm512_castpd_si512(_mm512_set1_pd(v))
+VECTORS_512(avx512_32, int32_t, INT32_MAX, _mm512_set1_epi32, epi32, __mmask16, 0xffff,
             _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15))
-VECTORS_512(avx512_64, 64, epi64, __mmask8, 0xff, _mm512_setr_epi64(0, 1, 2, 3, 4, 5, 6, 7))
+VECTORS_512(avx512_64, int64_t, INT64_MAX, _mm512_set1_epi64, epi64, __mmask8, 0xff,
+            _mm512_setr_epi64(0, 1, 2, 3, 4, 5, 6, 7))
+VECTORS_512(avx512_f64, double, (double)INFINITY, REALS_512, epi64, __mmask8, 0xff,
+            _mm512_setr_epi64(0, 1, 2, 3, 4, 5, 6, 7))
+
+INLINE_512 unsigned avx512_32_above(__m512i v, __m512i border)
+{
+    return _mm512_cmpgt_epi32_mask(v, border);
+}
+
+INLINE_512 unsigned avx512_64_above(__m512i v, __m512i border)
+{
+    return _mm512_cmpgt_epi64_mask(v, border);
+}
+
+INLINE_512 unsigned avx512_f64_above(__m512i v, __m512i border)
+{
+    return _mm512_cmp_pd_mask(_mm512_castsi512_pd(v), _mm512_castsi512_pd(border), _CMP_GT_OQ);
+}
 
 INLINE_512 void avx512_32_order(__m512i *a, __m512i *b)
 {
@@ -113,6 +129,20 @@ INLINE_512 __m512i avx512_64_choose(__m512i a, __m512i b, const int bit)
 {
     const unsigned lanes = bit == 1 ? 0xaa : bit == 2 ? 0xcc : 0xf0;
     return _mm512_mask_ternarylogic_epi64(_mm512_min_epi64(a, b), (__mmask8)lanes, a, b, 0x96);
+}
+
+INLINE_512 void avx512_f64_order(__m512i *a, __m512i *b)
+{
+    const __m512d x = _mm512_castsi512_pd(*a), y = _mm512_castsi512_pd(*b);
+    *a = _mm512_castpd_si512(_mm512_min_pd(x, y));
+    *b = _mm512_castpd_si512(_mm512_max_pd(x, y));
+}
+
+INLINE_512 __m512i avx512_f64_choose(__m512i a, __m512i b, const int bit)
+{
+    const unsigned lanes = bit == 1 ? 0xaa : bit == 2 ? 0xcc : 0xf0;
+    const __m512d x = _mm512_castsi512_pd(a), y = _mm512_castsi512_pd(b);
+    return _mm512_castpd_si512(_mm512_mask_max_pd(_mm512_min_pd(x, y), (__mmask8)lanes, x, y));
 }
 
 /* One level of the tree: of lanes that stand at borders `at`, each goes to one of the two beneath. */
@@ -163,7 +193,7 @@ INLINE_512 void avx512_64_walk(const int64_t *a, const int64_t *borders, uint8_t
 /* ---- AVX2 ------------------------------------------------------------------------------------------------ */
 
 #define TARGET_256 __attribute__((target("avx2,bmi2,popcnt")))
-#define INLINE_256 TARGET_256 static inline __attribute__((always_inline))
+#define INLINE_256 TARGET_256 static inline __attribute__((always_inline, unused))
 
 /* For each mask the numbers of 8 lanes: first those whose bit is 0, then the others. A lane of 64 bits is two of them,
  * of which both have the bit. */
@@ -262,48 +292,78 @@ INLINE_256 __m256i avx2_64_choose(__m256i a, __m256i b, const int bit)
     return _mm256_blendv_epi8(a, b, _mm256_xor_si256(_mm256_cmpgt_epi64(a, b), lanes));
 }
 
-/* What both widths have in common. */
-#define VECTORS_256(set, BITS, LANES, set1, epi, word, orders)                                     \
-    INLINE_256 __m256i set##_load(const int##BITS##_t *at)                                         \
+INLINE_256 __m256i avx2_f64_first(int64_t count)
+{
+    return avx2_64_first(count);
+}
+
+INLINE_256 unsigned avx2_f64_above(__m256i v, __m256i border)
+{
+    return (unsigned)_mm256_movemask_pd(
+        _mm256_cmp_pd(_mm256_castsi256_pd(v), _mm256_castsi256_pd(border), _CMP_GT_OQ));
+}
+
+INLINE_256 __m256i avx2_f64_swap(__m256i v, const int x)
+{
+    return avx2_64_swap(v, x);
+}
+
+INLINE_256 void avx2_f64_order(__m256i *a, __m256i *b)
+{
+    const __m256d x = _mm256_castsi256_pd(*a), y = _mm256_castsi256_pd(*b);
+    *a = _mm256_castpd_si256(_mm256_min_pd(x, y));
+    *b = _mm256_castpd_si256(_mm256_max_pd(x, y));
+}
+
+INLINE_256 __m256i avx2_f64_choose(__m256i a, __m256i b, const int bit)
+{
+    const __m256d x = _mm256_castsi256_pd(a), y = _mm256_castsi256_pd(b);
+    const __m256d low = _mm256_min_pd(x, y), high = _mm256_max_pd(x, y);
+    return _mm256_castpd_si256(bit == 1 ? _mm256_blend_pd(low, high, 0xa)
+                                        : _mm256_blend_pd(low, high, 0xc));
+}
+
+/* What all vectors of 256 bits have in common. */
+#define VECTORS_256(set, number, GREATEST, LANES, set1, epi, word, orders)                         \
+    INLINE_256 __m256i set##_load(const number *at)                                                \
     {                                                                                              \
         return _mm256_loadu_si256((const __m256i *)(const void *)at);                              \
     }                                                                                              \
-    INLINE_256 void set##_store(int##BITS##_t *at, __m256i v)                                      \
+    INLINE_256 void set##_store(number *at, __m256i v)                                             \
     {                                                                                              \
         _mm256_storeu_si256((__m256i *)(void *)at, v);                                             \
     }                                                                                              \
-    INLINE_256 __m256i set##_same(int##BITS##_t v)                                                 \
+    INLINE_256 __m256i set##_same(number v)                                                        \
     {                                                                                              \
         return set1(v);                                                                            \
     }                                                                                              \
-    INLINE_256 __m256i set##_load_some(const int##BITS##_t *at, int64_t count)                     \
+    INLINE_256 __m256i set##_load_some(const number *at, int64_t count)                            \
     {                                                                                              \
         const __m256i first = set##_first(count);                                                  \
-        return _mm256_blendv_epi8(set##_same(INT##BITS##_MAX),                                     \
+        return _mm256_blendv_epi8(set##_same(GREATEST),                                            \
                                   _mm256_maskload_##epi((const word *)at, first), first);          \
     }                                                                                              \
-    INLINE_256 void set##_store_some(int##BITS##_t *at, __m256i v, int64_t count)                  \
+    INLINE_256 void set##_store_some(number *at, __m256i v, int64_t count)                         \
     {                                                                                              \
         _mm256_maskstore_##epi((word *)at, set##_first(count), v);                                 \
     }                                                                                              \
-    INLINE_256 void set##_spread(__m256i v, unsigned over, int##BITS##_t *left,                    \
-                                 int##BITS##_t *right)                                             \
+    INLINE_256 void set##_spread(__m256i v, unsigned over, number *left, number *right)            \
     {                                                                                              \
         const __m256i dealt = avx2_order(v, orders[over]);                                         \
         set##_store(left, dealt);                                                                  \
         set##_store(right - LANES, dealt);                                                         \
     }                                                                                              \
-    INLINE_256 void set##_deal(__m256i v, unsigned over, int##BITS##_t *left, int##BITS##_t *high) \
+    INLINE_256 void set##_deal(__m256i v, unsigned over, number *left, number *high)               \
     {                                                                                              \
         set##_store(left, avx2_order(v, orders[over]));                                            \
         set##_store(high, avx2_order(v, orders[~over & ((1u << LANES) - 1u)]));                    \
     }                                                                                              \
-    INLINE_256 void set##_keep(__m256i v, unsigned wanted, int##BITS##_t *to)                      \
+    INLINE_256 void set##_keep(__m256i v, unsigned wanted, number *to)                             \
     {                                                                                              \
         set##_store(to, avx2_order(v, orders[~wanted & ((1u << LANES) - 1u)]));                    \
     }                                                                                              \
-    INLINE_256 void set##_spread_some(__m256i v, unsigned over, int here, int##BITS##_t *left,     \
-                                      int##BITS##_t *right)                                        \
+    INLINE_256 void set##_spread_some(__m256i v, unsigned over, int here, number *left,            \
+                                      number *right)                                               \
     {                                                                                              \
         const int many = __builtin_popcount(over);                                                 \
         const __m256i dealt = avx2_order(v, orders[over]), none = _mm256_set1_epi8(-1);            \
@@ -328,13 +388,56 @@ INLINE_256 __m256i avx2_64_choose(__m256i a, __m256i b, const int bit)
     }
 WALK_256(avx2_32, 32, 8)
 WALK_256(avx2_64, 64, 4)
-VECTORS_256(avx2_32, 32, 8, _mm256_set1_epi32, epi32, int, lane_orders)
-VECTORS_256(avx2_64, 64, 4, _mm256_set1_epi64x, epi64, long long, lane_pair_orders)
+#define REALS_256(v) _mm256_castpd_si256(_mm256_set1_pd(v))
+VECTORS_256(avx2_32, int32_t, INT32_MAX, 8, _mm256_set1_epi32, epi32, int, lane_orders)
+VECTORS_256(avx2_64, int64_t, INT64_MAX, 4, _mm256_set1_epi64x, epi64, long long, lane_pair_orders)
+VECTORS_256(avx2_f64, double, (double)INFINITY, 4, REALS_256, epi64, long long, lane_pair_orders)
 
 /* ---- the sorts ------------------------------------------------------------------------------------------- */
 
+/* The middle between two numbers, and the number before one. */
+static inline int64_t middle_of(int64_t low, int64_t high)
+{
+    return (low & high) + ((low ^ high) >> 1);
+}
+
+static inline int64_t number_before(int64_t n)
+{
+    return n - 1;
+}
+
+/* Of real numbers, which are no NaN, by integers in the same order: so that each cut leaves half of the values. */
+static inline int64_t place_of_real(double v)
+{
+    int64_t bits;
+
+    memcpy(&bits, &v, sizeof bits);
+    return bits < 0 ? INT64_MIN - bits : bits;
+}
+
+static inline double real_at(int64_t place)
+{
+    const int64_t bits = place < 0 ? INT64_MIN - place : place;
+    double v;
+
+    memcpy(&v, &bits, sizeof v);
+    return v;
+}
+
+static inline double middle_of_reals(double low, double high)
+{
+    return real_at(middle_of(place_of_real(low), place_of_real(high)));
+}
+
+static inline double real_before(double v)
+{
+    return real_at(place_of_real(v) - 1);
+}
+
 #define QUICK_FN INLINE_512
-#define QUICK_OUT TARGET_512 static
+#define QUICK_OUT TARGET_512 __attribute__((noinline)) static
+#define QUICK_MIDDLE middle_of
+#define QUICK_BEFORE number_before
 #define QUICK_BURST 8
 #define NETWORK_ROWS 16
 #define vec __m512i
@@ -355,21 +458,39 @@ VECTORS_256(avx2_64, 64, 4, _mm256_set1_epi64x, epi64, long long, lane_pair_orde
 #define number int64_t
 #include "sorting/quick.h"
 
+#undef QUICK
+#undef QUICK_LOWEST
+#undef QUICK_MIDDLE
+#undef QUICK_BEFORE
+#undef number
+#define QUICK(name) avx512_f64_##name
+#define QUICK_LOWEST -INFINITY
+#define QUICK_MIDDLE middle_of_reals
+#define QUICK_BEFORE real_before
+#define QUICK_SORTS_ONLY
+#define number double
+#include "sorting/quick.h"
+
 #undef QUICK_FN
 #undef QUICK_OUT
 #undef QUICK_BURST
 #undef NETWORK_ROWS
 #undef vec
 #define QUICK_FN INLINE_256
-#define QUICK_OUT TARGET_256 static
+#define QUICK_OUT TARGET_256 __attribute__((noinline)) static
 #define QUICK_BURST 4
 #define NETWORK_ROWS 8
 #define vec __m256i
 
 #undef QUICK
 #undef QUICK_LOWEST
+#undef QUICK_MIDDLE
+#undef QUICK_BEFORE
+#undef QUICK_SORTS_ONLY
 #undef LANES
 #undef number
+#define QUICK_MIDDLE middle_of
+#define QUICK_BEFORE number_before
 #define QUICK(name) avx2_32_##name
 #define QUICK_LOWEST INT32_MIN
 #define LANES 8
@@ -386,14 +507,28 @@ VECTORS_256(avx2_64, 64, 4, _mm256_set1_epi64x, epi64, long long, lane_pair_orde
 #define number int64_t
 #include "sorting/quick.h"
 
+#undef QUICK
+#undef QUICK_LOWEST
+#undef QUICK_MIDDLE
+#undef QUICK_BEFORE
+#undef number
+#define QUICK(name) avx2_f64_##name
+#define QUICK_LOWEST -INFINITY
+#define QUICK_MIDDLE middle_of_reals
+#define QUICK_BEFORE real_before
+#define QUICK_SORTS_ONLY
+#define number double
+#include "sorting/quick.h"
+
 #define FUNCTIONS(set)                                                                             \
     {                                                                                              \
         set##_sort, set##_settle, set##_classify, set##_between, set##_part                        \
     }
 
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+
 bool kiln__quick_of(const char *target, int bits, kiln__quick *out)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
     static const kiln__quick wide[] = {FUNCTIONS(avx512_32), FUNCTIONS(avx512_64)};
     static const kiln__quick narrow[] = {FUNCTIONS(avx2_32), FUNCTIONS(avx2_64)};
 
@@ -407,6 +542,31 @@ bool kiln__quick_of(const char *target, int bits, kiln__quick *out)
     *out = narrow[bits == 64];
     return true;
 }
+/* Subnormal numbers are no zeros while numbers are sorted, and nothing is trapped, whatever the program has set. */
+enum { PLAIN_MODE = 0x1f80, MODE_BITS = 0xffc0 };
+
+#define SORT_REALS(set)                                                                            \
+    static void set##_sort_reals(void *numbers, int64_t count)                                     \
+    {                                                                                              \
+        const unsigned mode = _mm_getcsr();                                                        \
+        if ((mode & MODE_BITS) != PLAIN_MODE)                                                      \
+            _mm_setcsr(PLAIN_MODE);                                                                \
+        set##_sort(numbers, count);                                                                \
+        if ((mode & MODE_BITS) != PLAIN_MODE)                                                      \
+            _mm_setcsr(mode);                                                                      \
+    }
+SORT_REALS(avx512_f64)
+SORT_REALS(avx2_f64)
+
+kiln__quick_sort kiln__quick_reals_of(const char *target)
+{
+    if (strcmp(target, "x86-64-v4") == 0)
+        return avx512_f64_sort_reals;
+    if (strcmp(target, "x86-64-v3") != 0)
+        return NULL;
+    pthread_once(&once, fill_orders);
+    return avx2_f64_sort_reals;
+}
 #else
 bool kiln__quick_of(const char *target, int bits, kiln__quick *out)
 {
@@ -414,5 +574,11 @@ bool kiln__quick_of(const char *target, int bits, kiln__quick *out)
     (void)bits;
     (void)out;
     return false;
+}
+
+kiln__quick_sort kiln__quick_reals_of(const char *target)
+{
+    (void)target;
+    return NULL;
 }
 #endif

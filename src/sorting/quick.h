@@ -1,17 +1,18 @@
 /*
- * quick.h - quicksort of integers in place, by vectors: the text of quick.c for one width and one set of instructions.
+ * quick.h - quicksort of numbers in place, by vectors: the text of quick.c for one width and one set of instructions.
  *
  *     [sample > pivot] > [partition: what is greater goes to the right end] > ... > [network of a few vectors]
  *
- * Before it is included, these are defined: QUICK(name), the functions' names; QUICK_FN, what they begin with; number,
- * a signed integer; vec, LANES of them; NETWORK_ROWS, vectors that the network sorts at most; and functions of vectors:
- * load, store, load_some and store_some (the first `count` lanes; others are read as the greatest number), same (all
- * lanes one number), order (the lesser numbers of two vectors into the first one), above (a bit for each lane that is
- * greater), swap (lane k and lane k ^ x), choose (the greater number in lanes whose number has `bit`, the lesser one in
- * others), spread (lanes whose bit is 0 to the left, others so that they end on the right; it may store LANES numbers on
- * either side), spread_some (of the first lanes alone; nothing else), deal (lanes whose bit is 0 to the left, others to
- * memory of their own; LANES numbers on either side), keep (lanes whose bit is 1; LANES numbers) and walk (classify() of
- * LANES numbers).
+ * Before it is included, these are defined: QUICK(name), the functions' names; QUICK_FN, what they begin with; number, a
+ * signed integer or double; QUICK_LOWEST, the least one; QUICK_MIDDLE(low, high), a number between two of them, and
+ * QUICK_BEFORE(n), the next lesser one; QUICK_SORTS_ONLY, where nothing but sort() is wanted; vec, LANES numbers;
+ * NETWORK_ROWS, vectors that the network sorts at most; and functions of vectors: load, store, load_some and store_some
+ * (the first `count` lanes; others are read as the greatest number), same (all lanes one number), order (the lesser numbers
+ * of two vectors into the first one), above (a bit for each lane that is greater), swap (lane k and lane k ^ x), choose (the
+ * greater number in lanes whose number has `bit`, the lesser one in others), spread (lanes whose bit is 0 to the left,
+ * others so that they end on the right; it may store LANES numbers on either side), spread_some (of the first lanes alone;
+ * nothing else), deal (lanes whose bit is 0 to the left, others to memory of their own; LANES numbers on either side), keep
+ * (lanes whose bit is 1; LANES numbers) and walk (classify() of LANES numbers).
  *
  * The network sorts the columns of some vectors, and then merges groups of neighbouring columns. Of two sorted
  * sequences the second is turned round before they are compared, so that both halves of the result are bitonic.
@@ -164,23 +165,31 @@ QUICK_FN void QUICK(clean)(vec *v)
 
 QUICK_OUT void QUICK(two_networks)(number *a, int64_t count)
 {
-    const int64_t half = NETWORK_ROWS * LANES;
+    enum { HALF = NETWORK_ROWS * LANES };
+    const int64_t rest = count - HALF;
     vec low[NETWORK_ROWS], high[NETWORK_ROWS];
 
-    QUICK(network)(a, half);
-    QUICK(network)(a + half, count - half);
-    for (int r = 0; r < NETWORK_ROWS; r++) {
-        const int64_t at = (2 * NETWORK_ROWS - 1 - r) * LANES;
+    /* Both stay in vectors in between: what was stored in part is not loaded again at once. */
+    for (int r = 0; r < NETWORK_ROWS; r++)
+        high[r] = QUICK(load_some)(a + HALF + r * LANES, rest - r * LANES);
+    if (rest > HALF / 2)
+        QUICK(sort_rows)(high, NETWORK_ROWS);
+    else
+        QUICK(sort_rows)(high, NETWORK_ROWS / 2);
+    for (int r = 0; r < NETWORK_ROWS; r++)
         low[r] = QUICK(load)(a + r * LANES);
-        high[r] = QUICK(swap)(QUICK(load_some)(a + at, count - at), LANES - 1);
-        QUICK(order)(low + r, high + r);
+    QUICK(sort_rows)(low, NETWORK_ROWS);
+    for (int r = 0; r < NETWORK_ROWS; r++) {
+        vec *const last = high + NETWORK_ROWS - 1 - r;
+        *last = QUICK(swap)(*last, LANES - 1);
+        QUICK(order)(low + r, last);
     }
     QUICK(clean)(low);
     for (int r = 0; r < NETWORK_ROWS; r++)
         QUICK(store)(a + r * LANES, low[r]);
     QUICK(clean)(high);
     for (int r = 0; r < NETWORK_ROWS; r++)
-        QUICK(store_some)(a + half + r * LANES, high[r], count - half - r * LANES);
+        QUICK(store_some)(a + HALF + r * LANES, high[r], rest - r * LANES);
 }
 
 /* ---- partitions ---------------------------------------------------------------------------------------- */
@@ -208,7 +217,7 @@ QUICK_OUT number QUICK(middle_of)(const number *a, int64_t count)
         low = a[k] < low ? a[k] : low;
         high = a[k] > high ? a[k] : high;
     }
-    return (number)((low & high) + ((low ^ high) >> 1));
+    return (number)QUICK_MIDDLE(low, high);
 }
 
 /* Numbers that are not greater than the pivot come first: how many they are. Of few numbers the greater ones are put
@@ -300,7 +309,7 @@ QUICK_OUT void QUICK(settle)(void *numbers, int64_t count, int64_t from, int64_t
             /* Nothing is greater than the pivot: those that are equal to it come last, and are done. */
             if (pivot == QUICK_LOWEST)
                 return;
-            count = QUICK(partition)(a, count, pivot - 1);
+            count = QUICK(partition)(a, count, (number)QUICK_BEFORE(pivot));
             continue;
         }
         bad += left < count / 8 || count - left < count / 8;
@@ -325,6 +334,7 @@ QUICK_OUT void QUICK(sort)(void *numbers, int64_t count)
     QUICK(settle)(numbers, count, 0, count);
 }
 
+#ifndef QUICK_SORTS_ONLY
 /*
  * In which of KILN__QUICK_PARTS parts each number belongs: how many of the borders it is greater than. The borders are a
  * tree: borders[1] is the one in the middle, and beneath borders[k] stand borders[2 * k] and borders[2 * k + 1].
@@ -406,3 +416,4 @@ QUICK_OUT int64_t QUICK(part)(const void *numbers, const void *words, int64_t co
     }
     return low - (number *)left;
 }
+#endif

@@ -5,7 +5,8 @@
  *     long rows > many units:     [sample] > [parts of the elements] > [move] > [sort each part] > [restore]
  *
  * Where the order is wanted, numbers of 32 bits are sorted with their positions, as integers of 64 bits. Of numbers of
- * 64 bits these are the upper 32 that differ, and then the lower ones where the upper ones are equal.
+ * 64 bits these are the upper 32 that differ, and then the lower ones where the upper ones are equal. float64 without the
+ * order is sorted as double, with infinity in place of NaN, but for long rows that several threads share.
  *
  * Rule 1: a number does not tell -0 from +0, nor NaN from each other. Rows that hold such elements are restored: zeros
  *         and NaN are neighbours in the result, and are copied there in the order in which the row has them.
@@ -49,9 +50,10 @@ typedef struct job {
     char *scratch; /* numbers of rows where the results have no place for them; NULL: not needed */
     int64_t rows, length, flip;
     uint64_t infinity;
-    int size, width; /* bytes of an element, of a number or a pair */
-    bool wide;       /* order is int64 */
-    char kind;       /* of the elements: 'i', 'u', 'f' */
+    int size, width;        /* bytes of an element, of a number or a pair */
+    bool wide;              /* order is int64 */
+    kiln__quick_sort reals; /* float64 is sorted as double by this; NULL: as integers */
+    char kind;              /* of the elements: 'i', 'u', 'f' */
     /* Long rows. */
     int64_t pieces;
     char *target; /* where the numbers are sorted */
@@ -66,6 +68,8 @@ static bool read_some(const job *j, const char *keys, int64_t first, int64_t cou
     int32_t block[BLOCK];
     bool strange = false;
 
+    if (j->reals != NULL)
+        return j->numbers.read_reals(keys + first * j->size, count, j->flip, to);
     if (j->order == NULL)
         return j->numbers.read(keys + first * j->size, count, j->flip, j->infinity, to);
     for (int64_t k = 0; k < count; k += BLOCK) {
@@ -81,6 +85,10 @@ static void write_some(const job *j, const void *numbers, int64_t count, char *s
 {
     int32_t block[BLOCK];
 
+    if (j->reals != NULL) {
+        j->numbers.write_reals(numbers, count, j->flip, sorted);
+        return;
+    }
     if (order == NULL) {
         j->numbers.write(numbers, count, j->flip, sorted);
         return;
@@ -91,6 +99,14 @@ static void write_some(const job *j, const void *numbers, int64_t count, char *s
         j->numbers.write(block, here, j->flip, sorted + k * j->size);
     }
     j->numbers.order(numbers, count, j->wide, order);
+}
+
+static void sort_some(const job *j, void *numbers, int64_t count)
+{
+    if (j->reals != NULL)
+        j->reals(numbers, count);
+    else
+        j->quick.sort(numbers, count);
 }
 
 static int64_t number_at(const job *j, const void *numbers, int64_t k)
@@ -275,7 +291,7 @@ static void sort_row(const job *j, int64_t row)
         return;
     }
     const bool strange = read_some(j, keys, 0, j->length, numbers);
-    j->quick.sort(numbers, j->length);
+    sort_some(j, numbers, j->length);
     write_some(j, numbers, j->length, sorted, order);
     if (strange && sorted != NULL)
         restore(j, keys, sorted);
@@ -289,11 +305,11 @@ static bool sort_short(const job *j, int64_t row, int64_t rows)
     int64_t near[NEAR];
     char *const numbers = j->size >= 4 ? sorted : (char *)near;
 
-    if (j->numbers.read(keys, rows * j->length, j->flip, j->infinity, numbers))
+    if (read_some(j, keys, 0, rows * j->length, numbers))
         return false;
     for (int64_t r = 0; r < rows; r++)
-        j->quick.sort(numbers + r * j->length * j->width, j->length);
-    j->numbers.write(numbers, rows * j->length, j->flip, sorted);
+        sort_some(j, numbers + r * j->length * j->width, j->length);
+    write_some(j, numbers, rows * j->length, sorted, NULL);
     return true;
 }
 
@@ -632,6 +648,8 @@ kiln_status kiln__sort_rows_numbers(const kiln__sort *s, bool *done, kiln_error 
     const bool split = !counted && threads > 1 && s->length >= SAMPLE * PARTS &&
                        s->length * width >= kiln__tuned("KILN_TUNE_SORT_LONG", LONG_BYTES);
     const bool in_results = s->order != NULL ? s->wide : size >= 4;
+    if (j.kind == 'f' && size == 8 && s->order == NULL && !split)
+        j.reals = kiln__quick_reals_of(kiln__cpu_target());
     const kiln_dtype number = width == 8 ? KILN_INT64 : KILN_INT32;
     if (s->order != NULL && size == 8) {
         if (s->length > NEAR)

@@ -106,6 +106,10 @@ typedef struct kiln__quick {
 /* For processors of that target; false: it has none. */
 bool kiln__quick_of(const char *target, int bits, kiln__quick *out);
 
+/* Sort double in place, none of which is NaN; of zeros it may change signs. NULL: that target has none. (quick.c) */
+typedef void (*kiln__quick_sort)(void *numbers, int64_t count);
+kiln__quick_sort kiln__quick_reals_of(const char *target);
+
 /*
  * Loops between real elements and integers in the same order: of 32 bits, of elements of 8 bytes of 64. `flip` is 0, or -1
  * where elements descend. read() tells whether an element is -0 or NaN, which have the numbers of +0 and the greatest
@@ -117,6 +121,10 @@ typedef struct kiln__numbers {
     bool (*read)(const void *elements, int64_t count, int64_t flip, uint64_t infinity,
                  void *numbers);
     void (*write)(const void *numbers, int64_t count, int64_t flip, void *elements);
+    /* The same of elements of float64 and numbers of double: infinity in place of NaN, the other sign where elements
+     * descend. */
+    bool (*read_reals)(const void *elements, int64_t count, int64_t flip, void *numbers);
+    void (*write_reals)(const void *numbers, int64_t count, int64_t flip, void *elements);
     int64_t (*within)(const void *numbers, int64_t count, int64_t low, int64_t high);
     void (*join)(const void *numbers, int64_t count, int64_t first, void *pairs);
     void (*split)(const void *pairs, int64_t count, void *numbers);
