@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -28,6 +29,11 @@ static test_env env;
 /* The folder that every temporary folder of this process is made in. */
 static char temp_root[200];
 static unsigned temp_count;
+
+/* Of the processes that compile ahead: how many there are, and which one this is; -1: the program itself. */
+enum { AHEAD_MAX = 8 };
+static bool compiles_ahead;
+static int ahead_count, ahead_number = -1;
 
 static size_t live_allocations(void)
 {
@@ -162,6 +168,7 @@ int test_env_setup(void **state)
     kiln_error_clear(&t->err);
     t->random = t->seed;
     t->draws = ~t->seed;
+    t->cases = 0;
     t->last_log[0] = '\0';
     t->live_before = live_allocations();
     t->ctx = test_env_context(t, t->cache_dir);
@@ -212,7 +219,12 @@ uint64_t test_random(test_env *t)
 
 bool test_drawn(test_env *t)
 {
-    return t->cuda || getenv("KILN_TEST_ALL") != NULL || splitmix64(&t->draws) % 3 == 0;
+    return (t->cuda || getenv("KILN_TEST_ALL") != NULL || splitmix64(&t->draws) % 3 == 0) && test_mine(t);
+}
+
+bool test_mine(test_env *t)
+{
+    return ahead_number < 0 || (int)(t->cases++ % (unsigned)ahead_count) == ahead_number;
 }
 
 uint64_t test_random_below(test_env *t, uint64_t bound)
@@ -338,6 +350,39 @@ void test_env_compile_anew(void)
     unsetenv("KILN_TEST_CACHE");
 }
 
+void test_env_compile_ahead(void)
+{
+    compiles_ahead = true;
+}
+
+static int count_ahead(void)
+{
+    const char *const given = getenv("KILN_TEST_AHEAD");
+    const long count = given != NULL ? atol(given) : sysconf(_SC_NPROCESSORS_ONLN) / 4;
+
+    return count < 2 ? 0 : count < AHEAD_MAX ? (int)count : AHEAD_MAX;
+}
+
+/* Run shares of the cases in processes of their own, and wait for them. The driver is not open yet: a process that is
+ * forked later cannot use it. */
+static void compile_ahead(const char *module, const char *device, const struct CMUnitTest *tests, size_t count)
+{
+    ahead_count = count_ahead();
+    setenv("KILN_TEST_CACHE", temp_root, 0); /* one folder for all of them */
+    fflush(stdout);
+    for (int k = 0; k < ahead_count; k++) {
+        if (fork() != 0)
+            continue;
+        ahead_number = k;
+        if (make_temp_root() && freopen("/dev/null", "w", stdout) != NULL && freopen("/dev/null", "w", stderr) != NULL)
+            run_on(module, device, tests, count);
+        remove_temp_root();
+        _exit(0);
+    }
+    while (wait(NULL) > 0)
+        continue;
+}
+
 int test_env_main(int argc, char **argv, const char *module, const struct CMUnitTest *tests,
                   size_t count)
 {
@@ -349,8 +394,11 @@ int test_env_main(int argc, char **argv, const char *module, const struct CMUnit
         return 1;
     if (argc > 2)
         cmocka_set_test_filter(argv[2]);
-    if (device != NULL && device[0] != '\0' && strcmp(device, "all") != 0)
+    if (device != NULL && device[0] != '\0' && strcmp(device, "all") != 0) {
+        if (compiles_ahead && strncmp(device, "cuda", 4) == 0)
+            compile_ahead(module, device, tests, count);
         return run_on(module, device, tests, count);
+    }
     for (size_t k = 0; k < COUNT(every); k++) {
         int status = run_on(module, every[k], tests, count);
 

@@ -47,6 +47,7 @@ typedef struct test_env {
     uint64_t seed;       /* printed by test_env_main; $KILN_TEST_SEED sets it */
     uint64_t random;     /* state of test_random(), restarted from `seed` for each test */
     uint64_t draws;      /* state of test_drawn() */
+    unsigned cases;      /* that test_mine() has been asked of */
     size_t live_before;
     char last_log[512]; /* the last warning of the context */
 } test_env;
@@ -56,6 +57,11 @@ int test_env_main(int argc, char **argv, const char *module, const struct CMUnit
 /* Before test_env_main() in programs whose tests are about compiling itself: a cache folder of the
  * program's own, empty when it starts, whatever $KILN_TEST_CACHE says. */
 void test_env_compile_anew(void);
+/* The same of programs that compile a thousand kernels and more: on a GPU that argv names, some processes run the
+ * cases of test_mine() first, each a share of them, so that the program itself finds the kernels. NVRTC has one thread
+ * of a process compile at a time. What those processes find is not looked at. $KILN_TEST_AHEAD is their number (a
+ * quarter of the cores, 8 at most; fewer than 2: none). */
+void test_env_compile_ahead(void);
 int test_env_setup(void **state);
 int test_env_teardown(void **state);
 
@@ -78,6 +84,9 @@ uint64_t test_random_below(test_env *t, uint64_t bound);
 /* Whether this case of a long table runs: on a GPU, and with $KILN_TEST_ALL set, each of them; on the
  * cpu device, where each is a compile, the third of them that the seed draws. */
 bool test_drawn(test_env *t);
+/* Whether this process runs this case, which compiles kernels that no other case needs: see
+ * test_env_compile_ahead(). test_drawn() asks it as well. */
+bool test_mine(test_env *t);
 
 /* What OK() and FAILS() stand for: fail the running test with all that `err` tells. */
 void test_expect_ok(test_env *t, kiln_status status, const char *call, const char *file, int line);

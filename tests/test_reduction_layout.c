@@ -463,5 +463,6 @@ int main(int argc, char **argv)
         TEST(test_reduction__outputs_in_every_layout),
     };
 
+    test_env_compile_ahead();
     return test_env_main(argc, argv, "test_reduction_layout", tests, COUNT(tests));
 }

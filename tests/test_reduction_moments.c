@@ -317,5 +317,6 @@ int main(int argc, char **argv)
         TEST(test_reduction_moments__float16),   TEST(test_reduction_moments__bfloat16),
         TEST(test_reduction_moments__short_rows_may_begin_far_from_their_means),
     };
+    test_env_compile_ahead();
     return test_env_main(argc, argv, "test_reduction_moments", tests, COUNT(tests));
 }

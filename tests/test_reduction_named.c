@@ -794,5 +794,6 @@ int main(int argc, char **argv)
         TEST(test_reduction__named_reductions_refuse_bad_arguments),
     };
 
+    test_env_compile_ahead();
     return test_env_main(argc, argv, "test_reduction_named", tests, COUNT(tests));
 }

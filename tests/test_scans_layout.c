@@ -293,5 +293,6 @@ int main(int argc, char **argv)
         TEST(test_scans__turns_that_cancel_out_in_matrices),
         TEST(test_scans__empty_arrays_and_scalars),
     };
+    test_env_compile_ahead();
     return test_env_main(argc, argv, "test_scans_layout", tests, COUNT(tests));
 }
