@@ -468,7 +468,7 @@ static void check_after_kills(cache_env *t)
         store_kernel(cache, k);
         assert_int_equal(load_kernel(cache, k), 1);
     }
-    assert_true(kiln__now_us() - start < 10e6);
+    assert_true(kiln__now_us() - start < 25e6); /* a lock that nobody gives back is waited for for 30 s */
     assert_int_equal(atomic_load(&t->log_count), 0);
     kiln__cache_close(cache);
 }

@@ -79,15 +79,20 @@ static void test_cpu_compile__a_flood_of_output_is_bounded_and_does_not_block(vo
 static void test_cpu_compile__a_late_program_is_ended_with_its_children(void **state)
 {
     kiln__buf log = KILN__BUF_INIT;
-    int code = 0;
-    double start = kiln__now_us();
+    int code = 0, patience_ms = 300;
 
     (void)state;
-    assert_int_equal(run("sleep 60 & echo $!; wait", &log, 300, &code), KILN__CPU_TIMED_OUT);
-    assert_true(kiln__now_us() - start < 20e6);
+    /* On a busy machine a shell may not say anything within such a time: then it has more. */
+    do {
+        const double start = kiln__now_us();
+        kiln__buf_clear(&log);
+        assert_int_equal(run("sleep 60 & echo $!; wait", &log, patience_ms, &code), KILN__CPU_TIMED_OUT);
+        assert_true(kiln__now_us() - start < 25e6 + 1e3 * patience_ms); /* not when the child ends by itself */
+        patience_ms *= 10;
+    } while (log.length == 0 && patience_ms < 100000);
     pid_t child = (pid_t)atoi(log.text);
     assert_true(child > 1);
-    for (int k = 0; k < 100 && kill(child, 0) == 0; k++) {
+    for (int k = 0; k < 2000 && kill(child, 0) == 0; k++) {
         /* It stays a zombie until init takes it; what it runs is over. */
         char path[64], stat[256] = "";
         snprintf(path, sizeof path, "/proc/%d/stat", (int)child);
@@ -113,9 +118,9 @@ static void test_cpu_compile__a_child_left_behind_delays_nobody(void **state)
     double start = kiln__now_us();
 
     (void)state;
-    assert_int_equal(run("sleep 5 & exit 4", &log, 60000, &code), KILN__CPU_EXITED);
+    assert_int_equal(run("sleep 60 & exit 4", &log, 120000, &code), KILN__CPU_EXITED);
     assert_int_equal(code, 4);
-    assert_true(kiln__now_us() - start < 3e6);
+    assert_true(kiln__now_us() - start < 40e6);
     kiln__buf_clear(&log);
 }
 

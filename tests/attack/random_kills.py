@@ -78,8 +78,8 @@ def attack(tool, environment, mark, seconds):
 
 
 def left_over(mark):
-    """Living marked processes after up to 5 seconds of patience."""
-    end = time.monotonic() + 5
+    """Living marked processes after up to a minute of patience, which a busy machine may need."""
+    end = time.monotonic() + 60
     while marked(mark) and time.monotonic() < end:
         time.sleep(0.02)
     return marked(mark)
