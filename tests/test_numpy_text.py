@@ -34,8 +34,9 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "num
 from draw import Draw, Refused, Rejected, inputs_of, written  # noqa: E402
 import functions  # noqa: E402
 import further  # noqa: E402
+import lengths  # noqa: E402
 
-WEIGHTS = {**functions.WEIGHTS, **further.WEIGHTS}
+WEIGHTS = {**functions.WEIGHTS, **further.WEIGHTS, **lengths.WEIGHTS}
 
 # What kiln says that it does not do.
 LIMITS = [

@@ -62,7 +62,7 @@ typedef enum kiln__node_kind {
     KILN__NODE_CAST,
     KILN__NODE_REDUCE,
     KILN__NODE_VIEW,
-    KILN__NODE_IOTA,   /* position along an axis of the operand's shape */
+    KILN__NODE_IOTA,   /* position along an axis of the operand's shape; data: the axis, whether it stands alone */
     KILN__NODE_ARANGE, /* data: count */
     KILN__NODE_DRAW,   /* op: kiln_draw; key, draw, parameters; data: shape, or last operand's */
     KILN__NODE_GATHER, /* operands: array, indices; data: see KILN__GATHER_MODE */
@@ -82,7 +82,8 @@ typedef enum kiln__view_kind {
     KILN__VIEW_MASKED,    /* the first operand, whose shape, or first axes, are those of the second, a mask */
     KILN__VIEW_LIKE,      /* the first operand, broadcast to the shape of the second */
     KILN__VIEW_OVER,      /* the first operand, with all axes of the second behind those that it has */
-    KILN__VIEW_WHOLE      /* the first operand, a mask that has all axes of the second */
+    KILN__VIEW_WHOLE,     /* the first operand, a mask that has all axes of the second */
+    KILN__VIEW_FOLDED     /* data: axis. The first operand; its axes that are those of the second, a mask, are one */
 } kiln__view_kind;
 
 /* Data of a cast that has a second operand, whose dtype it is to: how numbers become whole ones. */

@@ -381,6 +381,8 @@ static uint32_t lower_index(kiln__build *b, uint32_t node)
     const kiln__lowered *o = &b->lowered[kiln__lowered_strong(b, b->ir->edges[n->operands])];
     const int axis = kiln__lower_axis(b, node, b->ir->data[n->data], o->rank);
     const kiln__axis_map map = {axis, 0, 1};
+    if (n->data_count > 1 && b->ir->data[n->data + 1] != 0)
+        return iota(b, node, o->shape[axis]);
     return kiln__lowered_view(b, iota(b, node, o->shape[axis]), o->rank, o->shape, &map, node);
 }
 

@@ -239,7 +239,7 @@ static const char *view_name(int kind)
         [KILN__VIEW_SLICE] = "slice",         [KILN__VIEW_BROADCAST] = "broadcast_to",
         [KILN__VIEW_RESHAPE] = "reshape",     [KILN__VIEW_MASKED] = "mask",
         [KILN__VIEW_LIKE] = "broadcast_to", [KILN__VIEW_OVER] = "mask",
-        [KILN__VIEW_WHOLE] = "mask"};
+        [KILN__VIEW_WHOLE] = "mask",          [KILN__VIEW_FOLDED] = "mask"};
     return (size_t)kind < KILN_COUNT_OF(names) ? names[kind] : "view";
 }
 

@@ -139,6 +139,35 @@ static uint32_t whole(kiln__build *b, uint32_t node, uint32_t operand)
     return operand;
 }
 
+/* The axes that are a mask's as one. An axis below 0 is where the last of them stands. */
+static uint32_t folded(kiln__build *b, uint32_t node, uint32_t operand)
+{
+    const kiln__node *n = &b->ir->nodes[node];
+    const kiln__lowered *mask = &b->lowered[kiln__lowered_strong(b, b->ir->edges[n->operands + 1])];
+    const kiln__lowered *o = &b->lowered[operand];
+    const int64_t data = b->ir->data[n->data];
+    const int64_t at = data < 0 ? data + 1 + o->rank - mask->rank : data;
+    int64_t shape[KILN_RANK_MAX + 1];
+
+    if (mask->dtype != KILN_BOOL)
+        kiln__build_fail(b, node, KILN_ERR_DTYPE, "a mask is of bool, not of %s",
+                         kiln_dtype_name(mask->dtype));
+    if (mask->rank == 0 || at < 0 || at + mask->rank > o->rank ||
+        !kiln__same_shape(mask->rank, o->shape + at, mask->rank, mask->shape))
+        kiln__build_fail(b, node, KILN_ERR_SHAPE,
+                         "a mask of shape %s does not fit an array of shape %s at axis %lld",
+                         kiln__build_shape(b, mask->rank, mask->shape),
+                         kiln__build_shape(b, o->rank, o->shape), (long long)data);
+    if (mask->rank == 1)
+        return operand;
+    const int rank = o->rank + 1 - mask->rank;
+    for (int a = 0; a < rank; a++)
+        shape[a] = o->shape[a <= at ? a : a + mask->rank - 1];
+    for (int a = 1; a < mask->rank; a++)
+        shape[at] *= mask->shape[a];
+    return kiln__lowered_reshaped(b, operand, rank, shape, node);
+}
+
 /* A mask of the first axes is true for all that lies behind them. What does not fit is told by masked(). */
 static void lay_over(const kiln__lowered *o, const kiln__lowered *over, view_shape *s)
 {
@@ -159,6 +188,8 @@ uint32_t kiln__lower_view(kiln__build *b, uint32_t node, uint32_t operand)
         return masked(b, node, operand);
     if (n->op == KILN__VIEW_WHOLE)
         return whole(b, node, operand);
+    if (n->op == KILN__VIEW_FOLDED)
+        return folded(b, node, operand);
     memset(&s, 0, sizeof s);
     s.rank = o->rank;
     memcpy(s.shape, o->shape, (size_t)o->rank * sizeof *o->shape);
@@ -200,6 +231,7 @@ uint32_t kiln__lower_view(kiln__build *b, uint32_t node, uint32_t operand)
     case KILN__VIEW_RESHAPE:
     case KILN__VIEW_MASKED:
     case KILN__VIEW_WHOLE:
+    case KILN__VIEW_FOLDED:
         break;
     }
     return kiln__lowered_view(b, operand, s.rank, s.shape, s.map, node);

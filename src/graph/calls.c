@@ -578,6 +578,20 @@ static kiln_status call_like(kiln__parser *p, kiln__parsed_call *c, const specia
     return KILN_OK;
 }
 
+/* _places(x, axis=0): positions along an axis of x, and no other one. */
+static kiln_status call_places(kiln__parser *p, kiln__parsed_call *c, const special *s,
+                               kiln__parsed *out)
+{
+    int axis = 0;
+
+    (void)s;
+    KILN_CHECK(need_count(p, c, 1, 2));
+    if (c->count > 1)
+        KILN_CHECK(read_axis(p, c, 1, &axis));
+    kiln__set_node(out, kiln__node_places(c->arg[0].node, axis, KILN__PLACE(c->at)));
+    return KILN_OK;
+}
+
 /* _at_least(n, least, 'what n is'): n, a whole number that must not be less. */
 static kiln_status call_at_least(kiln__parser *p, kiln__parsed_call *c, const special *s,
                                  kiln__parsed *out)
@@ -599,6 +613,7 @@ static kiln_status call_at_least(kiln__parser *p, kiln__parsed_call *c, const sp
 static const special specials[] = {
     {"_at_least", call_at_least, NULL, NULL},
     {"_like", call_like, NULL, NULL},
+    {"_places", call_places, NULL, NULL},
     {"_as", call_like, NULL, NULL},
     {"_floor_as", call_like, NULL, NULL},
     {"take", call_take, NULL, NULL},
@@ -652,6 +667,22 @@ static kiln_status check_mode(const kiln__parser *p, const kiln__parsed_call *c)
     return fail_call(p, c, KILN_ERR_NAME, c->method ? "takes no method" : "takes no mode");
 }
 
+/* Files that know functions, in the order in which they are asked. */
+typedef kiln_status (*knower)(kiln__parser *, kiln__parsed_call *, kiln__parsed *, bool *known);
+static const knower before_operations[] = {kiln__apply_scattering, kiln__join_counted,
+                                           kiln__apply_counted, NULL};
+static const knower before_others[] = {kiln__apply_making, kiln__apply_ordered,
+                                       kiln__apply_editing, kiln__apply_composed, NULL};
+static const knower last[] = {kiln__apply_arranging, kiln__apply_listed, kiln__apply_written, NULL};
+
+static kiln_status apply_first(kiln__parser *p, kiln__parsed_call *c, const knower *files,
+                               kiln__parsed *out, bool *known)
+{
+    for (; *files != NULL && !*known; files++)
+        KILN_CHECK((*files)(p, c, out, known));
+    return KILN_OK;
+}
+
 static kiln_status apply(kiln__parser *p, kiln__parsed_call *c, kiln__parsed *out)
 {
     const kiln__op *op = kiln__op_named(c->name, c->bytes);
@@ -662,9 +693,7 @@ static kiln_status apply(kiln__parser *p, kiln__parsed_call *c, kiln__parsed *ou
     kiln_op pair[2];
     bool known = false;
 
-    KILN_CHECK(kiln__apply_scattering(p, c, out, &known));
-    if (!known)
-        KILN_CHECK(kiln__apply_counted(p, c, out, &known));
+    KILN_CHECK(apply_first(p, c, before_operations, out, &known));
     if (known)
         return KILN_OK;
     KILN_CHECK(check_mode(p, c));
@@ -679,11 +708,7 @@ static kiln_status apply(kiln__parser *p, kiln__parsed_call *c, kiln__parsed *ou
         return call_pair(p, c, pair, out);
     if (c->name[0] == '_' && p->graph->ir.place == 0) /* for functions that are expressions alone */
         return unknown_function(c);
-    KILN_CHECK(kiln__apply_making(p, c, out, &known));
-    if (!known)
-        KILN_CHECK(kiln__apply_ordered(p, c, out, &known));
-    if (!known)
-        KILN_CHECK(kiln__apply_composed(p, c, out, &known));
+    KILN_CHECK(apply_first(p, c, before_others, out, &known));
     if (known)
         return KILN_OK;
     if (c->named_count > 0 && !kiln__same_word(c->name, c->bytes, "pad"))
@@ -695,12 +720,7 @@ static kiln_status apply(kiln__parser *p, kiln__parsed_call *c, kiln__parsed *ou
         return call_whole(p, c, opaque, out);
     if (reduction != 0)
         return reduce(p, c, reduction, out);
-    KILN_CHECK(kiln__apply_arranging(p, c, out, &known));
-    if (!known)
-        KILN_CHECK(kiln__apply_listed(p, c, out, &known));
-    if (known)
-        return KILN_OK;
-    KILN_CHECK(kiln__apply_written(p, c, out, &known));
+    KILN_CHECK(apply_first(p, c, last, out, &known));
     if (known)
         return KILN_OK;
     for (size_t k = 0; k < KILN_COUNT_OF(specials); k++) {
@@ -775,11 +795,4 @@ kiln_status kiln__apply_call(kiln__parser *p, kiln__parsed_call *c, kiln__parsed
     if (c->keepdims.width != 0 && (c->takes & KILN__TAKES_KEEPDIMS) == 0)
         return fail_call(p, c, KILN_ERR_NAME, "takes no keepdims");
     return KILN_OK;
-}
-
-/* ---- subscripts ------------------------------------------------------------------------------ */
-
-void kiln__apply_subscripts(kiln__parsed *v, const kiln__subscript *list, size_t count, size_t at)
-{
-    kiln__set_node(v, kiln__index_nodes(v->node, list, count, KILN_INDEX_CHECK, KILN__PLACE(at)));
 }

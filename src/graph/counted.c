@@ -5,32 +5,101 @@
  *     sort(x[mask])          > the elements next to each other, and how many they are
  *                            > a row: sort(values, count) > a counted value again
  *     x[flatnonzero(mask)]   > a row: take(x, places, count) > a counted value
+ *     round(x[mask], 2)      > round(x, 2), of which the mask chooses
  *
  * Rule: what stands behind the first `count` values is not known; a row looks at it in vain, or puts it last.
  */
+#include <math.h>
+
 #include "graph/graph.h"
 #include "graph/parse.h"
+#include "kiln/rearrange.h"
 
 /* What a row is given, and gives. */
 typedef enum way {
     REDUCED,  /* no row: the reduction itself knows masks */
     IN_PLACE, /* an array and a mask of its shape: one value */
-    FLAT,     /* a vector of all elements that are chosen, and how many: values that have a length */
-    VECTOR,   /* values and how many: the same again */
-    SECOND    /* the same, behind an array */
+    FLAT,   /* a vector of all elements that are chosen, and how many: values that have a length */
+    VECTOR, /* values and how many: the same again */
+    SECOND, /* the same, behind an array */
+    AMONG,  /* the same: values that have a length */
+    SOUGHT, /* as FLAT, of a row of the other name */
+    MAPPED  /* no row: the function itself, of all elements */
 } way;
 
+/* The first row that fits is taken: of a name by the argument that has no length. */
 static const struct {
     const char *name;
     way way;
 } functions[] = {
-    {"sum", REDUCED},    {"prod", REDUCED},      {"any", REDUCED},    {"all", REDUCED},
-    {"mean", IN_PLACE},  {"var", IN_PLACE},      {"std", IN_PLACE},   {"min", IN_PLACE},
-    {"amin", IN_PLACE},  {"max", IN_PLACE},      {"amax", IN_PLACE},  {"ptp", IN_PLACE},
-    {"median", FLAT},    {"quantile", FLAT},     {"percentile", FLAT}, {"topk", FLAT},
-    {"sort", VECTOR},    {"argsort", VECTOR},    {"unique", VECTOR},  {"diff", VECTOR},
-    {"cumsum", VECTOR},  {"cumprod", VECTOR},    {"cummax", VECTOR},  {"cummin", VECTOR},
-    {"isin", VECTOR},    {"searchsorted", SECOND}, {"take", SECOND},  {"count_nonzero", REDUCED},
+    {"sum", REDUCED},
+    {"prod", REDUCED},
+    {"any", REDUCED},
+    {"all", REDUCED},
+    {"count_nonzero", REDUCED},
+    {"mean", IN_PLACE},
+    {"var", IN_PLACE},
+    {"std", IN_PLACE},
+    {"min", IN_PLACE},
+    {"amin", IN_PLACE},
+    {"max", IN_PLACE},
+    {"amax", IN_PLACE},
+    {"ptp", IN_PLACE},
+    {"nansum", IN_PLACE},
+    {"nanprod", IN_PLACE},
+    {"nanmean", IN_PLACE},
+    {"nanvar", IN_PLACE},
+    {"nanstd", IN_PLACE},
+    {"nanmin", IN_PLACE},
+    {"nanmax", IN_PLACE},
+    {"nanmedian", IN_PLACE},
+    {"nanquantile", IN_PLACE},
+    {"nanpercentile", IN_PLACE},
+    {"norm", IN_PLACE},
+    {"average", IN_PLACE},
+    {"dot", IN_PLACE},
+    {"inner", IN_PLACE},
+    {"histogram", IN_PLACE},
+    {"histogram2d", IN_PLACE},
+    {"bincount", IN_PLACE},
+    {"median", FLAT},
+    {"quantile", FLAT},
+    {"percentile", FLAT},
+    {"topk", FLAT},
+    {"argmax", FLAT},
+    {"argmin", FLAT},
+    {"sort", VECTOR},
+    {"argsort", VECTOR},
+    {"unique", VECTOR},
+    {"diff", VECTOR},
+    {"ediff1d", VECTOR},
+    {"cumsum", VECTOR},
+    {"cumprod", VECTOR},
+    {"cummax", VECTOR},
+    {"cummin", VECTOR},
+    {"isin", VECTOR},
+    {"in1d", VECTOR},
+    {"flip", VECTOR},
+    {"roll", VECTOR},
+    {"repeat", VECTOR},
+    {"tile", VECTOR},
+    {"ravel", VECTOR},
+    {"union1d", VECTOR},
+    {"intersect1d", VECTOR},
+    {"setdiff1d", VECTOR},
+    {"searchsorted", SECOND},
+    {"take", SECOND},
+    {"isin", AMONG},
+    {"in1d", AMONG},
+    {"union1d", AMONG},
+    {"intersect1d", AMONG},
+    {"setdiff1d", AMONG},
+    {"searchsorted", SOUGHT},
+    {"round", MAPPED},
+    {"around", MAPPED},
+    {"cast", MAPPED},
+    {"astype", MAPPED},
+    {"digitize", MAPPED},
 };
 
 /* A vector and how many of its elements count. */
@@ -61,9 +130,8 @@ static kiln__parsed chosen_of(const kiln__parsed *v)
     return chosen;
 }
 
-/* Call the row of a function: `nth` argument in two, the array and what tells its length. */
-static kiln_status call_row(kiln__parser *p, kiln__parsed_call *c, size_t nth,
-                            const kiln__parsed *given, kiln__parsed *out)
+kiln_status kiln__call_counted(kiln__parser *p, kiln__parsed_call *c, size_t nth,
+                               const kiln__parsed *given, const char *prefix, kiln__parsed *out)
 {
     kiln__parsed_call *const row = kiln__parser_keep(p, sizeof *row);
     char *const name = kiln__parser_keep(p, c->bytes + sizeof KILN__ROW_OF_COUNTED);
@@ -75,7 +143,7 @@ static kiln_status call_row(kiln__parser *p, kiln__parsed_call *c, size_t nth,
         return kiln__parse_fail(p, c->at, c->bytes, KILN_ERR_ARGUMENT_COUNT,
                                 "these are too many arguments");
     *row = *c;
-    memcpy(name, KILN__ROW_OF_COUNTED, sizeof KILN__ROW_OF_COUNTED);
+    memcpy(name, prefix, sizeof KILN__ROW_OF_COUNTED);
     memcpy(name + sizeof KILN__ROW_OF_COUNTED - 1, c->name, c->bytes);
     row->name = name;
     row->bytes = sizeof KILN__ROW_OF_COUNTED - 1 + c->bytes;
@@ -92,8 +160,7 @@ static kiln_status call_row(kiln__parser *p, kiln__parsed_call *c, size_t nth,
                  : kiln__fail(p->err, KILN_ERR_INTERNAL, "%s is no function of its own", name);
 }
 
-/* Two values of a row are a counted one. */
-static void recount(kiln__parsed *v, int axis, bool parts)
+void kiln__recount(kiln__parsed *v, int axis, bool parts)
 {
     if (v->kind != KILN__PARSED_TUPLE || v->count != 2)
         return;
@@ -128,9 +195,115 @@ static kiln_status apply_second(kiln__parser *p, kiln__parsed_call *c, kiln__par
 
     if (kiln__same_word(c->name, c->bytes, "take"))
         KILN_CHECK(read_axis(p, c, &axis));
-    KILN_CHECK(call_row(p, c, 1, &given, out));
-    recount(out, axis < 0 ? 0 : (int)axis, axis >= 0);
+    KILN_CHECK(kiln__call_counted(p, c, 1, &given, KILN__ROW_OF_COUNTED, out));
+    kiln__recount(out, axis < 0 ? 0 : (int)axis, axis >= 0);
     return KILN_OK;
+}
+
+/* The function itself, of all elements. */
+static kiln_status apply_mapped(kiln__parser *p, kiln__parsed_call *c, kiln__parsed *out)
+{
+    const kiln__parsed v = c->arg[0];
+    const kiln_node node = v.node;
+
+    kiln__set_node(&c->arg[0], node);
+    KILN_CHECK(p->call(p, c, out));
+    KILN_CHECK(kiln__need_node(p, out));
+    out->kind = v.kind;
+    out->mask = v.mask;
+    out->axis = v.axis;
+    out->parts = v.parts;
+    return KILN_OK;
+}
+
+/* quantile(x[m], [0.25, 0.5]): one for each. */
+static kiln_status apply_each(kiln__parser *p, kiln__parsed_call *c, const kiln__parsed *given,
+                              kiln__parsed *out)
+{
+    const kiln__parsed list = c->arg[1];
+    const int64_t first = 0;
+    kiln_node parts[KILN__TUPLE_MAX];
+
+    if (list.count == 0)
+        return kiln__parse_fail(p, list.at, list.width, KILN_ERR_ARGUMENT,
+                                "there is no quantile here");
+    for (size_t k = 0; k < list.count; k++) {
+        kiln__set_node(&c->arg[1], list.items[k]);
+        KILN_CHECK(kiln__call_counted(p, c, 0, given, KILN__ROW_OF_COUNTED, out));
+        parts[k] = out->node;
+    }
+    kiln__set_node(out, kiln_node_rearrange(KILN_REARRANGE_STACK, parts, list.count, &first, 1,
+                                            KILN__PLACE(c->at)));
+    return KILN_OK;
+}
+
+/* quantile(x[m], q, method=...): NaN stands where no element is chosen. */
+static kiln_status apply_method(kiln__parser *p, kiln__parsed_call *c, const kiln__parsed *chosen,
+                                kiln__parsed *out)
+{
+    const bool hundreds = kiln__same_word(c->name, c->bytes, "percentile");
+    const kiln_node x = chosen->node, nan = kiln_node_of_float(NAN);
+    const kiln_node is_nan = kiln_node_op2(
+        KILN_OP_BITWISE_AND, chosen->mask,
+        kiln_node_op2(KILN_OP_NOT_EQUAL, x, x, KILN__PLACE(c->at)), KILN__PLACE(c->at));
+    const kiln_node any =
+        kiln_node_reduce(KILN_REDUCE_ANY, is_nan, NULL, false, KILN_DTYPE_NONE, KILN__PLACE(c->at));
+    const char *const name = c->name;
+    const size_t bytes = c->bytes;
+
+    c->name = hundreds ? "nanpercentile" : "nanquantile";
+    c->bytes = strlen(c->name);
+    kiln__set_node(&c->arg[0],
+                   kiln_node_op3(KILN_OP_WHERE, chosen->mask, x, nan, KILN__PLACE(c->at)));
+    KILN_CHECK(p->call(p, c, out));
+    c->name = name;
+    c->bytes = bytes;
+    kiln__set_node(out, kiln_node_op3(KILN_OP_WHERE, any, nan, out->node, KILN__PLACE(c->at)));
+    return KILN_OK;
+}
+
+/* Whether two values have their length from one mask. */
+static bool same_length(const kiln__parsed *v, const kiln__parsed *other)
+{
+    return kiln__is_counted(other) && other->kind == v->kind && other->mask.id == v->mask.id;
+}
+
+/* A row of one value in its place, or a vector; other arguments of the same length are in their places, too. */
+static kiln_status apply_first(kiln__parser *p, kiln__parsed_call *c, way how, kiln__parsed *out)
+{
+    const kiln__parsed v = c->arg[0];
+    const kiln__parsed chosen = how == VECTOR ? v : chosen_of(&v);
+    if (how == FLAT && c->mode_bytes > 0 && c->method)
+        return apply_method(p, c, &chosen, out);
+    const kiln__parsed given = how == IN_PLACE ? chosen : counted_of(&chosen);
+
+    for (size_t k = 1; how == IN_PLACE && k < c->count; k++)
+        if (same_length(&v, &c->arg[k]))
+            kiln__set_node(&c->arg[k], c->arg[k].node);
+    for (size_t k = 0; how == IN_PLACE && k < c->named_count; k++)
+        if (same_length(&v, &c->named[k].value))
+            kiln__set_node(&c->named[k].value, c->named[k].value.node);
+    if (how == FLAT && c->count > 1 && c->arg[1].kind == KILN__PARSED_TUPLE)
+        return apply_each(p, c, &given, out);
+    KILN_CHECK(kiln__call_counted(
+        p, c, 0, &given, how == SOUGHT ? KILN__ROW_AMONG_COUNTED : KILN__ROW_OF_COUNTED, out));
+    if (how == VECTOR)
+        kiln__recount(out, 0, false);
+    return KILN_OK;
+}
+
+/* Whether a call is one of a row's way: of which argument the length is known to the device alone. */
+static bool is_of(const kiln__parsed_call *c, const char *name, way how)
+{
+    const size_t nth = how == SECOND || how == AMONG;
+
+    return kiln__same_word(c->name, c->bytes, name) && c->count > nth &&
+           kiln__is_counted(&c->arg[nth]) && (how == MAPPED || !c->arg[nth].parts);
+}
+
+static bool is_dtype_call(const kiln__parsed_call *c)
+{
+    return c->count == 1 && kiln_dtype_from_name(c->name, c->bytes) != KILN_DTYPE_NONE;
 }
 
 kiln_status kiln__apply_counted(kiln__parser *p, kiln__parsed_call *c, kiln__parsed *out,
@@ -138,14 +311,13 @@ kiln_status kiln__apply_counted(kiln__parser *p, kiln__parsed_call *c, kiln__par
 {
     size_t k = 0;
 
-    while (k < KILN_COUNT_OF(functions) && !kiln__same_word(c->name, c->bytes, functions[k].name))
+    while (k < KILN_COUNT_OF(functions) && !is_of(c, functions[k].name, functions[k].way))
         k++;
-    if (k == KILN_COUNT_OF(functions) || c->count == 0)
+    const bool casts = is_dtype_call(c) && kiln__is_counted(&c->arg[0]);
+    if (k == KILN_COUNT_OF(functions) && !casts)
         return KILN_OK;
-    const way how = functions[k].way;
-    kiln__parsed *const v = &c->arg[how == SECOND];
-    if (c->count <= (size_t)(how == SECOND) || !kiln__is_counted(v) || v->parts)
-        return KILN_OK;
+    const way how = casts ? MAPPED : functions[k].way;
+    kiln__parsed *const v = &c->arg[how == SECOND || how == AMONG];
     if (how == REDUCED) { /* choosing.c */
         if (v->kind == KILN__PARSED_COUNTED)
             *v = chosen_of(v);
@@ -154,12 +326,12 @@ kiln_status kiln__apply_counted(kiln__parser *p, kiln__parsed_call *c, kiln__par
     *known = true;
     if (how == SECOND)
         return apply_second(p, c, out);
-    const kiln__parsed chosen = how == VECTOR ? *v : chosen_of(v);
-    const kiln__parsed given = how == IN_PLACE ? chosen : counted_of(&chosen);
-    KILN_CHECK(call_row(p, c, 0, &given, out));
-    if (how == VECTOR)
-        recount(out, 0, false);
-    return KILN_OK;
+    if (how == MAPPED)
+        return apply_mapped(p, c, out);
+    if (how != AMONG)
+        return apply_first(p, c, how, out);
+    const kiln__parsed given = counted_of(v);
+    return kiln__call_counted(p, c, 1, &given, KILN__ROW_AMONG_COUNTED, out);
 }
 
 kiln_status kiln__take_counted(kiln__parser *p, const kiln__parsed *x, const kiln__parsed *indices,

@@ -170,6 +170,11 @@ kiln_node kiln__node_masked(kiln_node x, kiln_node mask, const char *file, int l
 /* A mask of x's first axes in the shape of x; `whole`: it must have all of them. (record.c) */
 kiln_node kiln__node_mask_of(kiln_node mask, kiln_node x, bool whole, const char *file, int line);
 
+/* x, of which the axes from `axis` on that are the mask's are one; below 0: that one's place from the end. (record.c) */
+kiln_node kiln__node_folded(kiln_node x, kiln_node mask, int axis, const char *file, int line);
+/* Positions along an axis of x, and no other one. (record.c) */
+kiln_node kiln__node_places(kiln_node x, int axis, const char *file, int line);
+
 /* _need() of expressions: a copy of operands[1] that reports where operands[0] is false. (needed.c) */
 kiln_status kiln__need_infer(const kiln_array *const *operands, kiln_error *err);
 kiln_status kiln__need_run(const kiln_array *const *operands, kiln_stream *stream, kiln_array *out,

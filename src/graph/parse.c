@@ -56,6 +56,22 @@ static kiln_status arrays_of_rows(kiln__parser *p, const kiln__parsed *v, kiln_n
     return kiln__number_lists(p, &all);
 }
 
+/* The items before number `at` as values of any kind, which one of them is: its length only the device knows. */
+static kiln_status begin_values(kiln__parser *p, const kiln_node *nodes, size_t at,
+                                kiln__parsed **values)
+{
+    if (*values != NULL)
+        return KILN_OK;
+    *values = kiln__parser_keep(p, KILN__TUPLE_MAX * sizeof **values);
+    if (*values == NULL)
+        return kiln__fail_memory(p->err, KILN__TUPLE_MAX * sizeof **values);
+    for (size_t k = 0; k < at; k++) {
+        (*values)[k] = (kiln__parsed){.at = p->token.at, .width = 1};
+        kiln__set_node(&(*values)[k], nodes[k]);
+    }
+    return KILN_OK;
+}
+
 /* A comma-separated list up to `close`, the token after its opening; one value without a comma is
  * that value, unless `tuple` asks for a tuple. */
 static kiln_status parse_list(kiln__parser *p, const char *close, bool tuple, kiln__parsed *out)
@@ -63,6 +79,7 @@ static kiln_status parse_list(kiln__parser *p, const char *close, bool tuple, ki
     kiln_node nodes[KILN__TUPLE_MAX];
     int64_t rows[KILN__TUPLE_MAX];
     size_t count = 0, row_count = 0, at = p->token.at;
+    kiln__parsed *values = NULL;
 
     while (!kiln__is_mark(p, close)) {
         kiln__parsed v;
@@ -73,18 +90,22 @@ static kiln_status parse_list(kiln__parser *p, const char *close, bool tuple, ki
         }
         const bool row = tuple && kiln__is_list(&v) && (row_count > 0 || count == 0);
         const size_t items = row ? v.count : 1;
-        if (!row)
-            KILN_CHECK(kiln__need_node(p, &v));
-        else
-            rows[row_count++] = (int64_t)items;
-        if (count + items > KILN__TUPLE_MAX)
-            return kiln__parse_fail(p, v.at, v.width, KILN_ERR_ARGUMENT,
-                                    "this list has more than %d items", KILN__TUPLE_MAX);
         if (!row && row_count > 0) {
             KILN_CHECK(arrays_of_rows(p, &v, nodes, count, rows, row_count));
             count = row_count;
             row_count = 0;
         }
+        if (kiln__is_counted(&v))
+            KILN_CHECK(begin_values(p, nodes, count, &values));
+        else if (!row)
+            KILN_CHECK(kiln__need_node(p, &v));
+        if (row)
+            rows[row_count++] = (int64_t)items;
+        if (count + items > KILN__TUPLE_MAX)
+            return kiln__parse_fail(p, v.at, v.width, KILN_ERR_ARGUMENT,
+                                    "this list has more than %d items", KILN__TUPLE_MAX);
+        if (values != NULL)
+            values[count] = v;
         if (items > 0)
             memcpy(nodes + count, row ? v.items : &v.node, items * sizeof *nodes);
         count += items;
@@ -93,6 +114,10 @@ static kiln_status parse_list(kiln__parser *p, const char *close, bool tuple, ki
     }
     memset(out, 0, sizeof *out);
     KILN_CHECK(keep_list(p, nodes, count, rows, row_count, tuple, out));
+    if (values != NULL) {
+        out->kind = KILN__PARSED_SEVERAL;
+        out->values = values;
+    }
     out->at = at;
     out->width = p->token.at - at;
     return kiln__next_token(p);
@@ -232,9 +257,10 @@ static kiln_status parse_slice(kiln__parser *p, kiln__subscript *s)
     return parse_bound(p, &s->number[2]);
 }
 
-/* `mask` receives what is one. */
-static kiln_status parse_one(kiln__parser *p, kiln__subscript *s, kiln__parsed *mask)
+/* What is a mask stands in the subscript, too. */
+static kiln_status parse_one(kiln__parser *p, kiln__subscript *s)
 {
+    kiln__parsed *mask;
     kiln__parsed v;
     s->line = (int)p->token.at + 1;
     if (kiln__is_mark(p, "...")) {
@@ -251,8 +277,13 @@ static kiln_status parse_one(kiln__parser *p, kiln__subscript *s, kiln__parsed *
     }
     if (kiln__is_list(&v) && !kiln__is_mark(p, ":"))
         KILN_CHECK(kiln__index_list(p, &v));
+    if (v.kind == KILN__PARSED_ROWS)
+        KILN_CHECK(kiln__need_node(p, &v));
     if ((kiln__is_mask(p, &v) || kiln__is_counted(&v)) && !kiln__is_mark(p, ":")) {
+        if ((mask = kiln__parser_keep(p, sizeof *mask)) == NULL)
+            return kiln__fail_memory(p->err, sizeof *mask);
         *mask = v;
+        s->mask = mask;
         s->kind = KILN_SUBSCRIPT_INDEX; /* not looked at */
         return KILN_OK;
     }
@@ -273,13 +304,14 @@ static kiln_status parse_one(kiln__parser *p, kiln__subscript *s, kiln__parsed *
     return KILN_OK;
 }
 
-/* What stands between brackets, the token after the first. */
+/* What stands between brackets, the token after the first. `mask` receives one of those that are; NULL: none is. */
 static kiln_status parse_subscripts(kiln__parser *p, kiln__subscript *list, size_t *count,
-                                    kiln__parsed *mask)
+                                    const kiln__parsed **mask)
 {
     bool ellipsis = false;
 
     *count = 0;
+    *mask = NULL;
     do {
         if (*count > 0)
             KILN_CHECK(kiln__next_token(p));
@@ -288,17 +320,14 @@ static kiln_status parse_subscripts(kiln__parser *p, kiln__subscript *list, size
         if (*count == KILN__SUBSCRIPTS_MAX)
             return kiln__unexpected(p, "`]`");
         kiln__subscript *one = &list[(*count)++];
-        KILN_CHECK(parse_one(p, one, mask));
+        *one = (kiln__subscript){.mask = NULL};
+        KILN_CHECK(parse_one(p, one));
+        *mask = one->mask != NULL ? one->mask : *mask;
         if (one->kind == KILN_SUBSCRIPT_ELLIPSIS && ellipsis)
             return kiln__parse_fail(p, (size_t)one->line - 1, 3, KILN_ERR_SYNTAX,
                                     "there may be one `...`");
         ellipsis = ellipsis || one->kind == KILN_SUBSCRIPT_ELLIPSIS;
     } while (kiln__is_mark(p, ","));
-    if (mask->width != 0 && *count > 1)
-        return kiln__parse_fail(p, mask->at, mask->width, KILN_ERR_UNSUPPORTED,
-                                kiln__is_counted(mask)
-                                    ? "indices whose number only the device knows stand alone between brackets"
-                                    : "a mask stands alone between brackets");
     return kiln__expect(p, "]");
 }
 
@@ -325,7 +354,7 @@ static kiln_status pick(const kiln__parser *p, const kiln__subscript *list, size
 static kiln_status parse_subscript(kiln__parser *p, kiln__parsed *v)
 {
     kiln__subscript list[KILN__SUBSCRIPTS_MAX];
-    kiln__parsed mask = {.width = 0};
+    const kiln__parsed *mask;
     const size_t at = v->at;
     size_t count;
 
@@ -333,22 +362,29 @@ static kiln_status parse_subscript(kiln__parser *p, kiln__parsed *v)
         KILN_CHECK(kiln__need_node(p, v));
     if (v->kind == KILN__PARSED_TUPLE || v->kind == KILN__PARSED_SEVERAL) {
         KILN_CHECK(parse_subscripts(p, list, &count, &mask));
-        return pick(p, list, mask.width != 0 ? 0 : count, v);
+        return pick(p, list, mask != NULL ? 0 : count, v);
+    }
+    if (kiln__is_counted(v)) {
+        const kiln__parsed x = *v;
+        KILN_CHECK(parse_subscripts(p, list, &count, &mask));
+        return kiln__subscript_counted(p, &x, list, count, mask, v);
     }
     KILN_CHECK(kiln__need_node(p, v));
     if (kiln__is_of_numbers(p, &v->node))
         return kiln__parse_fail(p, v->at, v->width, KILN_ERR_ARGUMENT,
                                 "a plain number has no elements");
     KILN_CHECK(parse_subscripts(p, list, &count, &mask));
-    if (kiln__is_counted(&mask)) {
-        const kiln__parsed x = *v;
-        return kiln__take_counted(p, &x, &mask, v);
-    }
-    if (mask.width != 0) {
-        kiln__choose(v->node, mask.node, mask.at, v);
+    const kiln__parsed x = *v;
+    if (mask != NULL && count > 1)
+        return kiln__subscript_masks(p, &x, list, count, v);
+    if (mask != NULL && kiln__is_counted(mask))
+        return kiln__take_counted(p, &x, mask, v);
+    if (mask != NULL) {
+        kiln__choose(v->node, mask->node, mask->at, v);
         return KILN_OK;
     }
-    kiln__apply_subscripts(v, list, count, at);
+    kiln__set_node(v,
+                   kiln__index_nodes(v->node, list, count, KILN_INDEX_CHECK, KILN__PLACE(at)));
     return KILN_OK;
 }
 
@@ -356,13 +392,13 @@ static kiln_status parse_subscript(kiln__parser *p, kiln__parsed *v)
 static kiln_status parse_at(kiln__parser *p, kiln__parsed *v)
 {
     kiln__subscript list[KILN__SUBSCRIPTS_MAX];
-    kiln__parsed mask = {.width = 0};
+    const kiln__parsed *mask;
 
     KILN_CHECK(kiln__expect(p, "["));
     KILN_CHECK(parse_subscripts(p, list, &v->count, &mask));
-    if (mask.width != 0)
-        return kiln__parse_fail(p, mask.at, mask.width, KILN_ERR_UNSUPPORTED,
-                                kiln__is_counted(&mask)
+    if (mask != NULL)
+        return kiln__parse_fail(p, mask->at, mask->width, KILN_ERR_UNSUPPORTED,
+                                kiln__is_counted(mask)
                                     ? "indices whose number only the device knows change nothing"
                                     : "where a mask chooses, write where(mask, value, x)");
     kiln_subscript *kept = kiln__parser_keep(p, v->count * sizeof *kept);
@@ -506,6 +542,10 @@ static kiln_status parse_member(kiln__parser *p, kiln__parsed *v)
         KILN_CHECK(kiln__next_token(p));
         return parse_call(p, at, bytes, &self, v);
     }
+    if (kiln__same_word(p->text + at, bytes, "real"))
+        return kiln__apply(p, KILN_OP_REAL, &self, at, bytes, v);
+    if (kiln__same_word(p->text + at, bytes, "imag"))
+        return kiln__apply(p, KILN_OP_IMAG, &self, at, bytes, v);
     KILN_CHECK(kiln__need_node(p, v));
     if (kiln__same_word(p->text + at, bytes, "at")) {
         v->node = kiln__graph_number(p->graph, v->node);
@@ -515,10 +555,6 @@ static kiln_status parse_member(kiln__parser *p, kiln__parsed *v)
         kiln__set_node(v, kiln_node_transpose(self.node, NULL, KILN__PLACE(at)));
         return KILN_OK;
     }
-    if (kiln__same_word(p->text + at, bytes, "real"))
-        return kiln__apply(p, KILN_OP_REAL, &self, at, bytes, v);
-    if (kiln__same_word(p->text + at, bytes, "imag"))
-        return kiln__apply(p, KILN_OP_IMAG, &self, at, bytes, v);
     if (kiln__same_word(p->text + at, bytes, "shape")) {
         v->node = kiln__graph_number(p->graph, v->node);
         v->kind = KILN__PARSED_SHAPE;

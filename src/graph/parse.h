@@ -73,6 +73,8 @@ typedef struct kiln__named {
     kiln__parsed value;
 } kiln__named;
 
+struct kiln__parsed_call;
+
 typedef struct kiln__parser {
     const char *text;
     kiln_graph *graph;
@@ -86,6 +88,8 @@ typedef struct kiln__parser {
     size_t result_count;
     /* Parse the statements of `text`; `out` becomes the result, a tuple where there are several. */
     kiln_status (*statements)(struct kiln__parser *p, kiln__parsed *out);
+    /* kiln__apply_call(), for files that it calls. */
+    kiln_status (*call)(struct kiln__parser *p, struct kiln__parsed_call *c, kiln__parsed *out);
 } kiln__parser;
 
 /* Whether a node is a plain number that is not recorded. (KILN_NODE_NOTHING is none: recording
@@ -188,8 +192,6 @@ kiln_status kiln__call_axis(const kiln__parser *p, kiln__parsed_call *c, size_t 
                             const kiln__parsed **out);
 
 kiln_status kiln__apply_call(kiln__parser *p, kiln__parsed_call *c, kiln__parsed *out);
-/* Apply the subscripts between brackets, of which at most one is an ellipsis. */
-void kiln__apply_subscripts(kiln__parsed *v, const kiln__subscript *list, size_t count, size_t at);
 
 /* The word after method=, one of NumPy's for quantiles: a kiln_quantile_method. */
 kiln_status kiln__quantile_method(const kiln__parser *p, const kiln__parsed_call *c, int64_t *out);
@@ -203,10 +205,36 @@ kiln_status kiln__keep_axes(kiln__parser *p, kiln__parsed_call *c, size_t at, ki
  * takes none, and for arguments that have a length. */
 kiln_status kiln__apply_counted(kiln__parser *p, kiln__parsed_call *c, kiln__parsed *out,
                                 bool *known);
-#define KILN__ROW_OF_COUNTED "_of_" /* begins the names of rows of written.c for them */
+/* These begin the names of rows of written.c for them. */
+#define KILN__ROW_OF_COUNTED "_of_"
+#define KILN__ROW_AMONG_COUNTED "_in_"
+/* Call the row of a function with the prefix: `nth` argument in two, the array and what tells its length. */
+kiln_status kiln__call_counted(kiln__parser *p, kiln__parsed_call *c, size_t nth,
+                               const kiln__parsed *given, const char *prefix, kiln__parsed *out);
+/* Two values of a row are a counted one. */
+void kiln__recount(kiln__parsed *v, int axis, bool parts);
 /* What such indices name along the first axis. */
 kiln_status kiln__take_counted(kiln__parser *p, const kiln__parsed *x, const kiln__parsed *indices,
                                kiln__parsed *out);
+
+/* ---- lengths.c ------------------------------------------------------------------------------- */
+/* concatenate() and its like, of lists with such values; `*known` is false for other calls. */
+kiln_status kiln__join_counted(kiln__parser *p, kiln__parsed_call *c, kiln__parsed *out,
+                               bool *known);
+/* Subscripts of such a value; `mask` is one of them, NULL where there is none. */
+kiln_status kiln__subscript_counted(kiln__parser *p, const kiln__parsed *v,
+                                    const kiln__subscript *list, size_t count,
+                                    const kiln__parsed *mask, kiln__parsed *out);
+
+/* ---- maskings.c ------------------------------------------------------------------------------ */
+/* x[list], of which several are masks, or one beside others. */
+kiln_status kiln__subscript_masks(kiln__parser *p, const kiln__parsed *v,
+                                  const kiln__subscript *list, size_t count, kiln__parsed *out);
+
+/* ---- editing.c ------------------------------------------------------------------------------- */
+/* delete() and insert() at places that an array names; `*known` is false for other calls. */
+kiln_status kiln__apply_editing(kiln__parser *p, kiln__parsed_call *c, kiln__parsed *out,
+                                bool *known);
 
 /* ---- arranging.c ----------------------------------------------------------------------------- */
 /* Whether it has such a parameter, besides axis and mode. */

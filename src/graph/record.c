@@ -608,6 +608,21 @@ kiln_node kiln__node_mask_of(kiln_node mask, kiln_node x, bool whole, const char
     return add(&node, operands, 2, NULL, 0, &(place){"mask", file, line});
 }
 
+kiln_node kiln__node_folded(kiln_node x, kiln_node mask, int axis, const char *file, int line)
+{
+    const kiln__node node = {.kind = KILN__NODE_VIEW, .op = KILN__VIEW_FOLDED};
+    const kiln_node operands[] = {x, mask};
+    const int64_t data = axis;
+    return add(&node, operands, 2, &data, 1, &(place){"mask", file, line});
+}
+
+kiln_node kiln__node_places(kiln_node x, int axis, const char *file, int line)
+{
+    const kiln__node node = {.kind = KILN__NODE_IOTA};
+    const int64_t data[] = {axis, 1};
+    return add(&node, &x, 1, data, 2, &(place){"iota", file, line});
+}
+
 kiln_node kiln__node_broadcast_like(kiln_node x, kiln_node like, const char *file, int line)
 {
     const kiln__node node = {.kind = KILN__NODE_VIEW, .op = KILN__VIEW_LIKE};

@@ -172,10 +172,12 @@ kiln_status kiln__graph_from_text(kiln_context *ctx, const char *text, const cha
                                   size_t name_count, const kiln_graph_options *opts,
                                   kiln_graph **out, size_t *results_out, kiln_error *err)
 {
-    kiln__parser p = {.text = text, .err = err, .statements = parse_statements};
+    kiln__parser p = {.text = text, .err = err};
     kiln_status status = KILN_OK;
 
     *out = NULL;
+    p.statements = parse_statements;
+    p.call = kiln__apply_call;
     KILN_CHECK(kiln__make_zeroed(&p.names, KILN__NAMES_MAX, sizeof *p.names, err));
     KILN_TRY(kiln__graph_new(ctx, opts, &p.graph, err));
     p.graph->ir.of_text = true;

@@ -54,8 +54,7 @@ static bool apply_one(application *a, const kiln__subscript *s, int axis)
     return true;
 }
 
-/* Whether something stands between two index arrays, be it an empty `...`. */
-static bool are_apart(const kiln__subscript *list, size_t count)
+bool kiln__are_apart(const kiln__subscript *list, size_t count)
 {
     size_t first = count, last = 0, arrays = 0;
 
@@ -88,7 +87,7 @@ kiln_node kiln__index_nodes(kiln_node x, const kiln__subscript *list, size_t cou
     if (!a.has_arrays)
         return a.x;
     return kiln__node_gather(a.x, a.indices, a.axes, a.count, mode,
-                             are_apart(list, count) ? KILN__GATHER_APART : KILN__GATHER_TOGETHER,
+                             kiln__are_apart(list, count) ? KILN__GATHER_APART : KILN__GATHER_TOGETHER,
                              file, line);
 }
 

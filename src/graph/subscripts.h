@@ -14,11 +14,16 @@ typedef struct kiln__subscript {
     int64_t number[3]; /* index; or start, stop, step */
     kiln_node node;    /* indices */
     int line;          /* where it stands */
+    const struct kiln__parsed *mask; /* of expressions; not NULL: a mask, or a vector of indices whose length only the
+                                        device knows, and the rest is not looked at */
 } kiln__subscript;
 
 /* x[list], of which at most one is an ellipsis. (subscripts.c) */
 kiln_node kiln__index_nodes(kiln_node x, const kiln__subscript *list, size_t count,
                             kiln_index_mode mode, const char *file, int line);
+
+/* Whether something stands between two index arrays, be it an empty `...`. */
+bool kiln__are_apart(const kiln__subscript *list, size_t count);
 
 /* ---- record.c ---- */
 

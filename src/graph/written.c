@@ -43,6 +43,43 @@ static const written functions[] = {
     {"_of_amax", "x, m", "_of_max(x, m)"},
     {"_of_amin", "x, m", "_of_min(x, m)"},
     {"_of_ptp", "x, m", "_of_max(x, m) - _of_min(x, m)"},
+    {"_of_nansum", "x, m", "nansum(where(m, x, 0))"},
+    {"_of_nanprod", "x, m", "nanprod(where(m, x, 1))"},
+    {"_of_nanmean", "x, m", "mean(x[m & (x == x)])"},
+    {"_of_nanvar", "x, m", "var(x[m & (x == x)])"},
+    {"_of_nanstd", "x, m", "std(x[m & (x == x)])"},
+    {"_or_all_nan", "x, m", "k = m & (x == x); k | (m & ~any(k))"},
+    {"_of_nanmin", "x, m", "min(x[_or_all_nan(x, m)])"},
+    {"_of_nanmax", "x, m", "max(x[_or_all_nan(x, m)])"},
+    {"_of_nanmedian", "x, m", "median(x[m & (x == x)])"},
+    {"_of_nanquantile", "x, m, q", "quantile(x[m & (x == x)], q)"},
+    {"_of_nanpercentile", "x, m, q", "percentile(x[m & (x == x)], q)"},
+    {"_of_norm", "x, m", "norm(where(m, x, 0))"},
+    {"_of_average", "x, m", "_of_mean(x, m)"},
+    {"_of_average", "x, m, weights", "sum(where(m, x * weights, 0)) / sum(where(m, weights, 0))"},
+    {"_of_dot", "x, m, y", "p = x * y; _as(sum(where(m, p, 0)), p)"},
+    {"_of_inner", "x, m, y", "_of_dot(x, m, y)"},
+    /* A mask is one more axis of a histogram, along which elements that it does not choose are in no bin. */
+    {"_of_histogram", "x, m", "_of_histogram(x, m, 10)"},
+    {"_of_histogram", "x, m, bins:whole",
+     "e = _of_edges(x, m, bins); _histogram([ravel(x), _chosen(m), e, _one()])[:, 0], e"},
+    {"_of_histogram", "x, m, bins",
+     "_histogram([ravel(x), _chosen(m), _rising(bins), _one()])[:, 0], bins"},
+    {"_of_histogram2d", "x, m, y, bins:whole",
+     "e = _of_edges(x, m, bins); f = _of_edges(y, m, bins);"
+     "float64(_histogram([ravel(x), ravel(y), _chosen(m), e, f, _one()])[..., 0]), e, f"},
+    {"_of_histogram2d", "x, m, y, xbins, ybins",
+     "float64(_histogram([ravel(x), ravel(y), _chosen(m), _rising(xbins), _rising(ybins), "
+     "_one()])[..., 0]), xbins, ybins"},
+    {"_of_bincount", "x, m, length:whole",
+     "n = _at_least(length, 1, 'length'); r = _need(~m | (x >= 0), x, float64(x), 5);"
+     "_histogram([ravel(r), _chosen(m), arange(n + 1) - 0.5, _one()])[:, 0]"},
+    {"_chosen", "m", "ravel(int8(m))"},
+    {"_one", "", "arange(2) + 0.5"},
+    {"_of_edges", "x, m, bins",
+     "c = any(m); e = _one_of(x, m); low = float64(min(where(m, x, e)));"
+     "high = float64(max(where(m, x, e)));"
+     "_edges_between(where(c, low, 0.0), where(c, high, 1.0), bins)"},
     {"_first_last", "v, n", "lexsort([v, iota(v, 0) >= n])"},
     {"_falling", "v, n", "o = argsort_descending(v, 0); o[argsort(o >= n)]"},
     {"_of_median", "v, n", "_of_quantile(v, n, 0.5)"},
@@ -61,6 +98,52 @@ static const written functions[] = {
     {"_of_argsort", "v, n, axis=-1, descending:True", "_falling(moveaxis(v, axis, 0), n), n"},
     {"_of_unique", "v, n", "s = v[_first_last(v, n)]; s[_first(s) & (iota(s, 0) < n)]"},
     {"_of_diff", "v, n", "v[1:] - v[:-1], maximum(n - 1, 0)"},
+    {"_of_ediff1d", "v, n", "_of_diff(v, n)"},
+    {"_of_flip", "v, n, axis=0", "take(v, n - 1 - iota(v, 0), mode=clip), n"},
+    {"_of_roll", "v, n, shift:whole", "take(v, (iota(v, 0) - shift) % maximum(n, 1), mode=clip), n"},
+    {"_of_repeat", "v, n, times:whole", "repeat(v, times), n * times"},
+    {"_of_tile", "v, n, times:whole",
+     "t = tile(v, times); take(v, iota(t, 0) % maximum(n, 1), mode=clip), n * times"},
+    {"_of_ravel", "v, n", "v, n"},
+    {"_of_argmax", "v, n",
+     "k = iota(v, 0) < n; t = _of_max(v, k); argmax(k & ((v == t) | ((v != v) & (t != t))))"},
+    {"_of_argmin", "v, n",
+     "k = iota(v, 0) < n; t = _of_min(v, k); argmax(k & ((v == t) | ((v != v) & (t != t))))"},
+    {"_of_union1d", "v, n, y", "unique(concatenate([v[iota(v, 0) < n], ravel(y)]))"},
+    {"_in_union1d", "x, v, n", "_of_union1d(v, n, x)"},
+    {"_of_intersect1d", "v, n, y",
+     "s = v[_first_last(v, n)]; s[_first(s) & (iota(s, 0) < n) & isin(s, y)]"},
+    {"_in_intersect1d", "x, v, n", "_of_intersect1d(v, n, x)"},
+    {"_of_setdiff1d", "v, n, y",
+     "s = v[_first_last(v, n)]; s[_first(s) & (iota(s, 0) < n) & ~isin(s, y)]"},
+    {"_in_setdiff1d", "x, v, n", "s = sort(x, axis=None); s[_first(s) & ~_in_isin(s, v, n)]"},
+    /* Behind the first n elements stands one of them again. */
+    {"_in_isin", "x, v, n", "isin(x, where(iota(v, 0) < n, v, v[:1])) & (n > 0)"},
+    {"_in_in1d", "x, v, n", "_in_isin(ravel(x), v, n)"},
+    {"_in_searchsorted", "v, n, x, side:right",
+     "minimum(_search_right(where(iota(v, 0) < n, v, _last_of(v, n)), x), n)"},
+    {"_in_searchsorted", "v, n, x, side:left", "_in_searchsorted(v, n, x)"},
+    {"_in_searchsorted", "v, n, x",
+     "minimum(searchsorted(where(iota(v, 0) < n, v, _last_of(v, n)), x), n)"},
+    {"_last_of", "v, n", "take(v, n - 1 + 0 * iota(v, 0)[:1], mode=clip)"},
+    /* Python's rules of bounds, which count from the end where they are negative. */
+    {"_up", "n, bound:None, open", "open"},
+    {"_up", "n, bound:negative, open", "maximum(n + bound, 0)"},
+    {"_up", "n, bound:whole, open", "minimum(n, bound)"},
+    {"_down", "n, bound:None, open", "open"},
+    {"_down", "n, bound:negative, open", "maximum(n + bound, -1)"},
+    {"_down", "n, bound:whole, open", "minimum(n - 1, bound)"},
+    {"_of_slice", "v, n, start, stop, step:negative",
+     "a = _down(n, start, n - 1); b = _down(n, stop, n * 0 - 1);"
+     "take(v, a + _places(v) * step, axis=0, mode=clip), maximum((a - b - step - 1) // -step, 0)"},
+    {"_of_slice", "v, n, start, stop, step:whole",
+     "a = _up(n, start, n * 0); b = _up(n, stop, n);"
+     "take(v, a + _places(v) * step, axis=0, mode=clip), maximum((b - a + step - 1) // step, 0)"},
+    {"_of_element", "v, n, i:negative", "_element_at(v, n, n + i, i + n * 0)"},
+    {"_of_element", "v, n, i:whole", "_element_at(v, n, i + n * 0, i + n * 0)"},
+    {"_of_element", "v, n, i", "j = int64(i); _element_at(v, n, where(j < 0, j + n, j), j)"},
+    {"_element_at", "v, n, j, i",
+     "ok = (j >= 0) & (j < n); take(v, _need(ok, where(ok, j, 0), float64(i), 9), axis=0)"},
     {"_of_cumsum", "v, n", "cumsum(v), n"},
     {"_of_cumsum", "v, n, axis", "cumsum(v, axis=axis), n"},
     {"_of_cumprod", "v, n", "cumprod(v), n"},
@@ -74,6 +157,19 @@ static const written functions[] = {
     {"_of_searchsorted", "sorted, v, n, side:left", "searchsorted(sorted, v), n"},
     {"_of_searchsorted", "sorted, v, n, side:right", "_search_right(sorted, v), n"},
     {"_of_take", "x, v, n, axis=None", "take(x, where(iota(v, 0) < n, v, 0), axis=axis), n"},
+    /* Of n elements with k inserted: `s` are their places in the result, `c` how many are before each element of it. */
+    {"_insert_at", "x, i, values, axis:None", "_insert_at(x, i, values)"},
+    {"_insert_at", "x, i, values, axis:whole", "_insert_along(x, atleast_1d(i), values, axis)"},
+    {"_insert_at", "x, i, values", "_insert_along(ravel(x), atleast_1d(i), values, 0)"},
+    {"_insert_along", "x, i, values, axis:whole",
+     "p = _places(x, axis); n = _places(concatenate([p, arange(1)]))[-1]; t = int64(i);"
+     "t = where(t < 0, t + n, t); t = _need((t >= 0) & (t <= n), t, float64(i), 9);"
+     "o = argsort(t); s = t[o] + _places(o); j = _places(concatenate([p, o]));"
+     "c = searchsorted(s, j, side='right'); e = take(x, t, axis=axis, mode=clip);"
+     "v = take(_like(_as(values, x), e), take(o, c - 1, mode=clip), axis=axis);"
+     "w = take(x, j - c, axis=axis, mode=clip);"
+     "moveaxis(where(take(s, c - 1, mode=clip) == j, moveaxis(v, axis, -1),"
+     " moveaxis(w, axis, -1)), -1, axis)"},
     {"intersect1d", "x, y", "s = _both(x, y); s[_first(s) & isin(s, x) & isin(s, y)]"},
     {"setdiff1d", "x, y", "s = sort(x, axis=None); s[_first(s) & ~isin(s, y)]"},
     {"setxor1d", "x, y", "s = _both(x, y); s[_first(s) & ~(isin(s, x) & isin(s, y))]"},
@@ -106,14 +202,16 @@ static const written functions[] = {
     {"digitize", "x, bins, right:True",
      "f = bins[0] > bins[-1]; _digits(bins, f, _bin(_bins(bins, f), x))"},
     /* Evenly spaced, the last one exactly the largest element; each larger than the one before it. */
-    {"_edges", "x, bins",
-     "n = _at_least(bins, 1, 'the number of bins'); a = float64(min(x)); b = float64(max(x));"
+    {"_edges", "x, bins", "_edges_between(float64(min(x)), float64(max(x)), bins)"},
+    {"_edges_between", "a, b, bins",
+     "n = _at_least(bins, 1, 'the number of bins');"
      "i = arange(n + 1); low = where(a == b, a - 0.5, a); high = where(a == b, b + 0.5, b);"
      "s = (high - low) / n; e = where(i == n, high, i * s + low);"
      "f = isfinite(a) & isfinite(b); ok = f & ((i == 0) | (e > (i - 1) * s + low));"
      "_need(ok, e, where(f, n, where(isfinite(a), b, a)), where(f, 2, 1))"},
     {"_rising", "e",
      "i = iota(e, 0); _need(~(e < take(e, i - 1, mode=clip)), e, float64(i) - 1, 3)"},
+    {"histogram", "x", "histogram(x, 10)"},
     {"histogram", "x, bins:whole", "e = _edges(x, bins); _histogram([ravel(x), e]), e"},
     {"histogram", "x, bins", "_histogram([ravel(x), _rising(bins)]), bins"},
     {"histogram2d", "x, y, bins:whole",
@@ -448,7 +546,8 @@ enum { row_bytes = sizeof KILN__ROW_OF_COUNTED - 1 };
 
 static bool is_of_counted(const kiln__parsed_call *c)
 {
-    return c->bytes > row_bytes && memcmp(c->name, KILN__ROW_OF_COUNTED, row_bytes) == 0;
+    return c->bytes > row_bytes && (memcmp(c->name, KILN__ROW_OF_COUNTED, row_bytes) == 0 ||
+                                    memcmp(c->name, KILN__ROW_AMONG_COUNTED, row_bytes) == 0);
 }
 
 static kiln_status fail_fit(const kiln__parser *p, const kiln__parsed_call *c)
@@ -458,7 +557,8 @@ static kiln_status fail_fit(const kiln__parser *p, const kiln__parsed_call *c)
     if (is_of_counted(c))
         return kiln__parse_fail(p, c->at, c->bytes - row_bytes, KILN_ERR_UNSUPPORTED,
                                 "%.*s of elements whose number only the device knows takes no such "
-                                "arguments",
+                                "arguments: of where(mask, x, value), with a value that does not "
+                                "count, it takes all",
                                 (int)(c->bytes - row_bytes), c->name + row_bytes);
     (void)kiln__written_usage(c, usage, sizeof usage);
     return kiln__parse_fail(p, c->at, c->bytes, KILN_ERR_ARGUMENT_COUNT,

@@ -1,0 +1,346 @@
+/*
+ * lengths.c - lists and subscripts of values whose length only the device knows.
+ *
+ *     concatenate([x[m], y, z[n]]) > [x, y and z one after the other, and their masks] > a chosen value
+ *     stack([x[m], y[m]])          > [what one mask chooses] > a chosen or a counted value
+ *     x[m][x[m] > 0]               > [both masks] > a chosen value
+ *     x[m][2:-1], x[m][3]          > a row of written.c: slice(values, count, ...) > a counted value, an element
+ *
+ * Rule: no element is moved here before a result needs it; a list of chosen values is a chosen value.
+ */
+#include "graph/graph.h"
+#include "graph/parse.h"
+#include "kiln/rearrange.h"
+
+/* Values whose first axis counts, and where a mask with that axis alone is true. */
+typedef struct counting {
+    kiln_node values, mask;
+} counting;
+
+static kiln_node flat(kiln_node x, size_t at)
+{
+    const int64_t all = -1;
+
+    return kiln_node_reshape(x, 1, &all, KILN__PLACE(at));
+}
+
+/* A value of any kind; a plain array is chosen as a whole. */
+static counting counting_of(kiln__parser *p, const kiln__parsed *v)
+{
+    counting c = {.values = v->node};
+
+    if (v->kind == KILN__PARSED_CHOSEN) {
+        c.values = kiln__node_folded(v->node, v->mask, 0, KILN__PLACE(v->at));
+        c.mask = flat(v->mask, v->at);
+        return c;
+    }
+    c.values = kiln__graph_number(p->graph, v->node);
+    const kiln_node i = kiln__node_places(c.values, 0, KILN__PLACE(v->at));
+    c.mask = v->kind == KILN__PARSED_COUNTED
+                 ? kiln_node_op2(KILN_OP_LESS, i, v->mask, KILN__PLACE(v->at))
+                 : kiln_node_op2(KILN_OP_GREATER_EQUAL, i, kiln_node_of_int(0), KILN__PLACE(v->at));
+    return c;
+}
+
+/* The same of all elements, in C-order. */
+static counting counting_all(kiln__parser *p, const kiln__parsed *v)
+{
+    counting c = counting_of(p, v);
+    kiln_node values = c.values;
+
+    if (v->kind == KILN__PARSED_NODE) { /* it may have no axes */
+        values = flat(c.values, v->at);
+        const kiln_node i = kiln__node_places(values, 0, KILN__PLACE(v->at));
+        c.mask = kiln_node_op2(KILN_OP_GREATER_EQUAL, i, kiln_node_of_int(0), KILN__PLACE(v->at));
+        return (counting){values, c.mask};
+    }
+    c.mask = kiln__node_mask_of(c.mask, c.values, false, KILN__PLACE(v->at));
+    return (counting){flat(c.values, v->at), flat(c.mask, v->at)};
+}
+
+static void give_chosen(const kiln__parsed_call *c, kiln_node values, kiln_node mask,
+                        kiln__parsed *out)
+{
+    memset(out, 0, sizeof *out);
+    kiln__choose(values, mask, c->at, out);
+}
+
+/* ---- arrays side by side --------------------------------------------------------------------------- */
+
+enum { ALL = INT64_MIN + 1 };
+
+/* A list of values, and how they are joined. */
+typedef struct joining {
+    kiln__parsed *items;
+    size_t count;
+    int64_t axis; /* ALL: of all elements */
+    counting parts[KILN__TUPLE_MAX];
+} joining;
+
+static kiln_status refuse(const kiln__parser *p, const kiln__parsed_call *c, const char *what)
+{
+    return kiln__parse_fail(p, c->at, c->bytes, KILN_ERR_UNSUPPORTED, "%.*s: %s", (int)c->bytes,
+                            c->name, what);
+}
+
+static kiln_node rearranged(const kiln__parsed_call *c, kiln_rearrangement what, const joining *j,
+                            bool masks, const int64_t *axis)
+{
+    kiln_node nodes[KILN__TUPLE_MAX];
+
+    for (size_t k = 0; k < j->count; k++)
+        nodes[k] = masks ? j->parts[k].mask : j->parts[k].values;
+    return kiln_node_rearrange(what, nodes, j->count, axis, axis != NULL, KILN__PLACE(c->at));
+}
+
+/* Whether one mask chooses all of them. */
+static bool same_length(const joining *j)
+{
+    for (size_t k = 0; k < j->count; k++)
+        if (!kiln__is_counted(&j->items[k]) || j->items[k].kind != j->items[0].kind ||
+            j->items[k].mask.id != j->items[0].mask.id)
+            return false;
+    return true;
+}
+
+/* One behind the other. */
+static void join_ends(const kiln__parsed_call *c, const joining *j, kiln__parsed *out)
+{
+    const int64_t first = 0;
+    const kiln_node values = rearranged(c, KILN_REARRANGE_CONCATENATE, j, false, &first);
+
+    give_chosen(c, values, rearranged(c, KILN_REARRANGE_CONCATENATE, j, true, &first), out);
+}
+
+/* Side by side: their number is that of each. */
+static kiln_status join_sides(const kiln__parser *p, const kiln__parsed_call *c,
+                              kiln_rearrangement what, const joining *j, const int64_t *axis,
+                              kiln__parsed *out)
+{
+    if (!same_length(j))
+        return refuse(p, c,
+                      "whether these have one length is known to the device alone: only what one "
+                      "mask chooses may stand side by side");
+    give_chosen(c, rearranged(c, what, j, false, axis), j->parts[0].mask, out);
+    return KILN_OK;
+}
+
+/* One above the other, as rows of which each has their number of elements. */
+static kiln_status join_rows(const kiln__parser *p, const kiln__parsed_call *c, joining *j,
+                             kiln__parsed *out)
+{
+    const int64_t first = 0;
+    kiln_node both[2] = {{0}};
+
+    if (!same_length(j))
+        return join_sides(p, c, KILN_REARRANGE_STACK, j, &first, out);
+    for (size_t k = 0; k < j->count; k++) {
+        kiln__parsed v = {.at = c->at, .width = 1};
+        give_chosen(c, j->parts[k].values, j->parts[k].mask, &v);
+        kiln__counted_result(&v, both);
+        j->parts[k].values = both[0];
+    }
+    memset(out, 0, sizeof *out);
+    kiln__set_node(out, rearranged(c, KILN_REARRANGE_STACK, j, false, &first));
+    out->kind = KILN__PARSED_COUNTED;
+    out->mask = both[1];
+    out->axis = 1;
+    out->parts = true;
+    return KILN_OK;
+}
+
+/* The values of a call, and the axis, which `at` arguments stand before. */
+static kiln_status read_joining(kiln__parser *p, kiln__parsed_call *c, size_t at, joining *j)
+{
+    const kiln__parsed *axis;
+
+    KILN_CHECK(kiln__call_axis(p, c, at, &axis));
+    if (axis->width != 0 && axis->kind == KILN__PARSED_NONE)
+        j->axis = ALL;
+    else if (axis->width != 0)
+        KILN_CHECK(kiln__need_integer(p, axis, &j->axis));
+    for (size_t k = 0; k < j->count; k++) {
+        kiln__parsed *v = &j->items[k];
+        if (!kiln__is_counted(v))
+            KILN_CHECK(kiln__need_node(p, v));
+        if (v->kind == KILN__PARSED_COUNTED && v->axis != 0)
+            return refuse(p, c, "elements must be counted along the first axis here");
+        j->parts[k] = j->axis == ALL ? counting_all(p, v) : counting_of(p, v);
+    }
+    return KILN_OK;
+}
+
+static kiln_status join(kiln__parser *p, kiln__parsed_call *c, joining *j, kiln__parsed *out)
+{
+    const bool stacks = kiln__same_word(c->name, c->bytes, "stack");
+
+    if (kiln__same_word(c->name, c->bytes, "column_stack"))
+        return join_sides(p, c, KILN_REARRANGE_COLUMN_STACK, j, NULL, out);
+    if (stacks && j->axis == 0)
+        return join_rows(p, c, j, out);
+    if (stacks && (j->axis > 0 || j->axis == -1))
+        return join_sides(p, c, KILN_REARRANGE_STACK, j, &j->axis, out);
+    if (j->axis < 0 && j->axis != ALL)
+        return refuse(p, c,
+                      "an axis that is counted from the first one must stand beside elements whose "
+                      "number only the device knows");
+    if (j->axis > 0)
+        return join_sides(p, c, KILN_REARRANGE_CONCATENATE, j, &j->axis, out);
+    for (size_t k = 0; kiln__same_word(c->name, c->bytes, "hstack") && k < j->count; k++)
+        j->parts[k].mask = kiln__node_mask_of(j->parts[k].mask, j->parts[k].values, true,
+                                              KILN__PLACE(c->at)); /* vectors */
+    join_ends(c, j, out);
+    return KILN_OK;
+}
+
+/* A list with such values, of a function that takes none. */
+static kiln_status refuse_list(const kiln__parser *p, const kiln__parsed_call *c)
+{
+    for (size_t k = 0; k < c->count; k++) {
+        const kiln__parsed *v = &c->arg[k];
+        if (v->kind == KILN__PARSED_SEVERAL && p->text[v->at] == '[')
+            return kiln__parse_fail(p, v->at, v->width, KILN_ERR_UNSUPPORTED,
+                                    "%.*s takes no list with elements whose number only the device "
+                                    "knows: write concatenate() for one behind the other, stack() "
+                                    "or column_stack() for rows or columns",
+                                    (int)c->bytes, c->name);
+    }
+    return KILN_OK;
+}
+
+kiln_status kiln__join_counted(kiln__parser *p, kiln__parsed_call *c, kiln__parsed *out,
+                               bool *known)
+{
+    static const char *const names[] = {"concatenate", "stack", "hstack", "column_stack"};
+    const bool appends = kiln__same_word(c->name, c->bytes, "append");
+    joining *j = NULL;
+
+    *known =
+        appends && c->count >= 2 && (kiln__is_counted(&c->arg[0]) || kiln__is_counted(&c->arg[1]));
+    for (size_t k = 0; k < KILN_COUNT_OF(names); k++)
+        *known = *known || (kiln__same_word(c->name, c->bytes, names[k]) && c->count > 0 &&
+                            c->arg[0].kind == KILN__PARSED_SEVERAL);
+    if (!*known)
+        return refuse_list(p, c);
+    if ((j = kiln__parser_keep(p, sizeof *j)) == NULL)
+        return kiln__fail_memory(p->err, sizeof *j);
+    j->items = appends ? c->arg : c->arg[0].values;
+    j->count = appends ? 2 : c->arg[0].count;
+    j->axis = appends ? ALL : 0;
+    KILN_CHECK(read_joining(p, c, appends ? 2 : 1, j));
+    return join(p, c, j, out);
+}
+
+/* ---- subscripts ------------------------------------------------------------------------------------ */
+
+static kiln_status fail_subscript(const kiln__parser *p, const kiln__parsed *v, const char *what)
+{
+    return kiln__parse_fail(p, v->at, v->width, KILN_ERR_UNSUPPORTED,
+                            "of elements whose number only the device knows %s", what);
+}
+
+/* x[m][x[m] > 0]: what both choose. */
+static kiln_status choose_again(kiln__parser *p, const kiln__parsed *v, const kiln__parsed *mask,
+                                kiln__parsed *out)
+{
+    kiln__parsed again = *mask;
+
+    kiln__set_node(&again, mask->node);
+    if (mask->kind != v->kind || mask->mask.id != v->mask.id || !kiln__is_mask(p, &again))
+        return fail_subscript(p, v, "only a condition on those same elements chooses some again");
+    const bool chosen = v->kind == KILN__PARSED_CHOSEN;
+    const kiln_node before =
+        chosen ? kiln__node_mask_of(v->mask, mask->node, false, KILN__PLACE(v->at))
+               : counting_of(p, v).mask;
+    if (v->kind == KILN__PARSED_COUNTED && v->axis != 0)
+        return fail_subscript(p, v, "those along the first axis alone are chosen again");
+    const kiln_node both =
+        kiln_node_op2(KILN_OP_BITWISE_AND, before, mask->node, KILN__PLACE(v->at));
+    const kiln_node values = v->node;
+    kiln__choose(values, both, v->at, out);
+    return KILN_OK;
+}
+
+/* A bound of a slice as an argument. */
+static void bound(kiln__parsed *out, int64_t number)
+{
+    out->width = 1;
+    kiln__set_node(out, kiln_node_of_int(number));
+    if (number == KILN_SLICE_OPEN)
+        out->kind = KILN__PARSED_NONE;
+}
+
+/* The row of written.c that counts: `_of_slice`(values, count, start, stop, step), `_of_element`(values, count, i). */
+static kiln_status call_subscript(kiln__parser *p, const kiln__parsed *v, const kiln__subscript *s,
+                                  kiln__parsed *out)
+{
+    kiln__parsed_call *const c = kiln__parser_keep(p, sizeof *c);
+    const bool slice = s->kind == KILN_SUBSCRIPT_SLICE;
+    kiln__parsed given = *v;
+    kiln_node both[2];
+
+    if (slice && s->number[2] == 0)
+        return fail_subscript(p, v, "every 0th is none: the step is 0");
+    if (c == NULL)
+        return kiln__fail_memory(p->err, sizeof *c);
+    *c = (kiln__parsed_call){.name = slice ? "slice" : "element", .at = v->at, .count = 2};
+    c->bytes = strlen(c->name);
+    c->arg[0] = c->arg[1] = *v;
+    if (slice) {
+        bound(&c->arg[1], s->number[0]);
+        bound(&c->arg[2], s->number[1]);
+        bound(&c->arg[3], s->number[2]);
+        c->count = 4;
+    } else if (s->kind == KILN_SUBSCRIPT_ARRAY) {
+        kiln__set_node(&c->arg[1], s->node);
+    } else {
+        bound(&c->arg[1], s->number[0]);
+    }
+    kiln__counted_result(v, both);
+    given.node = both[0];
+    given.mask = both[1];
+    KILN_CHECK(kiln__call_counted(p, c, 0, &given, KILN__ROW_OF_COUNTED, out));
+    kiln__recount(out, 0, v->parts);
+    return KILN_OK;
+}
+
+static bool is_whole(const kiln__subscript *s)
+{
+    return s->kind == KILN_SUBSCRIPT_SLICE && s->number[0] == KILN_SLICE_OPEN &&
+           s->number[1] == KILN_SLICE_OPEN && s->number[2] == 1;
+}
+
+kiln_status kiln__subscript_counted(kiln__parser *p, const kiln__parsed *v,
+                                    const kiln__subscript *list, size_t count,
+                                    const kiln__parsed *mask, kiln__parsed *out)
+{
+    size_t arrays = 0;
+
+    if (mask != NULL)
+        return count == 1 ? choose_again(p, v, mask, out)
+                          : fail_subscript(p, v, "a mask stands alone between brackets");
+    if (v->kind == KILN__PARSED_COUNTED && v->axis != 0)
+        return fail_subscript(p, v, "those along the first axis alone have subscripts");
+    kiln__parsed found = *v;
+    const counting c = counting_of(p, v);
+    for (size_t k = 1; k < count; k++)
+        arrays += list[k].kind == KILN_SUBSCRIPT_ARRAY;
+    if (list[0].kind == KILN_SUBSCRIPT_NEW_AXIS || list[0].kind == KILN_SUBSCRIPT_ELLIPSIS)
+        return fail_subscript(p, v, "the first subscript is a number, a slice or an array");
+    if (arrays > 1 || (arrays > 0 && !is_whole(&list[0])))
+        return fail_subscript(p, v, "one array of indices may stand between brackets");
+    if (count > 1) { /* the others come first: they leave the first axis as it is */
+        kiln__subscript rest[KILN__SUBSCRIPTS_MAX];
+        memcpy(rest, list, count * sizeof *list);
+        rest[0] = (kiln__subscript){.kind = KILN_SUBSCRIPT_SLICE,
+                                    .number = {KILN_SLICE_OPEN, KILN_SLICE_OPEN, 1},
+                                    .line = list[0].line};
+        kiln__choose(kiln__index_nodes(c.values, rest, count, KILN_INDEX_CHECK, KILN__PLACE(v->at)),
+                     c.mask, v->at, &found);
+    }
+    if (is_whole(&list[0])) {
+        *out = found;
+        return KILN_OK;
+    }
+    return call_subscript(p, &found, &list[0], out);
+}

@@ -1,0 +1,236 @@
+/*
+ * maskings.c - masks, and indices whose number only the device knows, among other subscripts: x[m, 1:3], x[:, m].
+ *
+ *     x[m, 0], x[0, m, None]  > [the mask's axes as one > the other subscripts] > a chosen value
+ *     x[:, m], x[..., m, 0]   > [the same > the places that the mask names] > a counted value
+ *     x[m, n]                 > [the places of each, as many as of all] > a counted value
+ *
+ * Where the elements of a mask stand is NumPy's rule for index arrays, of which a mask has one for each axis.
+ */
+#include "graph/graph.h"
+#include "graph/parse.h"
+#include "kiln/rearrange.h"
+
+/* Subscripts, of which some are masks. */
+typedef struct masking {
+    kiln__subscript list[KILN__SUBSCRIPTS_MAX];
+    size_t count, masks, first, at; /* the first mask; byte of the text */
+    kiln_node x;                    /* each mask's axes are one */
+    kiln_node mask;                 /* the only one, with one axis */
+    kiln_node places[KILN__SUBSCRIPTS_MAX], number[KILN__SUBSCRIPTS_MAX]; /* of each */
+} masking;
+
+static const kiln__subscript everything = {.kind = KILN_SUBSCRIPT_SLICE,
+                                           .number = {KILN_SLICE_OPEN, KILN_SLICE_OPEN, 1}};
+
+static kiln_node op2(const masking *s, kiln_op op, kiln_node x, kiln_node y)
+{
+    return kiln_node_op2(op, x, y, KILN__PLACE(s->at));
+}
+
+static kiln_node where(const masking *s, kiln_node condition, kiln_node x, kiln_node y)
+{
+    return kiln_node_op3(KILN_OP_WHERE, condition, x, y, KILN__PLACE(s->at));
+}
+
+/* ---- axes ------------------------------------------------------------------------------------------ */
+
+static bool takes_axis(const kiln__subscript *one)
+{
+    return one->kind != KILN_SUBSCRIPT_NEW_AXIS && one->kind != KILN_SUBSCRIPT_ELLIPSIS;
+}
+
+static bool leaves_axis(const kiln__subscript *one)
+{
+    return one->kind == KILN_SUBSCRIPT_SLICE || one->kind == KILN_SUBSCRIPT_NEW_AXIS;
+}
+
+/* Make the axes of each mask one, those behind `...` from the end. */
+static void fold(masking *s)
+{
+    size_t ellipsis = 0;
+    int before = 0, behind = 0;
+
+    while (ellipsis < s->count && s->list[ellipsis].kind != KILN_SUBSCRIPT_ELLIPSIS)
+        ellipsis++;
+    for (size_t k = 0; k < ellipsis; before += takes_axis(&s->list[k++]))
+        if (s->list[k].mask != NULL && s->list[k].mask->kind == KILN__PARSED_NODE)
+            s->x = kiln__node_folded(s->x, s->list[k].mask->node, before, KILN__PLACE(s->at));
+    for (size_t k = s->count; k-- > ellipsis + 1; behind += takes_axis(&s->list[k]))
+        if (s->list[k].mask != NULL && s->list[k].mask->kind == KILN__PARSED_NODE)
+            s->x = kiln__node_folded(s->x, s->list[k].mask->node, -1 - behind, KILN__PLACE(s->at));
+}
+
+/* Where the axis of masks stands among those that other subscripts leave; from the end behind `...`. */
+static int axis_of(const masking *s, size_t first, size_t last)
+{
+    int before = 0, behind = 0;
+
+    for (size_t k = 0; k < first; before += leaves_axis(&s->list[k++]))
+        if (s->list[k].kind == KILN_SUBSCRIPT_ELLIPSIS) {
+            for (k = last + 1; k < s->count; k++)
+                behind += leaves_axis(&s->list[k]);
+            return -1 - behind;
+        }
+    return before;
+}
+
+/* ---- places ---------------------------------------------------------------------------------------- */
+
+/* The places that a subscript names, 0 behind the first `number`. */
+static void find_places(masking *s, size_t nth, const kiln__parsed *v)
+{
+    const int64_t all = -1;
+    kiln__parsed counted = *v;
+    kiln_node both[2];
+
+    if (v->kind == KILN__PARSED_NODE) {
+        const kiln_node flat = kiln_node_reshape(v->node, 1, &all, KILN__PLACE(s->at));
+        const kiln_node i = kiln__node_places(flat, 0, KILN__PLACE(s->at));
+        kiln__choose(i, flat, s->at, &counted);
+        s->mask = flat;
+    }
+    if (counted.kind == KILN__PARSED_CHOSEN) /* they form a vector */
+        counted.mask = kiln__node_mask_of(counted.mask, counted.node, true, KILN__PLACE(s->at));
+    kiln__counted_result(&counted, both);
+    const kiln_node i = kiln__node_places(both[0], 0, KILN__PLACE(s->at));
+    s->places[nth] = where(s, op2(s, KILN_OP_LESS, i, both[1]), both[0], kiln_node_of_int(0));
+    s->number[nth] = both[1];
+}
+
+static kiln_node take(const masking *s, kiln_node x, kiln_node indices, int axis)
+{
+    return kiln_node_take(x, indices, axis, KILN_INDEX_CLIP, KILN__PLACE(s->at));
+}
+
+/* As many places of each as there are of all; one place serves for all. */
+static kiln_status match_places(kiln__parser *p, masking *s, kiln_node *number)
+{
+    const int64_t first = 0;
+    const kiln_node one = kiln_node_of_int(1), none = kiln_node_of_int(0);
+    const kiln_node all = kiln_node_rearrange(KILN_REARRANGE_CONCATENATE, s->places, s->masks,
+                                              &first, 1, KILN__PLACE(s->at));
+    const kiln_node i = kiln__node_places(all, 0, KILN__PLACE(s->at));
+    kiln_node n = s->number[0], same = {0};
+    kiln__parsed_call *const c = kiln__parser_keep(p, sizeof *c);
+
+    if (c == NULL)
+        return kiln__fail_memory(p->err, sizeof *c);
+    for (size_t k = 1; k < s->masks; k++)
+        n = where(s, op2(s, KILN_OP_EQUAL, n, one), s->number[k], n);
+    for (size_t k = 0; k < s->masks; k++) {
+        const kiln_node single = op2(s, KILN_OP_EQUAL, s->number[k], one);
+        const kiln_node fits =
+            op2(s, KILN_OP_LOGICAL_OR, single, op2(s, KILN_OP_EQUAL, s->number[k], n));
+        same = k == 0 ? fits : op2(s, KILN_OP_LOGICAL_AND, same, fits);
+        s->places[k] = take(s, s->places[k], where(s, single, none, i), 0);
+        s->places[k] = where(s, op2(s, KILN_OP_LESS, i, n), s->places[k], none);
+    }
+    const kiln_node needs[] = {
+        same, n, kiln_node_cast(n, KILN_FLOAT64, KILN__PLACE(s->at)),
+        kiln__node_broadcast_like(kiln__graph_number(p->graph, kiln_node_of_int(10)), n,
+                                  KILN__PLACE(s->at))};
+    const kiln__opaque_given given = {.operation = kiln__opaque_named("_need", 5),
+                                      .operands = needs,
+                                      .count = KILN_COUNT_OF(needs)};
+    *number = kiln__opaque_node(&given, 0, KILN__PLACE(s->at));
+    return KILN_OK;
+}
+
+/* ---- results --------------------------------------------------------------------------------------- */
+
+static void give_counted(kiln_node values, kiln_node number, int axis, kiln__parsed *out)
+{
+    kiln__set_node(out, values);
+    out->kind = KILN__PARSED_COUNTED;
+    out->mask = number;
+    out->axis = axis;
+    out->parts = true;
+}
+
+/* One mask, or one vector of indices. */
+static void apply_one(masking *s, kiln__parsed *out)
+{
+    const bool is_mask = s->list[s->first].mask->kind == KILN__PARSED_NODE;
+    int axis = axis_of(s, s->first, s->first);
+
+    s->list[s->first].kind = KILN_SUBSCRIPT_ARRAY;
+    const bool apart = kiln__are_apart(s->list, s->count);
+    find_places(s, 0, s->list[s->first].mask);
+    s->list[s->first] = everything;
+    s->x = kiln__index_nodes(s->x, s->list, s->count, KILN_INDEX_CHECK, KILN__PLACE(s->at));
+    if (apart && axis != 0) {
+        const int64_t first[] = {axis, 0};
+        s->x = kiln_node_rearrange(KILN_REARRANGE_MOVEAXIS, &s->x, 1, first, 2, KILN__PLACE(s->at));
+        axis = 0;
+    }
+    if (is_mask && axis == 0)
+        kiln__choose(s->x, s->mask, s->at, out);
+    else
+        give_counted(kiln_node_take(s->x, s->places[0], axis, KILN_INDEX_CHECK, KILN__PLACE(s->at)),
+                     s->number[0], axis, out);
+}
+
+/* Several of them: as many elements of each. */
+static kiln_status apply_several(kiln__parser *p, masking *s, kiln__parsed *out)
+{
+    size_t last = s->first, nth = 0;
+    kiln_node number = {0};
+
+    for (size_t k = s->first; k < s->count; k++)
+        if (s->list[k].mask != NULL || s->list[k].kind == KILN_SUBSCRIPT_INDEX)
+            last = k;
+    size_t first = s->first;
+    for (size_t k = 0; k < s->first && first == s->first; k++)
+        if (s->list[k].kind == KILN_SUBSCRIPT_INDEX)
+            first = k;
+    const int axis = axis_of(s, first, last);
+    for (size_t k = s->first; k < s->count; k++)
+        if (s->list[k].mask != NULL)
+            find_places(s, nth++, s->list[k].mask);
+    KILN_CHECK(match_places(p, s, &number));
+    nth = 0;
+    for (size_t k = s->first; k < s->count; k++) {
+        if (s->list[k].mask == NULL)
+            continue;
+        s->list[k].kind = KILN_SUBSCRIPT_ARRAY;
+        s->list[k].node = s->places[nth++];
+        s->list[k].mask = NULL;
+    }
+    const bool apart = kiln__are_apart(s->list, s->count);
+    give_counted(kiln__index_nodes(s->x, s->list, s->count, KILN_INDEX_CHECK, KILN__PLACE(s->at)),
+                 number, apart ? 0 : axis, out);
+    return KILN_OK;
+}
+
+kiln_status kiln__subscript_masks(kiln__parser *p, const kiln__parsed *v,
+                                  const kiln__subscript *list, size_t count, kiln__parsed *out)
+{
+    masking *const s = kiln__parser_keep(p, sizeof *s);
+
+    if (s == NULL)
+        return kiln__fail_memory(p->err, sizeof *s);
+    memcpy(s->list, list, count * sizeof *list);
+    s->count = count;
+    s->at = v->at;
+    s->x = v->node;
+    for (size_t k = count; k-- > 0;) {
+        const kiln__parsed *mask = list[k].mask;
+        s->first = mask != NULL ? k : s->first;
+        s->masks += mask != NULL;
+        if (mask != NULL && mask->parts)
+            return kiln__parse_fail(p, mask->at, mask->width, KILN_ERR_UNSUPPORTED,
+                                    "these are no indices: they form no vector");
+        if (mask == NULL && list[k].kind == KILN_SUBSCRIPT_ARRAY)
+            return kiln__parse_fail(p, (size_t)list[k].line - 1, 1, KILN_ERR_UNSUPPORTED,
+                                    "how many elements a mask chooses is known to the device "
+                                    "alone: beside it stand numbers, slices, None, `...` and other "
+                                    "masks; write x[m][:, i] for columns of its rows");
+    }
+    fold(s);
+    if (s->masks > 1)
+        return apply_several(p, s, out);
+    memset(out, 0, sizeof *out);
+    apply_one(s, out);
+    return KILN_OK;
+}
