@@ -27,7 +27,7 @@ from ._dtypes import DTYPES as _DTYPES, dtype
 from ._fuse import fuse
 from ._kernels import (ElementwiseKernel, RawKernel, RawModule, ReductionKernel, Row, Scan, Stage,
                        eval)
-from ._observe import cache_counters, memory_log, memory_table, scope, trace
+from ._observe import cache_counters, memory_log, memory_table, scope, timeline
 from ._kiln import default_device, devices, from_dlpack, set_default_device, synchronize
 
 e, pi, inf, nan = 2.718281828459045, 3.141592653589793, float("inf"), float("nan")
@@ -36,7 +36,7 @@ globals().update(_array.NUMPY)
 
 from . import _expressions, _numpy, _sorting, _standard, linalg, random
 from ._sorting import (argpartition, argsort, digitize, extract, histogram_bin_edges, isin,
-                       lexsort, median, partition, percentile, place, put, put_along_axis, quantile, searchsorted,
+                       lexsort, median, nanmedian, nanpercentile, nanquantile, partition, percentile, place, put, put_along_axis, quantile, searchsorted,
                        sort, sort_by, take, take_along_axis, topk, unique, unique_all, unique_counts, unique_inverse,
                        unique_values)
 from ._standard import (__array_namespace_info__, argwhere, array_split, broadcast_arrays,
@@ -48,8 +48,9 @@ from .linalg import dot, einsum, inner, kron, matmul, outer, tensordot, vecdot
 
 concatenate = concat
 globals().update(_standard.SCANS)
-globals().update(_expressions.MADE)
-from ._numpy import bincount, compress, delete, gradient, histogram, insert, pad
+globals().update({name: made for name, made in _expressions.MADE.items() if name[:3] != "nan"})
+from ._numpy import bincount, compress, delete, gradient, histogram, histogram2d, histogramdd, insert, pad
+from ._observe import trace
 
 __version__ = _kiln.version()
 __array_api_version__ = "2024.12"

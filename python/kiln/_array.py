@@ -566,6 +566,36 @@ def asarray(obj, dtype=None, device=None, copy=None):
     return made.copy() if copy and not fresh else made
 
 
+def has_no_memory(value):
+    """Whether an operand is a number, a scalar of NumPy or a list: it is copied to wherever it is needed."""
+    return isinstance(value, (bool, int, float, complex, list, tuple)) or \
+        _is_numpy(value) and not getattr(value, "ndim", 1)
+
+
+def home_of(values):
+    """The device of the first array among operands, those in lists too; None: there is none."""
+    for value in values:
+        if isinstance(value, (list, tuple)):
+            home = home_of(value)
+            if home is not None:
+                return home
+        elif not has_no_memory(value) and (hasattr(value, "__dlpack__") or getattr(value, "ndim", 0)):
+            return asarray(value).device
+    return None
+
+
+def array_beside(value, *others):
+    """An operand as an array: a list or a number goes to where the first array of the others is."""
+    return asarray(value, device=home_of(others) if has_no_memory(value) else None)
+
+
+def arrays_of(values):
+    """The operands of one function as arrays: lists and numbers go to where the first of the others is."""
+    values = list(values)
+    home = home_of(values) if any(map(has_no_memory, values)) else None
+    return [asarray(v, device=home if has_no_memory(v) else None) for v in values]
+
+
 def array(obj, dtype=None, device=None, copy=True):
     return asarray(obj, dtype, device, copy)
 

@@ -5,7 +5,7 @@ language computes these functions, on arrays of any library, and reports their e
 them. Where only the device knows how long a result is, the call waits for the length and returns a view of it."""
 from ._dtypes import name_of
 from ._kernels import _bool_name, _graph
-from ._array import asarray
+from ._array import arrays_of, asarray, home_of
 
 #: How many of a function's first arguments are arrays, in which lists of numbers may stand for them, and the
 #: names of those behind them which the language knows by their places alone.
@@ -14,13 +14,13 @@ FUNCTIONS = {
     "atleast_3d": (1, ""), "average": (1, ""), "block": (0, ""), "choose": (1, "choices"), "convolve": (2, ""),
     "column_stack": (0, ""), "correlate": (2, ""), "cross": (2, ""), "delete": (1, "obj"), "diag": (1, "k"), "diagflat": (1, "k"),
     "diagonal": (1, "offset axis1 axis2"), "dstack": (0, ""), "ediff1d": (1, ""), "fliplr": (1, ""),
-    "flipud": (1, ""), "geomspace": (0, ""), "histogramdd": (0, "sample bins"), "histogram2d": (2, "bins"), "hstack": (0, ""),
+    "flipud": (1, ""), "geomspace": (0, ""), "hstack": (0, ""),
     "identity": (0, ""), "in1d": (2, ""), "indices": (0, ""), "insert": (1, "obj values"), "intersect1d": (2, ""),
     "log_softmax": (1, ""), "nanmedian": (1, "axis"), "nanpercentile": (1, "q axis"),
     "nanquantile": (1, "q axis"), "logspace": (0, ""), "pad": (1, "pad_width"), "ptp": (1, ""), "ravel": (1, ""),
     "rot90": (1, "k axes"), "select": (0, "condlist choicelist default"), "setdiff1d": (2, ""),
     "setxor1d": (2, ""), "sliding_window_view": (1, "window_shape"), "softmax": (1, ""),
-    "swapaxes": (1, "axis1 axis2"), "tri": (0, "N M k"), "union1d": (2, ""), "vstack": (0, ""),
+    "swapaxes": (1, "axis1 axis2"), "trace": (1, "offset axis1 axis2"), "tri": (0, "N M k"), "union1d": (2, ""), "vstack": (0, ""),
 }
 #: Functions whose result's length is known to the device alone.
 COUNTED = ("intersect1d", "setdiff1d", "setxor1d", "union1d")
@@ -82,18 +82,21 @@ def _function(name, arrays, names):
         rest = _in_place(args, arrays, keywords, names)
         if name == "pad" and rest:
             rest[0] = _widths(rest[0])
+        if name == "average" and isinstance(keywords.get("weights"), (list, tuple)):
+            keywords["weights"] = arrays_of((args[0], keywords["weights"]))[1]
+        if keywords.get("dtype", 0) is None:
+            del keywords["dtype"]
         if name.startswith("nan") and rest:  # numbers, which the language checks
             rest[0] = rest[0].tolist() if hasattr(rest[0], "tolist") else rest[0]
-        texts = [call.array(asarray(v) if isinstance(v, (list, tuple)) else v) for v in args[:arrays]]
+        listed = [k for k, v in enumerate(args[:arrays]) if isinstance(v, (list, tuple))]
+        home = home_of((*args, *keywords.values())) if listed else None
+        texts = [call.array(asarray(v, device=home) if k in listed else v) for k, v in enumerate(args[:arrays])]
         texts += [call.text(v) for v in rest]
         texts += [f"{key}={call.text(v)}" for key, v in keywords.items()]
         results = _graph(f"{name}({', '.join(texts)})", tuple(call.names))
         if name in COUNTED:
             values, count = results(*call.arrays, stream=stream)
             return values[:int(count)]
-        if name == "histogramdd":
-            counts, *edges = results(*call.arrays, stream=stream)
-            return counts, edges
         return results(*call.arrays, out=out, stream=stream)
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"{name}() of expressions, with NumPy's arguments: see docs/expressions.md."
@@ -101,3 +104,45 @@ def _function(name, arrays, names):
 
 
 MADE = {name: _function(name, arrays, names.split()) for name, (arrays, names) in FUNCTIONS.items()}
+
+
+def _depth(value):
+    return 1 + max(map(_depth, value), default=0) if isinstance(value, list) else 0
+
+
+def _joined(value, depth, rank):
+    """An array of nested lists: the innermost are put together along the last axis."""
+    from ._standard import concat
+    if depth == 0:
+        return value[(None,) * (rank - value.ndim)]
+    return concat([_joined(v, depth - 1, rank) for v in value], axis=-depth)
+
+
+def _leaves(value):
+    return [leaf for v in value for leaf in _leaves(v)] if isinstance(value, list) else [value]
+
+
+def _replaced(value, leaves):
+    return [_replaced(v, leaves) for v in value] if isinstance(value, list) else next(leaves)
+
+
+def block(arrays, *, out=None, stream=None):
+    """NumPy's block: nested lists of arrays, the innermost side by side, of any depth."""
+    depth = _depth(arrays)
+    if depth <= 2 and depth > 0:
+        return _function("block", 0, ())(arrays, out=out, stream=stream)
+
+    def even(value, left):
+        if isinstance(value, list) != (left > 0) or isinstance(value, list) and not value:
+            raise ValueError("lists of block() have one depth, and none is empty")
+        return all(even(v, left - 1) for v in value) if left else True
+    even(arrays, depth)
+    leaves = arrays_of(_leaves(arrays))
+    made = _joined(_replaced(arrays, iter(leaves)), depth, max(depth, *(a.ndim for a in leaves)))
+    if out is None:
+        return made if depth else made.copy()
+    out[...] = made
+    return out
+
+
+MADE["block"] = block

@@ -29,11 +29,16 @@ def _is_node(value):
 
 def call(name, args, out=None, stream=None, tail=""):
     """One function of the expression language on arrays, numbers and None."""
-    complete = True
+    complete, listed = True, False
     for value in args:
         if _is_node(value):
             return value._kiln_node(name, args, tail)
         complete = complete and value is not None
+        listed = listed or value.__class__ in (list, tuple)
+    if listed:
+        from ._array import asarray, home_of
+        home = home_of([v for v in args if v is not None])
+        args = [asarray(v, device=home) if v.__class__ in (list, tuple) else v for v in args]
     given = args if complete else [v for v in args if v is not None]
     results = _kept.get((name, tail, len(args))) if complete else None
     if results is None:

@@ -1,10 +1,12 @@
 """NumPy's functions whose arguments go beyond what the language of expressions knows: several axes, pairs of values,
 index arrays, weights."""
-from ._array import asarray, empty, normal_axes, normal_axis, zeros
+from ._array import array_beside, arrays_of, asarray, empty, home_of, normal_axes, normal_axis, zeros
 from ._expressions import MADE
 from ._kernels import eval
 from ._sorting import _call, digitize, histogram_bin_edges, take
 from ._standard import concat, flatnonzero
+
+_range = range  # histogram() and its like have an argument of that name
 
 
 def _at(axis, item):
@@ -102,7 +104,7 @@ def insert(arr, obj, values, axis=None, **keywords):
     """The array with values before an index, or one before each of several."""
     if _plain(obj) and not isinstance(obj, (list, tuple)) and not isinstance(values, (list, tuple)):
         return MADE["insert"](arr, obj, values, axis=axis, **keywords)
-    arr = asarray(arr)
+    arr = array_beside(arr, values)
     arr, axis = (arr.ravel(), 0) if axis is None else (arr, normal_axis(axis, arr.ndim))
     values = asarray(values, device=arr.device).astype(arr.dtype)
     extent = arr.shape[axis]
@@ -130,7 +132,7 @@ def insert(arr, obj, values, axis=None, **keywords):
 def compress(condition, a, /, axis=None):
     """The parts of `a` along an axis at which a vector of conditions, which may be shorter, is true; without an axis
     its elements, also by a condition of its shape."""
-    a = asarray(a)
+    a = array_beside(a, condition)
     condition = asarray(condition, device=a.device).astype("bool")
     if axis is None and condition.shape == a.shape:
         return a[condition]
@@ -195,38 +197,98 @@ def pad(array, pad_width, mode="constant", *, reflect_type="even", **keywords):
 
 def bincount(x, /, weights=None, minlength=0):
     """How often each whole number occurs, or the sum of its elements' weights."""
-    counts = _call("bincount", asarray(x), numbers=(minlength.__index__(),))
+    x = array_beside(x, weights)
+    counts = _call("bincount", x, numbers=(minlength.__index__(),))
     if weights is None:
         return counts
     from ._functions import FUNCTIONS
-    x = asarray(x)
-    weights, made = asarray(weights, device=x.device), zeros(counts.shape, "float64", counts.device)
-    if weights.shape != x.shape:
-        raise ValueError(f"weights of shape {tuple(weights.shape)} for elements of shape {tuple(x.shape)}")
+    weights, made = _check_weights(x, weights), zeros(counts.shape, "float64", counts.device)
     if x.size:
         FUNCTIONS["add"].at(made, x.astype("int64"), weights.astype("float64"))
     return made
 
 
-def _weighed(x, edges, weights):
+def _weighed(bins, shape, weights):
+    """Sums of weights by the number of a bin along each axis, 0 and the last one for those in none."""
     from ._functions import FUNCTIONS
+    flat, size = None, 1
+    for b, n in zip(bins, shape):
+        flat = b if flat is None else flat * (n + 2) + b
+        size *= n + 2
+    sums = zeros(size, weights.dtype if weights.dtype.kind == "c" else "float64", weights.device)
+    if weights.size:
+        FUNCTIONS["add"].at(sums, flat.ravel(), weights.astype(sums.dtype).ravel())
+    return sums.reshape(tuple(n + 2 for n in shape))[(slice(1, -1),) * len(shape)]
+
+
+def _bins(x, edges):
+    """The number of the bin of each element, from 1: the last bin has both of its edges."""
+    return eval("where(x == e[-1], n, b)", x=x, e=edges, n=edges.size - 1, b=digitize(x, edges))
+
+
+def _check_weights(x, weights):
+    weights = arrays_of((x, weights))[1]
     if weights.shape != x.shape:
         raise ValueError(f"weights of shape {tuple(weights.shape)} for elements of shape {tuple(x.shape)}")
-    sums = zeros(edges.size + 1, weights.dtype if weights.dtype.kind == "c" else "float64", x.device)
-    if x.size:
-        bins = eval("where(x == e[-1], n, b)", x=x, e=edges, n=edges.size - 1, b=digitize(x, edges))
-        FUNCTIONS["add"].at(sums, bins, weights.astype(sums.dtype))
-    return sums[1:-1].astype(weights.dtype)
+    return weights
 
 
 def histogram(a, /, bins=10, range=None, density=None, weights=None):
     """How many elements fall between the edges, or the sum of their weights, and the edges: `bins` is their number or
     the edges. `density`: over the whole and the bins' widths."""
-    a = asarray(a)
+    a = array_beside(a, bins, weights)
     edges = asarray(histogram_bin_edges(a, bins, range), device=a.device)
     counts = _call("histogram", a, edges)
     if weights is not None:
-        counts = _weighed(a, edges, asarray(weights, device=a.device))
+        weights = _check_weights(a, weights)
+        counts = _weighed([_bins(a, edges)], counts.shape, weights).astype(weights.dtype)
     if density:
         counts = eval("c / sum(c) / (e[1:] - e[:-1])", c=1.0 * counts, e=1.0 * edges)
     return counts, edges
+
+
+def _coordinates(sample, others):
+    """Vectors of a list, or the columns of a matrix; a vector has one axis."""
+    if isinstance(sample, (list, tuple)) and sample and home_of(sample) is None:
+        sample = array_beside(sample, *others).T  # as NumPy reads a list of lists: an axis each
+    if isinstance(sample, (list, tuple)):
+        return [v.ravel() for v in arrays_of(sample)]
+    sample = asarray(sample)
+    return [sample] if sample.ndim < 2 else [sample[:, k] for k in _range(sample.shape[1])]
+
+
+def histogramdd(sample, bins=10, range=None, density=None, weights=None):
+    """How many points fall into the bins of several axes, or the sum of their weights, as float64, and the edges of each
+    axis. `sample`: a point in each row, or a list of coordinates; `bins`: a number, or numbers and edges for each axis."""
+    points = _coordinates(sample, (bins, weights))
+    rank = len(points)
+    each = (bins,) * rank if hasattr(bins, "__index__") and not getattr(bins, "ndim", 0) else tuple(bins)
+    ranges = (None,) * rank if range is None else tuple(range)
+    if len(each) != rank or len(ranges) != rank:
+        raise ValueError(f"bins or ranges of {len(each)} and {len(ranges)} axes for points of {rank}")
+    if len({v.size for v in points}) > 1:
+        raise ValueError("coordinates along each axis are as many as along the others")
+    edges = [asarray(histogram_bin_edges(v, b, r), device=v.device) for v, b, r in zip(points, each, ranges)]
+    if weights is None:
+        names = [f"p{k}" for k in _range(rank)], [f"e{k}" for k in _range(rank)]
+        text = f"histogramdd([{', '.join(names[0])}], [{', '.join(names[1])}])[0]"
+        counts = eval(text, **dict(zip(names[0], points)), **dict(zip(names[1], edges)))
+    else:
+        weights = _check_weights(points[0], weights)
+        counts = _weighed([_bins(v, e) for v, e in zip(points, edges)], [e.size - 1 for e in edges], weights)
+    if density:
+        counts = counts / counts.sum()
+        for k, e in enumerate(edges):
+            counts = counts / (e[1:] - e[:-1]).reshape(tuple(-1 if a == k else 1 for a in _range(rank)))
+    return counts, edges
+
+
+def histogram2d(x, y, bins=10, range=None, density=None, weights=None):
+    """histogramdd() of points with two coordinates; `bins` may also be edges for both axes."""
+    x, y = array_beside(x, y, bins, weights), array_beside(y, x, bins, weights)
+    if x.shape != y.shape:
+        raise ValueError(f"coordinates of shapes {tuple(x.shape)} and {tuple(y.shape)}")
+    if not hasattr(bins, "__index__") or getattr(bins, "ndim", 0):
+        bins = (bins, bins) if len(bins) != 2 else bins
+    counts, edges = histogramdd([x.ravel(), y.ravel()], bins, range, density, weights)
+    return counts, *edges

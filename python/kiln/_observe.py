@@ -1,8 +1,10 @@
 """What happens in kiln, told to files and tables (docs/profiling.md), and names for parts of a program.
 
-    with kiln.trace("run.json"), kiln.scope("first epoch"):
+    with kiln.timeline("run.json"), kiln.scope("first epoch"):
         ...
 """
+import os
+
 from . import _kiln
 
 
@@ -35,7 +37,7 @@ class _Observer:
                 self._observer = None
 
 
-class trace(_Observer):
+class timeline(_Observer):
     """A timeline of the device's work in a JSON file that Perfetto and chrome://tracing read."""
 
     _what = "trace"
@@ -44,7 +46,17 @@ class trace(_Observer):
         super().__init__(path, device=device)
 
 
-class memory_log(trace):
+def trace(x, offset=0, axis1=0, axis2=1, dtype=None, out=None, *, device=None):
+    """NumPy's trace: the sum of a diagonal. Of a path it is timeline(path, device=device)."""
+    if isinstance(x, (str, bytes, os.PathLike)):
+        return timeline(os.fsdecode(x), device=device)
+    from ._expressions import MADE
+    if device is not None:
+        raise TypeError("the sum of a diagonal is computed where its array is: device= is for timelines")
+    return MADE["trace"](x, offset, axis1, axis2, dtype=dtype, out=out)
+
+
+class memory_log(timeline):
     """Allocations and frees in a CSV file of RMM's form."""
 
     _what = "csv"

@@ -4,7 +4,7 @@ done."""
 from collections import namedtuple
 
 from . import _functions, _kiln
-from ._array import MODES, arange, asarray, index_arrays, ones, zeros
+from ._array import MODES, arange, array_beside, arrays_of, asarray, index_arrays, normal_axes, ones, zeros
 from ._dtypes import name_of
 from ._kernels import eval
 from ._standard import concat, flatnonzero
@@ -34,7 +34,8 @@ def _by_rule(name, x, axis, descending, key, less):
     over = "None" if axis is None else axis.__index__()
     tail = f", axis={over}" + (", descending=True" if descending else "")
     if key is not None:
-        return eval(f"{name}(x, key=k{tail})", x=x, k=asarray(key))
+        x, key = arrays_of((x, key))
+        return eval(f"{name}(x, key=k{tail})", x=x, k=key)
     if "'" in less or "\\" in less:
         raise ValueError(f"{less!r} holds a quotation mark")
     if descending:
@@ -61,7 +62,7 @@ def argsort(x, /, axis=-1, *, descending=False, stable=True, key=None, less=None
 
 def lexsort(keys, /):
     """The order of vectors by several keys, of which the last counts most."""
-    return _call("lexsort", *map(asarray, keys))
+    return _call("lexsort", *arrays_of(keys))
 
 
 def partition(x, kth, /, axis=-1):
@@ -86,38 +87,75 @@ def sort_by(in_params, *arrays, less=None, key=None, key_dtype="float64", descen
     `less` tells whether element a stands before b; `key` is an expression of the names, whose values of the dtype
     `key_dtype` are sorted. Arrays that the rule does not mention are sorted along. With axis=None all elements are
     sorted, and the results have one axis."""
-    return _kiln.sort_by(in_params, tuple(map(asarray, arrays)), less, key,
+    return _kiln.sort_by(in_params, tuple(arrays_of(arrays)), less, key,
                          None if key is None else name_of(key_dtype), descending, axis)
 
 
 # ---- statistics of order ---------------------------------------------------------------------
 
+def _rows(x, axis):
+    """An array and one axis: several axes become the last one."""
+    x = asarray(x)
+    if axis is None or hasattr(axis, "__index__"):
+        return x, axis
+    axes = normal_axes(axis, x.ndim)
+    if not axes:  # each element by itself
+        return x[..., None], -1
+    rest = [a for a in range(x.ndim) if a not in axes]
+    return x.transpose(rest + axes).reshape((*(x.shape[a] for a in rest), -1)), -1
+
+
 def _kept(x, result, axis, keepdims, leading=0):
     """`result` with an axis of one element in the place of each that was reduced."""
     if not keepdims:
         return result
-    shape = [1 if axis is None or a == axis % x.ndim else n for a, n in enumerate(x.shape)]
+    gone = range(x.ndim) if axis is None else normal_axes(axis, x.ndim)
+    shape = [1 if a in gone else n for a, n in enumerate(x.shape)]
     return result.reshape(tuple(result.shape[:leading]) + tuple(shape))
 
 
 def median(x, /, axis=None, *, keepdims=False):
+    """NumPy's median, along one axis, several or all."""
     x = asarray(x)
-    return _kept(x, _call("median", x, axis=axis), axis, keepdims)
+    rows, along = _rows(x, axis)
+    return _kept(x, _call("median", rows, axis=along), axis, keepdims)
 
 
-def quantile(x, q, /, axis=None, *, method="linear", keepdims=False):
-    """NumPy's quantile, by all of its methods; `q` is a number or a list of numbers."""
+def quantile(x, /, q, axis=None, *, method="linear", keepdims=False):
+    """NumPy's quantile, by all of its methods, along one axis, several or all; `q` is a number or a list of numbers."""
     x = asarray(x)
     if method not in METHODS:
         raise ValueError(f"{method!r} is no method of quantiles: {', '.join(METHODS)} are")
     one = hasattr(q, "__float__") and not getattr(q, "ndim", 0)
-    result = _call("quantile", x, axis=axis, numbers=(q,) if one else q, method=METHODS.index(method))
+    rows, along = _rows(x, axis)
+    result = _call("quantile", rows, axis=along, numbers=(q,) if one else q, method=METHODS.index(method))
     return _kept(x, result[0] if one else result, axis, keepdims, 0 if one else 1)
 
 
-def percentile(x, q, /, axis=None, *, method="linear", keepdims=False):
+def percentile(x, /, q, axis=None, *, method="linear", keepdims=False):
     one = hasattr(q, "__float__") and not getattr(q, "ndim", 0)
     return quantile(x, q / 100 if one else [float(v) / 100 for v in q], axis, method=method, keepdims=keepdims)
+
+
+def _without_nan(name, x, axis, keepdims, *numbers, **more):
+    from ._expressions import MADE
+    x = asarray(x)
+    rows, along = _rows(x, axis)
+    several = bool(numbers) and (isinstance(numbers[0], (list, tuple)) or bool(getattr(numbers[0], "ndim", 0)))
+    return _kept(x, MADE[name](rows, *numbers, axis=along, **more), axis, keepdims, int(several))
+
+
+def nanmedian(x, /, axis=None, *, keepdims=False):
+    """NumPy's nanmedian: of the elements that are no NaN."""
+    return _without_nan("nanmedian", x, axis, keepdims)
+
+
+def nanquantile(x, /, q, axis=None, *, method="linear", keepdims=False):
+    return _without_nan("nanquantile", x, axis, keepdims, q, method=method)
+
+
+def nanpercentile(x, /, q, axis=None, *, method="linear", keepdims=False):
+    return _without_nan("nanpercentile", x, axis, keepdims, q, method=method)
 
 
 # ---- searching and counting --------------------------------------------------------------------
@@ -126,13 +164,15 @@ def searchsorted(x1, x2, /, *, side="left", sorter=None):
     """Where the elements of x2 would have to be put into x1 to keep it sorted."""
     if side not in ("left", "right"):
         raise ValueError(f"a side is left or right, not {side!r}")
-    x1 = asarray(x1) if sorter is None else take(x1, sorter, axis=0)
-    return _call("searchsorted", x1, asarray(x2), flag=side == "right")
+    x1, x2 = arrays_of((x1, x2))
+    x1 = x1 if sorter is None else take(x1, sorter, axis=0)
+    return _call("searchsorted", x1, x2, flag=side == "right")
 
 
 def isin(x1, x2, /, *, invert=False):
     """Whether each element of x1 is one of x2's."""
-    x1, x2 = asarray(x1), asarray(x2).ravel()
+    x1, x2 = arrays_of((x1, x2))
+    x2 = x2.ravel()
     if "c" in (x1.dtype.kind, x2.dtype.kind):
         found = (x1[..., None] == x2).any(axis=-1) if x2.size else (x1 != x1) & False
     else:
@@ -143,11 +183,11 @@ def isin(x1, x2, /, *, invert=False):
 def histogram_bin_edges(x, /, bins=10, range=None):
     if hasattr(bins, "__index__") and not getattr(bins, "ndim", 0):
         return _call("histogram_edges", asarray(x), numbers=(bins.__index__(), *(range or ())))
-    return asarray(bins)
+    return asarray(bins, device=asarray(x).device)
 
 
 def digitize(x, bins, /, right=False):
-    return _call("digitize", asarray(x), asarray(bins), flag=right)
+    return _call("digitize", *arrays_of((x, bins)), flag=right)
 
 
 # ---- distinct elements -------------------------------------------------------------------------
@@ -222,14 +262,14 @@ def _indices(x, indices):
 
 def take(x, indices, /, axis=None, *, mode="raise"):
     """The parts of x along an axis (None: elements in C-order) that indices name."""
-    x = asarray(x)
+    x = array_beside(x, indices)
     tail = _mode(mode) + ("" if axis is None else f", axis={axis.__index__()}")
     return _functions.call("take", (x, _indices(x, indices)), tail=tail)
 
 
 def take_along_axis(x, indices, /, axis=-1, *, mode="raise"):
     """An index for each element: x[a, indices[a, b]] for axis 1 of two."""
-    x = asarray(x)
+    x = array_beside(x, indices)
     tail = _mode(mode) + ("" if axis is None else f", axis={axis.__index__()}")
     return _functions.call("take_along_axis", (x, _indices(x, indices)), tail=tail)
 
@@ -254,7 +294,8 @@ def place(x, mask, values, /):
 
 def extract(condition, x, /):
     from ._numpy import compress
-    return compress(asarray(condition).ravel(), asarray(x).ravel())
+    condition, x = arrays_of((condition, x))
+    return compress(condition.ravel(), x.ravel())
 
 
 def _at(name):

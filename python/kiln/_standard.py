@@ -5,7 +5,7 @@ from collections import namedtuple
 from operator import index
 
 from . import _functions, _kiln
-from ._array import asarray, broadcast_to, empty, normal_axis as _axis, reshape
+from ._array import arrays_of, asarray, broadcast_to, empty, normal_axis as _axis, reshape
 from ._dtypes import DTYPES, OF_ML_DTYPES, as_dtype, name_of
 from ._kernels import eval
 
@@ -126,13 +126,13 @@ def broadcast_shapes(*shapes):
 
 
 def broadcast_arrays(*arrays):
-    arrays = tuple(map(asarray, arrays))
+    arrays = tuple(arrays_of(arrays))
     shape = broadcast_shapes(*(a.shape for a in arrays))
     return [broadcast_to(a, shape) for a in arrays]
 
 
 def meshgrid(*arrays, indexing="xy"):
-    arrays = tuple(map(asarray, arrays))
+    arrays = tuple(arrays_of(arrays))
     if indexing not in ("xy", "ij"):
         raise ValueError(f"indexing is \"xy\" or \"ij\", not {indexing!r}")
     rank = len(arrays)
@@ -152,7 +152,7 @@ def _at(axis, item):
 
 def concat(arrays, /, *, axis=0):
     """Arrays one behind the other along an axis; None: flattened."""
-    arrays = [asarray(a) for a in arrays]
+    arrays = arrays_of(arrays)
     if not arrays:
         raise ValueError("nothing to put together")
     if axis is None:
@@ -176,7 +176,7 @@ def concat(arrays, /, *, axis=0):
 
 
 def stack(arrays, /, *, axis=0):
-    arrays = [asarray(a) for a in arrays]
+    arrays = arrays_of(arrays)
     if len({a.shape for a in arrays}) != 1:
         raise ValueError("arrays that are stacked have one shape")
     axis = _axis(axis, arrays[0].ndim + 1)
@@ -267,7 +267,7 @@ def repeat(x, repeats, /, *, axis=None):
         x, axis = x.ravel(), 0
     axis = _axis(axis, x.ndim)
     if getattr(repeats, "ndim", 0) or not hasattr(repeats, "__index__"):
-        counts = [int(r) for r in asarray(repeats).tolist()] if getattr(repeats, "ndim", 1) else [int(repeats)]
+        counts = [int(r) for r in asarray(repeats, device="cpu").tolist()] if getattr(repeats, "ndim", 1) else [int(repeats)]
         if len(counts) == 1:
             counts *= x.shape[axis]
         if len(counts) != x.shape[axis] or any(c < 0 for c in counts):

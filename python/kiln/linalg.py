@@ -3,7 +3,7 @@ arguments of NumPy and of the array API. Results are kiln's arrays. docs/linalg.
 from collections import namedtuple
 
 from . import _functions, _kiln
-from ._array import PRODUCTS, asarray, matrix_transpose, ndarray, normal_axis
+from ._array import PRODUCTS, arrays_of, asarray, matrix_transpose, ndarray, normal_axis
 from ._standard import finfo, result_type, stack
 
 EigResult = namedtuple("EigResult", "eigenvalues eigenvectors")
@@ -26,6 +26,11 @@ def _array(x):
     return x if hasattr(x, "_linalg") else asarray(x)
 
 
+def _arrays(*values):
+    """Arrays, those of lists where the others are; nodes of fuse() stay what they are."""
+    return map(_array, values) if any(hasattr(x, "_linalg") for x in values) else arrays_of(values)
+
+
 def _floating(x):
     """`x` in a dtype that solvers have; NumPy computes integers in float64, as a recorded call does."""
     x = _array(x)
@@ -37,7 +42,7 @@ def _floating(x):
 
 
 def _together(a, b):
-    a, b = _floating(a), _floating(b)
+    a, b = map(_floating, _arrays(a, b))
     if hasattr(a, "_linalg") or hasattr(b, "_linalg"):
         return a, b
     common = result_type(a, b)
@@ -46,7 +51,7 @@ def _together(a, b):
 
 def _product(name):
     def function(a, b, /):
-        return _call(name, _array(a), _array(b))
+        return _call(name, *_arrays(a, b))
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"NumPy's {name}(a, b)."
     return function
@@ -58,7 +63,7 @@ matmul, dot, inner, outer, matvec, vecmat, kron = map(
 
 def vecdot(x1, x2, /, *, axis=-1):
     """The sum of conj(x1) * x2 along an axis."""
-    x1, x2 = _array(x1), _array(x2)
+    x1, x2 = _arrays(x1, x2)
     recorded = hasattr(x1, "_linalg") or hasattr(x2, "_linalg")
     if not recorded and x1.shape[axis] != x2.shape[axis]:
         raise ValueError(f"vectors of {x1.shape[axis]} and of {x2.shape[axis]} elements have no product")
@@ -71,7 +76,7 @@ def vecdot(x1, x2, /, *, axis=-1):
 
 def tensordot(x1, x2, /, *, axes=2):
     """NumPy's tensordot: the sum over `axes` last axes of x1 and first of x2, or over pairs of axes."""
-    x1, x2 = _array(x1), _array(x2)
+    x1, x2 = _arrays(x1, x2)
     if hasattr(axes, "__index__"):
         axes = tuple(range(x1.ndim - axes, x1.ndim)), tuple(range(axes))
     return _call("tensordot", x1, x2, axes=tuple(a if hasattr(a, "__index__") else tuple(a) for a in axes))
@@ -79,12 +84,12 @@ def tensordot(x1, x2, /, *, axes=2):
 
 def einsum(subscripts, /, *operands):
     """NumPy's einsum of a string and arrays."""
-    return _call("einsum", *map(_array, operands), text=subscripts)
+    return _call("einsum", *_arrays(*operands), text=subscripts)
 
 
 def multi_dot(arrays):
     """The product of several matrices, in the order that takes the fewest multiplications."""
-    return _call("multi_dot", *map(_array, arrays))
+    return _call("multi_dot", *_arrays(*arrays))
 
 
 def matrix_power(x, n, /):
@@ -107,7 +112,7 @@ def diagonal(x, /, *, offset=0):
 
 def cross(x1, x2, /, *, axis=-1):
     """The vector product along an axis of three elements."""
-    x1, x2 = _array(x1), _array(x2)
+    x1, x2 = _arrays(x1, x2)
     rank = max(x1.ndim, x2.ndim)
     axis = normal_axis(axis, min(x1.ndim, x2.ndim)) - (min(x1.ndim, x2.ndim) if axis < 0 else 0)
     if x1.shape[axis] != 3 or x2.shape[axis] != 3:
@@ -147,9 +152,9 @@ def lu_factor(a, /):
 
 def lu_solve(lu_and_piv, b, /):
     """SciPy's lu_solve: x of a x = b from what lu_factor() gave."""
-    factors, pivots = lu_and_piv
+    factors, pivots, b = _arrays(*lu_and_piv, b)
     factors, b = _together(factors, b)
-    return _call("lu_solve", factors, _array(pivots), b)
+    return _call("lu_solve", factors, pivots, b)
 
 
 def lstsq(a, b, /, *, rcond=0.0):
@@ -225,7 +230,7 @@ def _within(x, number):
 def _tolerance(x, rtol):
     """A number, or one for each matrix with an axis beside the singular values."""
     if getattr(rtol, "ndim", 0):
-        return asarray(rtol)[..., None]
+        return arrays_of((x, rtol))[1][..., None]
     if rtol is not None:
         return _within(x, float(rtol))
     return max(x.shape[-2:]) * (2.0**-23 if x.dtype in ("float32", "complex64") else 2.0**-52)
@@ -277,7 +282,7 @@ def _matmul(a, b):
 
 
 ndarray.__matmul__ = _matmul
-ndarray.__rmatmul__ = lambda b, a: _matmul(_array(a), b)
+ndarray.__rmatmul__ = lambda b, a: _matmul(_arrays(b, a)[1], b)
 
 
 def _imatmul(a, b):

@@ -5,7 +5,7 @@ parameters, numbers or arrays. Results are kiln's arrays on the device of arrays
 one. A Generator has NumPy's names and arguments, and counts the draws itself."""
 import os
 
-from ._array import arange, asarray
+from ._array import arange, arrays_of, asarray, home_of
 from ._expressions import _Call
 from ._kernels import _graph
 from ._standard import broadcast_shapes
@@ -24,7 +24,9 @@ def _draw(name, key, args, keywords, stream=None):
     pair = key if isinstance(key, tuple) else (key,)
     first = ", ".join(call.array(v.__index__()) for v in pair)
     texts = [f"({first})" if len(pair) > 1 else first]
-    texts += [call.array(asarray(v)) if k in arrays else call.text(v) for k, v in enumerate(args)]
+    home = home_of((*args, *keywords.values()))
+    texts += [call.array(asarray(v, device=home if isinstance(v, (list, tuple)) else None)) if k in arrays
+              else call.text(v) for k, v in enumerate(args)]
     texts += [f"{word}={call.text(v)}" for word, v in keywords.items()]
     return _graph(f"{name}({', '.join(texts)})", tuple(call.names))(*call.arrays, stream=stream)
 
@@ -91,7 +93,8 @@ class Generator:
             shape = broadcast_shapes(*(asarray(v).shape for v in arrays)) if arrays else ()
         else:
             shape = (size,) if hasattr(size, "__index__") else tuple(size)
-        params = [asarray(v) if isinstance(v, (list, tuple)) else v for v in params]
+        home = home_of(params)
+        params = [asarray(v, device=home) if isinstance(v, (list, tuple)) else v for v in params]
         drawn = _draw(name, (self.key, self.draw), (shape, *params), {} if dtype is None else {"dtype": dtype})
         self.jump(1)
         return drawn.item() if size is None and not arrays else drawn
@@ -136,7 +139,7 @@ class Generator:
         """low <= r < high, or with `endpoint` r <= high; of one bound 0 <= r < low."""
         low, high = (0, low) if high is None else (low, high)
         if endpoint:
-            high = (asarray(high) if isinstance(high, (list, tuple)) else high) + 1
+            high = (arrays_of((low, high))[1] if isinstance(high, (list, tuple)) else high) + 1
         return self._one("integers", size, (low, high), dtype)
 
     def permutation(self, x, axis=0):
@@ -163,7 +166,7 @@ class Generator:
         count = 1
         for n in shape:
             count *= n
-        more = {} if p is None else {"p": asarray(p)}
+        more = {} if p is None else {"p": asarray(p) if whole else arrays_of((a, p))[1]}
         found = _draw("choice", (self.key, self.draw), (a if whole else a.shape[axis], count, bool(replace)), more)
         self.jump(1)
         found = found[0] if size is None else found.reshape(shape)

@@ -300,7 +300,7 @@ class Functions(unittest.TestCase):
         got = np.add(x, a)
         self.assertIsInstance(got, kiln.ndarray)
         np.testing.assert_array_equal(np.asarray(got), x + x)
-        out = kiln.empty(4, "float32")
+        out = kiln.empty(4, "float32", "cpu")
         self.assertIs(np.sqrt(a, out=out), out)
         self.assertEqual(np.add.reduce(a).item(), x.sum())
         with self.assertRaises(TypeError):
@@ -382,7 +382,7 @@ class Exchange(unittest.TestCase):
         self.assertFalse(np.asarray(a).flags.writeable)
 
     def test_what_cannot_be_shared_is_refused(self):
-        a = kiln.arange(3)
+        a = kiln.arange(3, device="cpu")
         for keywords in ({"dl_device": (2, 0)}, {"dl_device": (4, 0)}):
             with self.assertRaises(BufferError):
                 a.__dlpack__(**keywords)

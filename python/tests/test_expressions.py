@@ -70,7 +70,7 @@ class Expressions(unittest.TestCase):
         self.same("block([[0, x], [x, 1]])", np.block([[0, x], [x, 1]]), x=x)
         self.refused(ValueError, "", "block([[x, x], [x]])", x=x)
         self.refused(ValueError, "a list must stand here", "block([[x], x])", x=x)
-        self.refused(ValueError, "needs a list of arrays", "concatenate([[x], [x]])", x=x)
+        self.refused(ValueError, "an array of arrays", "concatenate([[x], [x]])", x=x)
 
     def test_parts(self):
         x = odd((6, 9))
@@ -114,6 +114,9 @@ class Expressions(unittest.TestCase):
                 ("nanmedian", (odd_one,), {}), ("nanmedian", (odd_one,), {"axis": 1, "keepdims": True}),
                 ("nanquantile", (odd_one, 0.25, 0), {}), ("nanquantile", (v, [0.5, 0.75]), {"method": "hazen"}),
                 ("nanpercentile", (odd_one,), {"q": 30, "axis": -1}),
+                ("trace", (x,), {}), ("trace", (x, 1), {"dtype": "float64"}), ("trace", (np.stack([x, x]), -1, 2, 1), {}),
+                ("block", ([[[x, x], [x, x]], [[x, x], [x, x]]],), {}),
+                ("block", ([[[i], [i]], [[i], [i]]],), {}), ("block", (x,), {}),
                 ("ptp", (x,), {"axis": 0}), ("ravel", (x,), {}), ("pad", (x, (1, 2)), {"mode": "edge"}), ("rot90", (x,), {"k": 3}),
                 ("diag", (x,), {"k": 1}), ("diagonal", (x,), {"offset": -1}),
                 ("select", ([m, ~m], [x, 2 * x], 0), {}), ("setdiff1d", (v, v[:2]), {}),

@@ -18,7 +18,7 @@ class Observe(unittest.TestCase):
         self.kernel = kiln.ElementwiseKernel("T x", "T y", "y = 3 * x", "observed_kernel")
 
     def test_a_timeline_names_kernels_and_scopes(self):
-        with kiln.trace(self.path, device="cpu"), kiln.scope("a part"):  # where NumPy's arrays are
+        with kiln.timeline(self.path, device="cpu"), kiln.scope("a part"):  # where NumPy's arrays are
             self.kernel(np.ones(1000, np.float32))
         events = json.loads(self.path.read_text())
         events = events["traceEvents"] if isinstance(events, dict) else events
@@ -65,7 +65,9 @@ class Observe(unittest.TestCase):
 
     def test_a_file_that_cannot_be_written_is_an_error(self):
         with self.assertRaisesRegex(kiln.Error, "nowhere"):
-            kiln.trace("/nowhere/at/all.json")
+            kiln.timeline("/nowhere/at/all.json")
+        with self.assertRaises(kiln.Error):
+            kiln.trace("/nowhere/at/all.json")  # of a path it is the same
         with self.assertRaises(TypeError):
             with kiln.scope(3):
                 pass

@@ -81,6 +81,45 @@ class Sorting(unittest.TestCase):
         with self.assertRaises(ValueError):
             kiln.quantile(x, 0.3, method="best")
 
+    def test_statistics_over_several_axes(self):
+        x = rng.standard_normal((3, 4, 5, 2))
+        holes = np.where(rng.random(x.shape) < 0.2, np.nan, x)
+        for _ in range(4):
+            axes = tuple(int(a) - 4 * int(rng.integers(2)) for a in rng.permutation(4)[:rng.integers(5)])
+            keep, q = bool(rng.integers(2)), (0.25, [0.5, 1.0])[rng.integers(2)]
+            for name, values, more in (("median", x, ()), ("quantile", x, (q,)), ("percentile", x, (30,)),
+                                       ("nanmedian", holes, ()), ("nanquantile", holes, (q,)), ("nanpercentile", holes, (30,))):
+                with self.subTest(name, axes=axes, keepdims=keep, q=q):
+                    got = np.asarray(getattr(kiln, name)(values, *more, axis=axes, keepdims=keep))
+                    want = getattr(np, name)(values, *more, axis=axes, keepdims=keep)
+                    self.assertEqual(got.shape, want.shape)
+                    np.testing.assert_allclose(got, want, rtol=1e-13)
+        with self.assertRaises(kiln.AxisError):
+            kiln.median(x, axis=(1, -3))
+
+    def test_histograms_of_points(self):
+        points, w = rng.integers(-9, 10, (3, 70)) / 2, rng.integers(-4, 9, 70) / 4
+        points[0, 3] = np.nan
+        edges = np.array([-2.0, 0, 0.5, 4])
+        for bins in ([edges, edges[::2], edges[1:]], [3, edges, 2]):
+            for weights, density in ((None, None), (w, None), (None, True), (w * w, True)):
+                part = slice(1, None) if isinstance(bins[0], int) else slice(None)  # of NaN there is no range
+                some_bins = bins if part.start is None else bins[1:]
+                got = kiln.histogramdd(list(points[part]), some_bins, weights=weights, density=density)
+                want = np.histogramdd(list(points[part]), some_bins, weights=weights, density=density)
+                np.testing.assert_allclose(np.asarray(got[0]), want[0], rtol=1e-13)
+                for one, other in zip(got[1], want[1], strict=True):
+                    np.testing.assert_allclose(np.asarray(one), other, rtol=1e-13)
+        x, y = points[1:]
+        for bins in (4, edges, [edges, 3]):
+            for more in ({"range": ((-3, 2), (0, 4))}, {"weights": w * w, "density": True}):
+                for one, other in zip(kiln.histogram2d(x, y, bins, **more), np.histogram2d(x, y, bins, **more), strict=True):
+                    np.testing.assert_allclose(np.asarray(one), other, rtol=1e-13)
+        for points in (points[1:].T, points[1]):
+            np.testing.assert_array_equal(np.asarray(kiln.histogramdd(points, 3)[0]), np.histogramdd(points, 3)[0])
+        with self.assertRaisesRegex(ValueError, "weights of shape"):
+            kiln.histogram2d(x, y, weights=w[:2])
+
     def test_weights_and_densities(self):
         r = np.random.default_rng(5)
         x, w = r.integers(0, 9, 60), r.integers(-4, 9, 60) / 4

@@ -122,7 +122,7 @@ class Cases(unittest.TestCase):
             self.check("cumulative_sum", x, axis=1, include_initial=first)
             self.check("cumulative_prod", i, axis=0, include_initial=first)
         self.check("cumulative_sum", x[0, 0])
-        out = kiln.empty((3, 4), "int64")
+        out = kiln.empty((3, 4), "int64", "cpu")
         self.assertIs(kiln.cumsum(ours(i), 0, out=out), out)
         np.testing.assert_array_equal(np.asarray(out), np.cumsum(i, 0))
         with self.assertRaises(ValueError):

@@ -21,7 +21,7 @@ USE = """import kiln
 a = kiln.ones((2, 2), "float32")
 b: kiln.ndarray = kiln.linalg.qr(a).Q @ (a + 1)
 k = kiln.ElementwiseKernel("T x", "T y", "y = x")
-with kiln.trace("run.json"), kiln.scope("part"):
+with kiln.timeline("run.json"), kiln.scope("part"):
     k(b, size=3)
 """
 
