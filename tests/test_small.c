@@ -531,6 +531,82 @@ static double difference_of_lu(test_env *t, const kiln_array *x, const double *a
     return worst;
 }
 
+/* x of a x = b from the factors, whose pivots are as small as the matrices. */
+static void solve_by_factors(test_env *t, const kiln_array *a, const kiln_array *b, double *got)
+{
+    kiln_array *lu = NULL, *pivots = NULL, *y = NULL, *wide = NULL;
+
+    OK(t, kiln_linalg_lu_factor(a, NULL, &lu, &pivots, &t->err));
+    OK(t, kiln_linalg_lu_solve(lu, pivots, b, NULL, &y, &t->err));
+    OK(t, kiln_array_cast(y, KILN_COMPLEX128, &wide, &t->err));
+    OK(t, kiln_array_to_host(wide, got, (size_t)kiln_array_size(y) * 16, NULL, &t->err));
+    kiln_array *const all[] = {lu, pivots, y, wide};
+    for (size_t k = 0; k < COUNT(all); k++)
+        kiln_array_release(all[k]);
+}
+
+/* Sign and logarithm of the determinants of a times 2^power, and the determinants: 5 numbers a matrix. */
+static void determinants(test_env *t, kiln_dtype dtype, int64_t n, const double *a, int power,
+                         double *got)
+{
+    const int64_t shape[] = {TALL_STACK, n, n};
+    double *const scaled = malloc((size_t)(2 * TALL_STACK * n * n) * sizeof *scaled);
+    kiln_array *exact = NULL, *x = NULL, *y[3] = {NULL}, *wide = NULL;
+    double parts[2 * TALL_STACK];
+
+    assert_non_null(scaled);
+    for (int64_t k = 0; k < 2 * TALL_STACK * n * n; k++)
+        scaled[k] = ldexp(a[k], power);
+    OK(t, kiln_array_from_host(t->ctx, KILN_COMPLEX128, 3, shape, scaled, NULL, &exact, &t->err));
+    OK(t, kiln_array_cast(exact, dtype, &x, &t->err));
+    OK(t, kiln_linalg_slogdet(x, NULL, &y[0], &y[1], &t->err));
+    OK(t, kiln_linalg_det(x, NULL, &y[2], &t->err));
+    for (int k = 0; k < 3; k++) {
+        OK(t, kiln_array_cast(y[k], KILN_COMPLEX128, &wide, &t->err));
+        OK(t, kiln_array_to_host(wide, parts, sizeof parts, NULL, &t->err));
+        for (int nth = 0; nth < TALL_STACK; nth++)
+            for (int part = 0; part < 2; part++)
+                got[6 * nth + 2 * k + part] = parts[2 * nth + part];
+        kiln_array_release(wide), kiln_array_release(y[k]);
+        wide = NULL;
+    }
+    kiln_array_release(exact), kiln_array_release(x);
+    free(scaled);
+}
+
+/* Elements whose sums of parts, and of a few of them, are infinite: the determinants are, and their logarithms are not. */
+static void test_small__finds_determinants_of_huge_elements(void **state)
+{
+    static const kiln_dtype all[] = {KILN_FLOAT32, KILN_FLOAT64, KILN_COMPLEX64, KILN_COMPLEX128};
+    static double a[2 * TALL_STACK * TALL * TALL];
+    test_env *t = *state;
+
+    for (int turn = 0; turn < 24; turn++) {
+        const kiln_dtype dtype = all[turn % 4];
+        const bool narrow = dtype == KILN_FLOAT32 || dtype == KILN_COMPLEX64;
+        const bool is_complex = kiln_dtype_kind(dtype) == 'c';
+        const int64_t n = is_complex && turn % 8 < 4 ? 5 : TALL;
+        const int power = (narrow ? 127 : 1023) - 4;
+        double plain[6 * TALL_STACK], huge[6 * TALL_STACK];
+
+        for (int64_t k = 0; k < TALL_STACK * n * n; k++) {
+            a[2 * k] = (double)test_random_below(t, 3) - 1 + (k / n % n == k % n ? 12 : 0);
+            a[2 * k + 1] = is_complex ? (double)test_random_below(t, 3) - 1 : 0;
+        }
+        determinants(t, dtype, n, a, 0, plain);
+        determinants(t, dtype, n, a, power, huge);
+        for (int nth = 0; nth < TALL_STACK; nth++) {
+            const double *was = plain + 6 * nth, *is = huge + 6 * nth;
+            const double log = was[2] + (double)n * power * 0.693147180559945309417;
+            CHECK(fabs(is[0] - was[0]) < 1e-3 && fabs(is[1] - was[1]) < 1e-3 &&
+                      fabs(is[2] - log) < 1e-4 * log && (isinf(is[4]) || isinf(is[5])),
+                  "%s, %d x %d times 2^%d: sign %g + %gi, not %g + %gi; log %g, not %g; det %g + %gi",
+                  kiln_dtype_name(dtype), (int)n, (int)n, power, is[0], is[1], was[0], was[1],
+                  is[2], log, is[4], is[5]);
+        }
+    }
+}
+
 /* Matrices of one stack near both ends of the dtype's range, and one beside them. */
 static void test_small__solves_for_tiny_elements_of_large_matrices(void **state)
 {
@@ -567,6 +643,11 @@ static void test_small__solves_for_tiny_elements_of_large_matrices(void **state)
             CHECK(fabs(got[2 * k] - (k % TALL % 5 - 2)) < digits && fabs(got[2 * k + 1]) < digits,
                   "%s times 2^%d: x[%d] is %g + %gi", kiln_dtype_name(all[d]), power[k / TALL],
                   k % TALL, got[2 * k], got[2 * k + 1]);
+        solve_by_factors(t, left, right, got);
+        for (int k = 0; k < TALL_STACK * TALL; k++)
+            CHECK(fabs(got[2 * k] - (k % TALL % 5 - 2)) < digits && fabs(got[2 * k + 1]) < digits,
+                  "by factors of %s times 2^%d: x[%d] is %g + %gi", kiln_dtype_name(all[d]),
+                  power[k / TALL], k % TALL, got[2 * k], got[2 * k + 1]);
         const double rest = difference_of_lu(t, left, a, power, digits);
         CHECK(rest < 100, "P L U of %s: %g", kiln_dtype_name(all[d]), rest);
         kiln_array *const done[] = {wide, left, right, y, back};
@@ -587,6 +668,7 @@ int main(int argc, char **argv)
         TEST(test_small__finds_singular_values),
         TEST(test_small__solves_for_tiny_and_huge_elements),
         TEST(test_small__solves_for_tiny_elements_of_large_matrices),
+        TEST(test_small__finds_determinants_of_huge_elements),
         TEST(test_small__takes_stacks_that_broadcast),
     };
 

@@ -74,9 +74,8 @@ static kiln_status lu_small(kiln__solver_gpu *g, kiln_error *err)
     return kiln__small_run(g, KILN__SMALL_LU, 2, false, &results, err);
 }
 
-/* P L U of the matrices in g->a, which are scaled first; `up`: small ones alone, for the others' factors may need the whole
- * range of the dtype. */
-static kiln_status factorise_lu(kiln__solver_gpu *g, int64_t columns, bool up, kiln_error *err)
+/* P L U of the matrices in g->a, which are scaled first; `ends`: large ones by little. */
+static kiln_status factorise_lu(kiln__solver_gpu *g, int64_t columns, bool ends, kiln_error *err)
 {
     /* The batched substitution takes one matrix for each right side, and the other one pivots of 64 bits. */
     g->batched = suits_batches(g, columns) && g->matrices == g->s->layout.count &&
@@ -87,7 +86,7 @@ static kiln_status factorise_lu(kiln__solver_gpu *g, int64_t columns, bool up, k
     if (kiln__gpu_is_empty(g))
         return KILN_OK;
     KILN_CHECK(kiln__gpu_use_cusolver(g, err));
-    KILN_CHECK(up ? kiln__gpu_scale_up(g, err) : kiln__gpu_scale(g, err));
+    KILN_CHECK(ends ? kiln__gpu_scale_ends(g, err) : kiln__gpu_scale(g, err));
     return g->batched ? lu_batched(g, err) : lu_each(g, err);
 }
 
@@ -97,7 +96,7 @@ static kiln_status find_factors(kiln__solver_gpu *g, kiln_error *err)
     if (kiln__small_suits(g))
         return lu_small(g, err);
     KILN_CHECK(factorise_lu(g, 1, true, err));
-    return kiln__gpu_is_empty(g) ? KILN_OK : kiln__gpu_scale_back_upper(g, err);
+    return kiln__gpu_is_empty(g) ? KILN_OK : kiln__gpu_scale_back_ends(g, err);
 }
 
 /* Where the exchanges lead: the row that each row of L U is (KILN__PIECE_ROW_OF), or where each row of `a` went. */
@@ -338,7 +337,9 @@ kiln_status kiln__cuda_lu_solve(kiln__solver_gpu *g, kiln_error *err)
     KILN_CHECK(kiln__piece_run(KILN__PIECE_SHIFT,
                                &(kiln__piece_arguments){.places = s->pivots, .m = 1}, g->pivots,
                                s->stream, err));
-    return substitute(g, s->result[0].array, right_columns(s), err);
+    KILN_CHECK(kiln__gpu_scale_upper(g, err)); /* reciprocals of subnormal pivots are infinite */
+    KILN_CHECK(substitute(g, s->result[0].array, right_columns(s), err));
+    return kiln__gpu_scale_back(g, s->result[0].array, true, err);
 }
 
 /* The diagonal of g->a, negative where a row was exchanged: its product is the determinant. */

@@ -7,6 +7,7 @@
  * Rule 2: a handle of a library belongs to a context, and to one call at a time: its stream is set for the call.
  * Rule 3: all memory is the pool's, in the order of the call's stream.
  */
+#include <float.h>
 #include "linalg/solver_gpu.h"
 
 #include <math.h>
@@ -229,8 +230,8 @@ done:
 
 /* ---- what failed ----------------------------------------------------------------------------- */
 
-/* `g->sizes`, float64. */
-static kiln_status measure(kiln__solver_gpu *g, kiln_error *err)
+/* `g->sizes`, float64: of matrices x, each the largest absolute value. */
+static kiln_status measure(kiln__solver_gpu *g, const kiln_array *x, kiln_error *err)
 {
     kiln_reduction_call_options options = KILN_REDUCTION_CALL_OPTIONS_INIT;
 
@@ -239,7 +240,7 @@ static kiln_status measure(kiln__solver_gpu *g, kiln_error *err)
     kiln_array_release(g->sizes);
     g->sizes = NULL;
     KILN_CHECK(kiln__gpu_new(g, g->a, KILN_FLOAT64, -1, -1, KILN__GPU_ROWS, &g->sizes, err));
-    return kiln_array_reduce_with(KILN_REDUCE_NORMINF, g->a, &options, &g->sizes, err);
+    return kiln_array_reduce_with(KILN_REDUCE_NORMINF, x, &options, &g->sizes, err);
 }
 
 kiln_status kiln__gpu_refuse_nan(kiln__solver_gpu *g, kiln_error *err)
@@ -251,7 +252,7 @@ kiln_status kiln__gpu_refuse_nan(kiln__solver_gpu *g, kiln_error *err)
 
     if (values == NULL)
         return kiln__fail_memory(err, (size_t)g->matrices * sizeof *values);
-    KILN_TRY(measure(g, err));
+    KILN_TRY(measure(g, g->a, err));
     KILN_TRY(kiln_array_download(g->sizes, values, (size_t)g->matrices * sizeof *values, NULL,
                                  s->stream, err));
     const bool dry = kiln__device_is_dry(kiln__context_device(s->ctx));
@@ -277,13 +278,19 @@ done:
     return status;
 }
 
-/* x times 2^k, or 2^-k (`direction` -1), where k brings the matrix that x is of near 1. Of x, `axes` belong to one
- * matrix; the others are the stack. `upper`: of the upper triangles alone. */
-static kiln_status scale(kiln__solver_gpu *g, kiln_array *x, int axes, int direction, bool upper,
-                         kiln_error *err)
+/* Squares of what lies between its powers of two, and sums of them, are neither subnormal nor infinite (LAPACK: xGESVD,
+ * xSYEVD). */
+static int far_exponent(const kiln__solver_gpu *g)
 {
-    /* Squares of what lies between, and sums of them, are neither subnormal nor infinite (LAPACK: xGESVD, xSYEVD). */
-    const int exponent = g->s->real == KILN_FLOAT32 ? 40 : 400, stack = g->sizes->rank;
+    return g->s->real == KILN_FLOAT32 ? 40 : 400;
+}
+
+/* x times 2^k, or 2^-k (`direction` -1), where k brings the matrix that x is of near 1, if it is beyond 2^`exponent` of
+ * either sign. Of x, `axes` belong to one matrix; the others are the stack. `upper`: of the upper triangles alone. */
+static kiln_status scale(kiln__solver_gpu *g, kiln_array *x, int axes, int direction, int exponent,
+                         bool upper, kiln_error *err)
+{
+    const int stack = g->sizes->rank;
     const bool is_complex = kiln_dtype_kind(x->dtype) == 'c';
     const kiln__piece piece = upper && is_complex ? KILN__PIECE_SCALE_UPPER_COMPLEX
                               : upper             ? KILN__PIECE_SCALE_UPPER
@@ -310,32 +317,56 @@ static kiln_status scale(kiln__solver_gpu *g, kiln_array *x, int axes, int direc
 kiln_status kiln__gpu_scale(kiln__solver_gpu *g, kiln_error *err)
 {
     if (g->sizes == NULL)
-        KILN_CHECK(measure(g, err));
-    return scale(g, g->a, 2, 1, false, err);
+        KILN_CHECK(measure(g, g->a, err));
+    return scale(g, g->a, 2, 1, far_exponent(g), false, err);
 }
 
-kiln_status kiln__gpu_scale_up(kiln__solver_gpu *g, kiln_error *err)
+kiln_status kiln__gpu_scale_ends(kiln__solver_gpu *g, kiln_error *err)
 {
-    kiln_elementwise_call_options options = KILN_ELEMENTWISE_CALL_OPTIONS_INIT;
-    kiln_array *least = NULL;
+    /* Sums of a few elements, and of the parts of complex ones, stay below infinity. */
+    const int most = (g->s->real == KILN_FLOAT32 ? FLT_MAX_EXP : DBL_MAX_EXP) - 16;
+    kiln_array *ends = NULL;
 
-    options.stream = g->s->stream;
-    KILN_CHECK(measure(g, err));
-    KILN_CHECK(kiln_array_op(KILN_OP_MINIMUM, KILN_ARGS(g->sizes, 1), &options, &least, err));
+    KILN_CHECK(measure(g, g->a, err));
+    KILN_CHECK(kiln__gpu_new(g, g->a, KILN_FLOAT64, -1, -1, KILN__GPU_ROWS, &ends, err));
+    const kiln_status status =
+        kiln__piece_run(KILN__PIECE_ENDS,
+                        &(kiln__piece_arguments){
+                            .x = g->sizes, .p = ldexp(1, -far_exponent(g)), .q = ldexp(1, -most)},
+                        ends, g->s->stream, err);
     kiln_array_release(g->sizes);
-    g->sizes = least;
-    return scale(g, g->a, 2, 1, false, err);
+    g->sizes = ends;
+    return status == KILN_OK ? scale(g, g->a, 2, 1, 0, false, err) : status;
+}
+
+kiln_status kiln__gpu_scale_upper(kiln__solver_gpu *g, kiln_error *err)
+{
+    const kiln__solver *s = g->s;
+    kiln_array *upper = NULL;
+    kiln_status status = KILN_OK;
+
+    KILN_TRY(kiln__gpu_new(g, g->a, s->dtype, s->m, s->n, KILN__GPU_COLUMNS, &upper, err));
+    KILN_TRY(kiln__piece_run(KILN__PIECE_UPPER,
+                             &(kiln__piece_arguments){.x = g->a, .m = s->m, .n = s->n}, upper,
+                             s->stream, err));
+    KILN_TRY(measure(g, upper, err));
+    KILN_TRY(scale(g, g->a, 2, 1, far_exponent(g), true, err));
+
+done:
+    kiln_array_release(upper);
+    return status;
 }
 
 kiln_status kiln__gpu_scale_back(kiln__solver_gpu *g, kiln_array *result, bool inverse,
                                  kiln_error *err)
 {
-    return scale(g, result, result->rank - g->s->layout.stack_rank, inverse ? 1 : -1, false, err);
+    return scale(g, result, result->rank - g->s->layout.stack_rank, inverse ? 1 : -1,
+                 far_exponent(g), false, err);
 }
 
-kiln_status kiln__gpu_scale_back_upper(kiln__solver_gpu *g, kiln_error *err)
+kiln_status kiln__gpu_scale_back_ends(kiln__solver_gpu *g, kiln_error *err)
 {
-    return scale(g, g->a, 2, -1, true, err);
+    return scale(g, g->a, 2, -1, 0, true, err);
 }
 
 /* Whether a matrix may have failed. A kernel of kiln's tells; of few matrices the host reads all the numbers anyway, and of

@@ -78,10 +78,13 @@ kiln_status kiln__gpu_refuse_nan(kiln__solver_gpu *g, kiln_error *err);
 kiln_status kiln__gpu_scale(kiln__solver_gpu *g, kiln_error *err);
 kiln_status kiln__gpu_scale_back(kiln__solver_gpu *g, kiln_array *result, bool inverse,
                                  kiln_error *err);
-/* As kiln__gpu_scale(), of matrices alone whose elements are small. */
-kiln_status kiln__gpu_scale_up(kiln__solver_gpu *g, kiln_error *err);
-/* The same as kiln__gpu_scale_back() of U in g->a = L U: L has no scale. */
-kiln_status kiln__gpu_scale_back_upper(kiln__solver_gpu *g, kiln_error *err);
+/* As kiln__gpu_scale(), of matrices whose elements are small; large ones come as far below the largest number as sums need,
+ * for their factors may need the whole range of the dtype. */
+kiln_status kiln__gpu_scale_ends(kiln__solver_gpu *g, kiln_error *err);
+/* The same as kiln__gpu_scale_back() of U in g->a = L U after it: L has no scale. */
+kiln_status kiln__gpu_scale_back_ends(kiln__solver_gpu *g, kiln_error *err);
+/* As kiln__gpu_scale(), of U in g->a = L U. */
+kiln_status kiln__gpu_scale_upper(kiln__solver_gpu *g, kiln_error *err);
 
 /* ---- small matrices (small_cuda.c) ---- */
 

@@ -194,6 +194,9 @@ static const piece pieces[KILN__PIECES] = {
     [KILN__PIECE_SCALE_UPPER_COMPLEX] =
         PIECE("xzmnpq", "T x, R z, int64 m, int64 n, float64 p, float64 q",
               SCALE UPPER_ALONE TIMES_POWER_COMPLEX),
+    [KILN__PIECE_ENDS] = PIECE("xpq", "T x, float64 p, float64 q",
+                               "T z = x * q; y = x < p || x != x ? x : z < T(0.5) ? T(0.5) : "
+                               "z < T(65536) ? z : T(65536)"),
     [KILN__PIECE_RESCALE] = PIECE("xyzn", "T x, R u, R z, int64 n", RESCALE TIMES_POWER),
     [KILN__PIECE_RESCALE_COMPLEX] =
         PIECE("xyzn", "T x, R u, R z, int64 n", RESCALE TIMES_POWER_COMPLEX),

@@ -84,6 +84,8 @@ typedef enum kiln__piece {
     KILN__PIECE_SCALE_COMPLEX, /* and complex */
     KILN__PIECE_SCALE_UPPER, /* the same of the upper triangle alone, of matrices of q x m. Real */
     KILN__PIECE_SCALE_UPPER_COMPLEX, /* and complex */
+    KILN__PIECE_ENDS, /* x: itself where it is below p or NaN; elsewhere x q, from 0.5 to 2^16: 2^e of what is to be
+                         * scaled by 2^-e */
     KILN__PIECE_RESCALE, /* x, y, z: x times the power of two that y would be divided by, divided by that for z; all
                             three broadcast. Real */
     KILN__PIECE_RESCALE_COMPLEX, /* and complex */
