@@ -71,8 +71,8 @@ static const struct {
 } expressions[] = {
     /* index arrays that do not broadcast, float indices */
     {"x[i, few]", KILN_ERR_SHAPE, "do not broadcast"},
-    {"x[y]", KILN_ERR_DTYPE, "indices are integers; these are float32"},
-    {"take(n, y)", KILN_ERR_DTYPE, "indices are integers; these are float32"},
+    {"x[y]", KILN_ERR_DTYPE, "indices must be integers, and these are float32"},
+    {"take(n, y)", KILN_ERR_DTYPE, "indices must be integers, and these are float32"},
     {"take(n, i, axis=1)", KILN_ERR_AXIS, "axis 1"},
     {"take_along_axis(x, i, 0)", KILN_ERR_SHAPE, "1"},
     /* more numbers than there are, probabilities of another number, no order, no key */
@@ -89,7 +89,7 @@ static const struct {
      "a window of 5 elements along axis 0, which has 4"},
     {"sliding_window_view(few, 2, axis=2)", KILN_ERR_AXIS, "axis 2"},
     {"block([[n, few], [n]])", KILN_ERR_SHAPE, "block: operand 2 has shape (1, 6)"},
-    {"choose(y, [n, n])", KILN_ERR_DTYPE, "indices are integers; these are float32"},
+    {"choose(y, [n, n])", KILN_ERR_DTYPE, "indices must be integers, and these are float32"},
     {"choose(few, [n, n])", KILN_ERR_SHAPE, "broadcast"},
     {"a, b = broadcast_arrays(n, few); a + b", KILN_ERR_SHAPE, "broadcast"},
     {"diag(x[None])", KILN_ERR_SHAPE, "an array with one or two axes"},
@@ -112,7 +112,7 @@ static const struct {
     {"int64(quantile(c, 0.5) + i)", KILN_ERR_DTYPE, "complex"},
     {"int64(quantile(y, 1.5) + i)", KILN_ERR_RANGE, "1.5"},
     {"int64(median(n[:0]) + i)", KILN_ERR_SHAPE, "no elements"},
-    {"searchsorted(x, n)", KILN_ERR_SHAPE, "2 axes"},
+    {"searchsorted(x, n)", KILN_ERR_SHAPE, "and this one has 2"},
     {"digitize(c, y)", KILN_ERR_DTYPE, "complex"},
     /* parameters of random numbers */
     {"int64(bernoulli(3, 6, 2))", KILN_ERR_RANGE, "2"},

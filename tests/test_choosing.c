@@ -268,7 +268,7 @@ static void test_choosing__what_is_refused(void **state)
     } texts[] = {
         {"x[m] + x", KILN_ERR_UNSUPPORTED, "what the same mask chooses"},
         {"x[m] + x[x > 0]", KILN_ERR_UNSUPPORTED, "what the same mask chooses"},
-        {"x[m].T", KILN_ERR_ARGUMENT, "what a mask chooses stands where"},
+        {"x[m].T", KILN_ERR_ARGUMENT, "needed here, and this is what a mask chooses"},
         {"x[m].T", KILN_ERR_ARGUMENT, "as in f(x)[mask], or write where(mask, x, value)"},
         {"x[m][None]", KILN_ERR_UNSUPPORTED, "the first subscript is a number"},
         {"x[m][x > 0]", KILN_ERR_UNSUPPORTED, "only a condition on those same elements"},
@@ -283,7 +283,7 @@ static void test_choosing__what_is_refused(void **state)
         {"x.at[flatnonzero(m)].add(1)", KILN_ERR_UNSUPPORTED, "change nothing"},
         {"take(x, flatnonzero(m), axis=-1)", KILN_ERR_AXIS, "counted from the first one"},
         {"sort(argwhere(m))", KILN_ERR_ARGUMENT, "whose length only the device knows"},
-        {"sum(x[m], axis=0)", KILN_ERR_ARGUMENT, "what a mask chooses stands where"},
+        {"sum(x[m], axis=0)", KILN_ERR_ARGUMENT, "needed here, and this is what a mask chooses"},
         {"x[m, [0, 1]]", KILN_ERR_UNSUPPORTED, "write x[m][:, i] for columns of its rows"},
         {"insert(x, m, 1)", KILN_ERR_UNSUPPORTED, "write the places as numbers or as an array"},
         {"x.at[m, 0].set(1)", KILN_ERR_UNSUPPORTED, "write where(mask, value, x)"},

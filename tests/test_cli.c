@@ -280,11 +280,12 @@ static void test_cli__failures_name_options_and_not_members_of_structs(void **st
     (void)state;
     cli_write_npy("mask.npy", "|b1", "(2,)", mask, sizeof mask);
     RUN("--out", "float32 z", "--op", "z = i");
-    EXPECT_REFUSED(1, "so --size must say how many elements");
+    EXPECT_REFUSED(1, "give an array that is not raw, or --size");
     RUN("--in", "T x", "--out", "T z", "--op", "z = x", "x.npy", "--size", "3");
-    EXPECT_REFUSED(1, "--size 3 was given, but `x` is not raw and decides it");
+    EXPECT_REFUSED(
+        1, "--size 3 was given, but the shape of `x` decides how many elements to run over");
     RUN("--in", "T size", "--out", "T z", "--op", "z = size", "x.npy", "--size", "3");
-    EXPECT_REFUSED(1, "but `size` is not raw"); /* that is a parameter */
+    EXPECT_REFUSED(1, "but the shape of `size` decides"); /* that is a parameter */
     KILN("reduce", "--in", "T x", "--out", "T y", "--map", "x", "--post", "y = a", "x.npy",
          "--where", "mask.npy");
     EXPECT_REFUSED(1, "--where may leave nothing to reduce, and there is neither an identity nor "
@@ -557,7 +558,7 @@ static void test_cli__scan_goes_along_an_axis_in_every_direction(void **state)
     EXPECT_DONE();
     assert_non_null(strstr(cli.out, "shown"));
     SCAN("--axis", "0,1", "x.npy");
-    EXPECT_REFUSED(2, "--axis 0,1");
+    EXPECT_REFUSED(2, "--axis \"0,1\"");
     SCAN("--axis", "2", "x.npy");
     EXPECT_REFUSED(1, "axis 2 is out of range");
     SCAN("--exclusive", "x.npy");
@@ -599,7 +600,7 @@ static void test_cli__reduce_explains_wrong_usage_and_failures(void **state)
     REDUCE("--in", "T x", "--out", "T y", "--post", "y = a", "x.npy");
     EXPECT_REFUSED(2, "--map is missing");
     REDUCE("--in", "T x", "--out", "T y", "--map", "x", "--post", "y = a", "--axis", "0,", "x.npy");
-    EXPECT_REFUSED(2, "--axis 0,");
+    EXPECT_REFUSED(2, "--axis \"0,\" is not a list of axes");
     REDUCE("--in", "T x", "--out", "T y", "--map", "x", "--post", "y = a");
     EXPECT_REFUSED(2, "1 input (x) and 1 output (y) take 1 ARG, or 2");
     REDUCE("--in", "T x", "--out", "T y", "--map", "x", "--post", "y = a", "--where", "1", "x.npy");

@@ -240,6 +240,55 @@ static void test_log__a_process_prints_so_many_texts_and_no_more(void **state)
     run(many_texts);
 }
 
+static void count_unassigned(void *user, const char *line)
+{
+    *(int *)user += strstr(line, "never assigns its output `z`") != NULL;
+}
+
+static void test_log__an_output_that_no_text_assigns_is_told_of(void **state)
+{
+    static const struct {
+        const char *preamble, *op;
+        int lines;
+    } cases[] = {{NULL, "x * 2", 1},          {NULL, "", 1},       {NULL, "z = x", 0},
+                 {NULL, "/* z */ x;", 1},     {NULL, "zz = x", 1}, {"#define SET z = x", "SET", 0},
+                 {"int z_of();", "z_of()", 1}};
+    kiln_context_options o = KILN_CONTEXT_OPTIONS_INIT;
+    kiln_context *ctx = NULL;
+    int lines = 0;
+
+    (void)state;
+    o.device = "cpu";
+    o.cache_dir = "";
+    o.log = count_unassigned;
+    o.log_user = &lines;
+    assert_int_equal(kiln_context_create(&o, &ctx, NULL), KILN_OK);
+    for (size_t k = 0; k < sizeof cases / sizeof cases[0]; k++) {
+        kiln_elementwise_options with = KILN_ELEMENTWISE_OPTIONS_INIT;
+        kiln_elementwise *op = NULL;
+        kiln_reduction *r = NULL;
+        with.preamble = cases[k].preamble;
+        lines = 0;
+        assert_int_equal(kiln_elementwise_create(ctx, "T x", "T z", cases[k].op, &with, &op, NULL),
+                         KILN_OK);
+        assert_int_equal(lines, cases[k].lines);
+        assert_int_equal(kiln_reduction_create(ctx, "T x", "T z", "x", "a + b",
+                                               cases[k].lines == 0 ? "z = a" : "a", NULL, NULL, &r,
+                                               NULL),
+                         KILN_OK);
+        assert_int_equal(lines, 2 * cases[k].lines);
+        kiln_elementwise_destroy(op);
+        kiln_reduction_destroy(r);
+    }
+    kiln_filter *f = NULL; /* the number of elements is the kernel's to assign */
+    lines = 0;
+    assert_int_equal(kiln_filter_create(ctx, "T x", "int64 z", "x > 0", "", NULL, &f, NULL),
+                     KILN_OK);
+    assert_int_equal(lines, 0);
+    kiln_filter_destroy(f);
+    kiln_context_release(ctx);
+}
+
 static void test_log__a_machine_without_a_gpu_is_told_of_where_none_was_chosen(void **state)
 {
     (void)state;
@@ -272,6 +321,7 @@ int main(void)
         cmocka_unit_test(test_log__kiln_log_decides_what_is_printed),
         cmocka_unit_test(test_log__a_callback_gets_all_and_nothing_is_printed),
         cmocka_unit_test(test_log__a_process_prints_so_many_texts_and_no_more),
+        cmocka_unit_test(test_log__an_output_that_no_text_assigns_is_told_of),
         cmocka_unit_test(test_log__a_machine_without_a_gpu_is_told_of_where_none_was_chosen),
     };
     return cmocka_run_group_tests(tests, enter, leave);

@@ -120,7 +120,7 @@ static void test_select__refuses_a_k_that_no_row_has(void **state)
           kiln_array_quantile(x, q, 1, (kiln_quantile_method)13, &o, &y, &t->err), "method 13");
     FAILS(t, KILN_ERR_NULL, kiln_array_quantile(x, NULL, 1, KILN_QUANTILE_LINEAR, &o, &y, &t->err),
           "`q`");
-    FAILS(t, KILN_ERR_SHAPE, kiln_array_searchsorted(x, x, false, NULL, &y, &t->err), "2 axes");
+    FAILS(t, KILN_ERR_SHAPE, kiln_array_searchsorted(x, x, false, NULL, &y, &t->err), "and this one has 2");
     assert_null(y);
     kiln_array_release(x);
     const int64_t none[] = {2, 0};
@@ -321,7 +321,7 @@ static void test_select__tells_what_is_wrong_in_expressions(void **state)
         kiln_status status;
     } wrong[] = {
         {"topk(x)", "topk takes 2 to 3 arguments", KILN_ERR_ARGUMENT_COUNT},
-        {"topk(x, 1.5)", "a whole number must stand here", KILN_ERR_ARGUMENT},
+        {"topk(x, 1.5)", "a whole number is needed here", KILN_ERR_ARGUMENT},
         {"sort(x, keepdims=True)", "takes no keepdims", KILN_ERR_NAME},
         {"searchsorted(x, x, axis=0)", "takes no axis", KILN_ERR_NAME},
     };

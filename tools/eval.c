@@ -54,7 +54,10 @@ static int check_input(struct eval *e, const char *word)
     kiln_arg number;
 
     if (value == NULL || value == word)
-        return usage_error(v->command, "\"%s\" is not of the form NAME=VALUE", word);
+        return usage_error(v->command,
+                           "\"%s\" is not of the form NAME=VALUE; an expression with blanks must "
+                           "stand in quotes",
+                           word);
     if (!is_npy_path(value + 1) && !number_parse(value + 1, &number))
         return usage_error(v->command, "%s: \"%s\" is neither a .npy file nor a number", word,
                            value + 1);

@@ -39,7 +39,7 @@ static int check(struct job *j)
         {OPTION_IN, "which parameters are reduced?"},
         {OPTION_OUT, "which parameters are written?"},
         {OPTION_MAP, "what is made of every element?"},
-        {OPTION_POST, "what becomes of the reduced `a`?"},
+        {OPTION_POST, "what becomes of the reduced `a`? For example --post \"y = a\""},
     };
     struct reduce *r = (struct reduce *)j;
     const struct invocation *v = j->v;
@@ -51,7 +51,7 @@ static int check(struct job *j)
     if (result != TOOL_DONE)
         return result;
     if (axes != NULL && !parse_axes(r, axes))
-        return usage_error(v->command, "--axis %s is no list of axes, as 0,-1 is", axes);
+        return usage_error(v->command, "--axis \"%s\" is not a list of axes such as 0,-1", axes);
     if (where != NULL && !is_npy_path(where))
         return usage_error(v->command, "--where %s is no .npy file", where);
     if (initial != NULL && !number_parse(initial, &r->initial))

@@ -13,7 +13,7 @@ struct run {
 static int check(struct job *j)
 {
     static const struct need needs[] = {
-        {OPTION_OP, "what is done for every element?"},
+        {OPTION_OP, "what is done for every element? For example --op \"z = x + 1\""},
         {OPTION_OUT, "which parameters are written?"},
     };
     struct run *r = (struct run *)j;

@@ -18,7 +18,7 @@ static int check(struct job *j)
         {OPTION_IN, "which parameters are scanned?"},
         {OPTION_OUT, "which parameters are written?"},
         {OPTION_MAP, "what is made of every element?"},
-        {OPTION_POST, "what becomes of the running `a`?"},
+        {OPTION_POST, "what becomes of the running `a`? For example --post \"y = a\""},
     };
     struct scan *s = (struct scan *)j;
     const char *axis = invocation_get(j->v, OPTION_AXIS);
@@ -28,7 +28,7 @@ static int check(struct job *j)
     if (result == TOOL_DONE && axis != NULL) {
         const long number = strtol(axis, &end, 10);
         if (end == axis || *end != '\0' || number < -KILN_RANK_MAX || number >= KILN_RANK_MAX)
-            return usage_error(j->v->command, "--axis %s is no axis, as 0 or -1 is", axis);
+            return usage_error(j->v->command, "--axis \"%s\" is not an axis such as 0 or -1", axis);
         s->axes = (kiln_axes){1, {(int)number}};
         s->call.axes = &s->axes;
     }

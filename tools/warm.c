@@ -285,7 +285,7 @@ static int read_options(const struct invocation *v, struct warm *w)
         return usage_error(v->command, "--jobs takes a number from 1 to %d, not \"%s\"", JOBS_MAX,
                            jobs);
     if (arch == NULL && invocation_get(v, OPTION_CPU) == NULL)
-        return usage_error(v->command, "nothing says for what: give --arch, --cpu or both");
+        return usage_error(v->command, "no target is given: give --arch, --cpu or both");
     if (dir != NULL && dir[0] == '\0')
         return usage_error(v->command, "--cache needs the name of a folder");
     if (arch != NULL)

@@ -507,6 +507,9 @@ def _packable(flat, dtype):
             if not limits.min <= v <= limits.max:
                 from ._errors import RangeError
                 raise RangeError(f"{v} does not fit {as_dtype(dtype)}")
+    for v in flat:
+        if not hasattr(v, "__index__") and not hasattr(v, "__float__"):
+            raise TypeError(f"a list holds {v!r}, which is no number")
     if all(isinstance(v, bool) for v in flat):
         return flat, "B"
     if kind in ("f", "c") or any(isinstance(v, float) for v in flat):

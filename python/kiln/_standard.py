@@ -150,18 +150,23 @@ def _at(axis, item):
     return (slice(None),) * axis + (item,)
 
 
+def _shapes(arrays):
+    """"(3, 4) and (3, 5)", for messages: the first shape, and the first that differs from it."""
+    return " and ".join(str(s) for s in list(dict.fromkeys(a.shape for a in arrays))[:2])
+
+
 def concat(arrays, /, *, axis=0):
     """Arrays one behind the other along an axis; None: flattened."""
     arrays = arrays_of(arrays)
     if not arrays:
-        raise ValueError("nothing to put together")
+        raise ValueError("concat: the list of arrays is empty")
     if axis is None:
         arrays, axis = [a.ravel() for a in arrays], 0
     axis = _axis(axis, arrays[0].ndim)
     shapes = [a.shape for a in arrays]
     rest = {s[:axis] + s[axis + 1:] for s in shapes}
     if len(rest) > 1 or len({len(s) for s in shapes}) > 1:
-        raise ValueError("arrays that are put together have equal extents but along the axis")
+        raise ValueError(f"concat: shapes {_shapes(arrays)} may differ along axis {axis} alone")
     total = list(shapes[0])
     total[axis] = sum(s[axis] for s in shapes)
     names = {a.dtype.name for a in arrays}
@@ -178,7 +183,7 @@ def concat(arrays, /, *, axis=0):
 def stack(arrays, /, *, axis=0):
     arrays = arrays_of(arrays)
     if len({a.shape for a in arrays}) != 1:
-        raise ValueError("arrays that are stacked have one shape")
+        raise ValueError(f"stack: all arrays must have one shape; they have {_shapes(arrays)}")
     axis = _axis(axis, arrays[0].ndim + 1)
     return concat([a[_at(axis, None)] for a in arrays], axis=axis)
 

@@ -159,8 +159,11 @@ static int borrow(kind *k, PyObject *object, intptr_t stream, borrowed *out)
     case HOW_HOST:
         return kilnpy_borrow_host(object, out);
     default:
-        PyErr_Format(PyExc_TypeError, "an argument is a %U, which is neither an array nor a number",
-                     k->name_object);
+        PyErr_Format(
+            PyExc_TypeError,
+            "an argument is a %U, which is neither an array nor a number; kiln.asarray() makes "
+            "arrays of lists",
+            k->name_object);
         return -1;
     }
 }

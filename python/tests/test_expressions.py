@@ -43,7 +43,7 @@ class Expressions(unittest.TestCase):
         self.same("select([x > 5, x > 2], [x, -x], 0.5)", np.select([x > 5, x > 2], [x, -x], 0.5), x=x)
         self.refused(TypeError, "1 choices for 2 conditions", "select([x > 5, x > 2], [x])", x=x)
         self.refused(TypeError, "condition 2 is not of bool", "select([x > 5, x], [x, x])", x=x)
-        self.refused(ValueError, "a list of arrays must stand here", "select(x > 5, x)", x=x)
+        self.refused(ValueError, "a list of arrays is needed here", "select(x > 5, x)", x=x)
 
     def test_choose(self):
         for dtype in ("int8", "uint16", "int64"):
@@ -58,7 +58,7 @@ class Expressions(unittest.TestCase):
         self.same("choose(x > 4, [x, -x])", np.choose(x > 4, [x, -x]), x=x)
         for i in (np.array([0, 2]), np.array([0, -1])):
             self.refused(IndexError, "index 2 .* out of range", "choose(i, [x[:2], 1])", i=i, x=x)
-        self.refused(TypeError, "indices are integers", "choose(x, [x, x])", x=x)
+        self.refused(TypeError, "indices must be integers", "choose(x, [x, x])", x=x)
 
     def test_block(self):
         for dtype in DTYPES:
@@ -69,7 +69,7 @@ class Expressions(unittest.TestCase):
         self.same("block([[x], [x * 2]])", np.block([[x], [x * 2]]), x=x)
         self.same("block([[0, x], [x, 1]])", np.block([[0, x], [x, 1]]), x=x)
         self.refused(ValueError, "", "block([[x, x], [x]])", x=x)
-        self.refused(ValueError, "a list must stand here", "block([[x], x])", x=x)
+        self.refused(ValueError, "a list is needed here", "block([[x], x])", x=x)
         self.refused(ValueError, "an array of arrays", "concatenate([[x], [x]])", x=x)
 
     def test_parts(self):

@@ -298,6 +298,10 @@ kiln_status kiln__npy_prefix(const void *data, size_t bytes, size_t *prefix_out,
 {
     const unsigned char *at = data;
 
+    if (bytes >= 4 && memcmp(at, "PK\3\4", 4) == 0)
+        return kiln__fail(
+            err, KILN_ERR_FORMAT,
+            "it is a .zip archive, as .npz files are; kiln_array_load_npz() reads those");
     if (bytes < MAGIC_BYTES || memcmp(at, MAGIC, MAGIC_BYTES) != 0)
         return kiln__fail(err, KILN_ERR_FORMAT, "it does not begin as a .npy file does");
     if (bytes < MAGIC_BYTES + 2)

@@ -303,7 +303,8 @@ static kiln_status write_renamed(const char *path, const char *target, mode_t mo
     if (error == 0)
         return KILN_OK;
     return fail_io(err, path,
-                   usable ? "cannot be written" : "cannot be written (no new file beside it)",
+                   usable ? "cannot be written"
+                          : "cannot be written (no temporary file can be made in its folder)",
                    error);
 }
 

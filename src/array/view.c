@@ -137,7 +137,8 @@ kiln_status kiln_array_transpose(const kiln_array *array, const kiln_axes *axes,
 
     KILN_CHECK(view_start(array, &g, out, err));
     if (axes != NULL && axes->count != g.rank)
-        return kiln__fail(err, KILN_ERR_AXIS, "%d axes are given for an array of rank %d",
+        return kiln__fail(err, KILN_ERR_AXIS,
+                          "%d axes are given for an array of rank %d; each axis must be named once",
                           axes->count, g.rank);
     for (int k = 0; k < g.rank; k++) {
         int axis = g.rank - 1 - k;

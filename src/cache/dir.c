@@ -87,10 +87,11 @@ static bool is_trusted(int fd, char reason[KILN__REASON_BYTES])
         return false;
     }
     if (kiln__is_open_to_others(&st)) {
-        snprintf(reason, KILN__REASON_BYTES,
-                 "others may write to the folder (mode %04o), and may have put code into it that "
-                 "this process would run; remove the folder, and a new one is made",
-                 (unsigned)st.st_mode & 07777u);
+        snprintf(
+            reason, KILN__REASON_BYTES,
+            "others may write to the folder (mode %04o), and may have put code into it that "
+            "this process would run; name another, or remove it if it holds nothing but kernels",
+            (unsigned)st.st_mode & 07777u);
         return false;
     }
     return true;

@@ -38,7 +38,7 @@ static uint32_t index_low(kiln__build *b, uint32_t node, uint32_t from)
     const char kind = kiln_dtype_kind(b->lowered[low].dtype);
 
     if (kind != 'i' && kind != 'u')
-        kiln__build_fail(b, node, KILN_ERR_DTYPE, "indices are integers; these are %s",
+        kiln__build_fail(b, node, KILN_ERR_DTYPE, "indices must be integers, and these are %s",
                          kiln_dtype_name(b->lowered[low].dtype));
     return low;
 }

@@ -76,7 +76,7 @@ kiln_status kiln__need_integer(const kiln__parser *p, const kiln__parsed *v, int
 {
     if (v->kind != KILN__PARSED_NODE || v->node.kind != KILN_NODE_INT)
         return kiln__parse_fail(p, v->at, v->width, KILN_ERR_ARGUMENT,
-                                "a whole number must stand here");
+                                "a whole number is needed here");
     *out = v->node.value.i;
     return KILN_OK;
 }
@@ -270,7 +270,7 @@ kiln_status kiln__need_node(kiln__parser *p, kiln__parsed *v)
         return kiln__number_list(p, v, 0);
     if (v->kind == KILN__PARSED_TUPLE && p->name_base == 0 && p->text[v->at] != '(')
         return kiln__parse_fail(p, v->at, v->width, KILN_ERR_ARGUMENT,
-                                "several values stand where one array or number must: give them "
+                                "one array or number is needed here, and these are several: give them "
                                 "names, as in `q, r = qr(x); q`");
     if (kiln__is_counted(v))
         return kiln__parse_fail(p, v->at, v->width, KILN_ERR_ARGUMENT,
@@ -279,5 +279,5 @@ kiln_status kiln__need_node(kiln__parser *p, kiln__parsed *v)
                                 "where(mask, x, value) with a value that does not count",
                                 what[v->kind]);
     return kiln__parse_fail(p, v->at, v->width, KILN_ERR_ARGUMENT,
-                            "%s stands where an array or a number must", what[v->kind]);
+                            "an array or a number is needed here, and this is %s", what[v->kind]);
 }

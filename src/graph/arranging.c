@@ -120,10 +120,10 @@ static kiln_status pad(kiln__parser *p, kiln__parsed_call *c, reading *r, kiln__
         if (c->mode_bytes > 0 && kiln__same_word(p->text + c->mode, c->mode_bytes, modes[k]))
             mode = (int64_t)k;
     if (c->mode_bytes > 0 && mode < 0)
-        return kiln__parse_fail(p, c->mode, c->mode_bytes, KILN_ERR_NAME,
-                                "this is no mode: constant, edge, reflect, symmetric, wrap, empty, "
-                                "linear_ramp, maximum, "
-                                "mean, median and minimum are");
+        return kiln__parse_fail(
+            p, c->mode, c->mode_bytes, KILN_ERR_NAME,
+            "pad has no such mode; its modes are constant, edge, reflect, symmetric, "
+            "wrap, empty, linear_ramp, maximum, mean, median and minimum");
     if (r->number_count == 1)
         r->numbers[r->number_count++] = r->numbers[0];
     memmove(r->numbers + 1, r->numbers, r->number_count * sizeof r->numbers[0]);

@@ -55,8 +55,8 @@ kiln_status kiln_array_unique_along(const kiln_array *array, int axis, kiln_arra
     KILN_CHECK(kiln__array_check(array, NULL, "array", err));
     const int at = axis < 0 ? axis + array->rank : axis;
     if (at < 0 || at >= array->rank)
-        return kiln__fail(err, KILN_ERR_AXIS, "unique: axis %d is not one of an array of %d axes",
-                          axis, array->rank);
+        return kiln__fail(err, KILN_ERR_AXIS, "unique: axis %d is out of range for rank %d", axis,
+                          array->rank);
     snprintf(said, sizeof said,
              "unique(x, return_index=True, return_inverse=True, return_counts=True, axis=%d)", at);
     const text t = {said, {"x"}, 1};

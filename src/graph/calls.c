@@ -117,6 +117,18 @@ static int reduction_named(const char *name, size_t bytes)
     return 0;
 }
 
+/* max(x, y): the second argument is no axis. */
+static kiln_status fail_axes(const kiln__parser *p, const kiln__parsed_call *c,
+                             const kiln__parsed *axes)
+{
+    const bool extreme =
+        kiln__same_word(c->name, c->bytes, "max") || kiln__same_word(c->name, c->bytes, "min");
+    return kiln__parse_fail(p, axes->at, axes->width, KILN_ERR_ARGUMENT,
+                            "the second argument of %.*s is its axis%s%.3s%s", (int)c->bytes,
+                            c->name, extreme ? "; `" : "", extreme ? c->name : "",
+                            extreme ? "imum` compares two arrays element by element" : "");
+}
+
 static kiln_status reduce(kiln__parser *p, kiln__parsed_call *c, int op, kiln__parsed *out)
 {
     const kiln__parsed *axis;
@@ -129,6 +141,8 @@ static kiln_status reduce(kiln__parser *p, kiln__parsed_call *c, int op, kiln__p
     if (c->arg[0].kind == KILN__PARSED_CHOSEN && axis->width + c->keepdims.width == 0)
         KILN_CHECK(kiln__reduce_chosen(p, c, op, &c->arg[0]));
     KILN_CHECK(need_array(p, c));
+    if (c->count == 2 && axis->kind == KILN__PARSED_NODE && axis->node.kind != KILN_NODE_INT)
+        return fail_axes(p, c, axis);
     KILN_CHECK(read_axes(p, axis, &axes, &given));
     if (c->keepdims.width != 0) {
         if (c->keepdims.kind != KILN__PARSED_NODE || c->keepdims.node.kind != KILN_NODE_BOOL)
@@ -378,7 +392,7 @@ static kiln_status read_numbers(const kiln__parser *p, kiln__parsed_call *c,
         }
         if (!whole && (v->kind != KILN__PARSED_NODE || v->node.kind != KILN_NODE_FLOAT))
             return kiln__parse_fail(p, v->at, v->width, KILN_ERR_ARGUMENT,
-                                    "a number must stand here");
+                                    "a number is needed here");
         const double real = whole ? (double)v->node.value.i : v->node.value.f;
         memcpy(to, &real, sizeof real);
     }
@@ -415,7 +429,7 @@ static kiln_status read_data(const kiln__parser *p, kiln__parsed_call *c, kiln__
     KILN_CHECK(need_count(p, c, 2, KILN__OPAQUE_OPERANDS + 1));
     if (text->kind != KILN__PARSED_TEXT)
         return kiln__parse_fail(p, text->at, text->width, KILN_ERR_ARGUMENT,
-                                "a text in quotes must stand here");
+                                "a text in quotes is needed here");
     given->count = c->count - 1;
     given->data_count = kiln__opaque_text(text->word, text->word_bytes, data);
     *first_out = 1;
@@ -449,7 +463,7 @@ static kiln_status read_operands(kiln__parser *p, kiln__parsed_call *c, size_t f
         if (list->kind != KILN__PARSED_TUPLE || list->count == 0 ||
             list->count > KILN__OPAQUE_OPERANDS)
             return kiln__parse_fail(p, list->at, list->width, KILN_ERR_ARGUMENT,
-                                    "a list of 1 to %d arrays must stand here",
+                                    "a list of 1 to %d arrays is needed here",
                                     KILN__OPAQUE_OPERANDS);
         given->count = list->count;
         memcpy(operands, list->items, list->count * sizeof *operands);

@@ -142,7 +142,7 @@ static kiln_status read_number(const kiln__parser *p, const kiln__parsed *v, con
                                double most, double *out)
 {
     if (n->kind != KILN_NODE_INT && n->kind != KILN_NODE_FLOAT)
-        return kiln__parse_fail(p, v->at, v->width, KILN_ERR_ARGUMENT, "a number must stand here");
+        return kiln__parse_fail(p, v->at, v->width, KILN_ERR_ARGUMENT, "a number is needed here");
     *out = n->kind == KILN_NODE_INT ? (double)n->value.i : n->value.f;
     if (!(*out >= 0 && *out <= most))
         return kiln__parse_fail(p, v->at, v->width, KILN_ERR_RANGE, "%g is not between 0 and %g",

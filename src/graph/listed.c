@@ -28,7 +28,7 @@ static kiln_status need_list(kiln__parser *p, kiln__parsed_call *c, size_t argum
     if (v->kind == KILN__PARSED_TUPLE && v->count > 0)
         return KILN_OK;
     return kiln__parse_fail(p, v->at, v->width, KILN_ERR_ARGUMENT,
-                            "%.*s: a list of arrays must stand here", (int)c->bytes, c->name);
+                            "%.*s: a list of arrays is needed here", (int)c->bytes, c->name);
 }
 
 static kiln_node where(kiln_node condition, kiln_node x, kiln_node y, size_t at)
@@ -258,7 +258,7 @@ static kiln_status read_several(const kiln__parser *p, const kiln__parsed *v, in
     *count = v->kind == KILN__PARSED_TUPLE ? v->count : 1;
     if (*count == 0 || *count > KILN_RANK_MAX)
         return kiln__parse_fail(p, v->at, v->width, KILN_ERR_ARGUMENT,
-                                "1 to %d whole numbers must stand here", KILN_RANK_MAX);
+                                "1 to %d whole numbers are needed here", KILN_RANK_MAX);
     for (size_t k = 0; k < *count; k++) {
         kiln__parsed one = *v;
         if (v->kind == KILN__PARSED_TUPLE)

@@ -57,7 +57,7 @@ static kiln_status need_number(const kiln__parser *p, const kiln__parsed *v, dou
     }
     return known ? KILN_OK
                  : kiln__parse_fail(p, v->at, v->width, KILN_ERR_ARGUMENT,
-                                    "a number must stand here whose value the text tells, as 0.5 "
+                                    "a number is needed here whose value the text tells, as 0.5 "
                                     "or pi / 4");
 }
 

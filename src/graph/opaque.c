@@ -426,8 +426,8 @@ static kiln_status infer_order_by(const operation *op, const kiln_array *const *
     if (axis == KILN__ORDER_ALL)
         results->shape[0] = x->size;
     else if (axis < -x->rank || axis >= x->rank)
-        return kiln__fail(err, KILN_ERR_AXIS, "sort: axis %d is not one of an array of %d axes",
-                          axis, x->rank);
+        return kiln__fail(err, KILN_ERR_AXIS, "sort: axis %d is out of range for rank %d", axis,
+                          x->rank);
     for (size_t k = 1; k < count; k++)
         if (operands[k]->rank != x->rank ||
             memcmp(operands[k]->shape, x->shape, (size_t)x->rank * sizeof *x->shape) != 0)

@@ -30,7 +30,7 @@ static kiln_status need_text(const kiln__parser *p, const kiln__parsed *v)
 {
     return v->kind == KILN__PARSED_TEXT ? KILN_OK
                                         : kiln__parse_fail(p, v->at, v->width, KILN_ERR_ARGUMENT,
-                                                           "a text in quotes must stand here");
+                                                           "a text in quotes is needed here");
 }
 
 /* `*given`: whether descending=True is. */

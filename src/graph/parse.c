@@ -48,7 +48,7 @@ static kiln_status arrays_of_rows(kiln__parser *p, const kiln__parsed *v, kiln_n
     for (size_t k = 0; k < count; k++)
         if (!kiln__is_plain(&nodes[k]))
             return kiln__parse_fail(p, v->at, v->width, KILN_ERR_ARGUMENT,
-                                    "a list must stand here, as those before it");
+                                    "a list is needed here, as those before it");
     all.kind = KILN__PARSED_ROWS;
     all.items = nodes;
     all.rows = rows;
@@ -496,6 +496,12 @@ static kiln_status parse_name(kiln__parser *p, kiln__parsed *out)
         return kiln__parse_fail(p, at, bytes, KILN_ERR_SYNTAX,
                                 "`%.*s` is a function: its operands are missing", (int)bytes,
                                 p->text + at);
+    static const char *const python[] = {"if", "else", "for", "while", "lambda", "def", "import"};
+    for (size_t k = 0; k < KILN_COUNT_OF(python); k++)
+        if (kiln__same_word(p->text + at, bytes, python[k]))
+            return kiln__parse_fail(p, at, bytes, KILN_ERR_SYNTAX, "expressions have no `%s`%s",
+                                    python[k],
+                                    k < 2 ? "; where(condition, x, y) chooses by elements" : "");
     return kiln__parse_fail(p, at, bytes, KILN_ERR_NAME, "`%.*s` is not defined",
                             bytes < 60 ? (int)bytes : 60, p->text + at);
 }

@@ -38,7 +38,7 @@ kiln_status kiln__index_mode(const kiln__parser *p, const kiln__parsed_call *c,
         return KILN_OK;
     }
     return kiln__parse_fail(p, c->mode, c->mode_bytes, KILN_ERR_NAME,
-                            "this is no mode: raise, wrap and clip are");
+                            "there is no such mode; the modes are raise, wrap and clip");
 }
 
 /* `count` nodes, the first of them an array, and no keywords but those that are known. */

@@ -36,7 +36,7 @@ static kiln_status add_index(kiln__scattering *s, const kiln_array *index, int a
     KILN_CHECK(kiln__array_check(index, s->ctx, what, err));
     const char kind = kiln_dtype_kind(index->dtype);
     if (kind != 'i' && kind != 'u')
-        return kiln__fail(err, KILN_ERR_DTYPE, "%s is %s; indices are integers", what,
+        return kiln__fail(err, KILN_ERR_DTYPE, "%s is %s; indices must be integers", what,
                           kiln_dtype_name(index->dtype));
     if (k == KILN_RANK_MAX)
         return kiln__fail(err, KILN_ERR_AXIS, "%s: too many index arrays", s->name);

@@ -68,8 +68,9 @@ kiln_status kiln__scatter_infer(const kiln_array *const *operands, size_t count,
 
     for (size_t k = 2; k < count; k++)
         if (strchr("iu", kiln_dtype_kind(operands[k]->dtype)) == NULL)
-            return kiln__fail(err, KILN_ERR_DTYPE, "index array %zu is %s; indices are integers",
-                              k - 1, kiln_dtype_name(operands[k]->dtype));
+            return kiln__fail(err, KILN_ERR_DTYPE,
+                              "index array %zu is %s; indices must be integers", k - 1,
+                              kiln_dtype_name(operands[k]->dtype));
     *dtype = x->dtype;
     *rank = x->rank;
     memcpy(shape, x->shape, (size_t)x->rank * sizeof *shape);

@@ -42,7 +42,7 @@ kiln_status kiln__unique_infer(const kiln_array *x, const int64_t *data, int *ax
     if (data[0] == KILN__UNIQUE_ALL)
         return KILN_OK;
     if (axis < 0 || axis >= x->rank)
-        return kiln__fail(err, KILN_ERR_AXIS, "unique: axis %lld is not one of an array of %d axes",
+        return kiln__fail(err, KILN_ERR_AXIS, "unique: axis %lld is out of range for rank %d",
                           (long long)data[0], x->rank);
     *axis_out = (int)axis;
     *count_out = x->shape[axis];

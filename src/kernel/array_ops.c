@@ -399,7 +399,8 @@ kiln_status kiln__host_room(const kiln_array *array, const void *data, size_t da
     if (data == NULL && need > 0)
         return kiln__fail(err, KILN_ERR_NULL, "data is NULL");
     if ((uint64_t)need > data_bytes)
-        return kiln__fail(err, KILN_ERR_ARGUMENT, "%zu bytes of room, %lld needed", data_bytes,
+        return kiln__fail(err, KILN_ERR_ARGUMENT,
+                          "`data` has room for %zu bytes, and the array needs %lld", data_bytes,
                           (long long)need);
     return KILN_OK;
 }

@@ -51,8 +51,7 @@ kiln_status kiln__maps_create(const char *handle, kiln_context *ctx,
         .numpy_types = o.numpy_types,
     };
     *kernel_out = NULL;
-    return status == KILN_OK ? kiln__kernel_new(ctx, true, calls, &request, kernel_out, err)
-                             : status;
+    return status == KILN_OK ? kiln__kernel_define(ctx, calls, &request, kernel_out, err) : status;
 }
 
 /* ---- calls ------------------------------------------------------------------------------------- */

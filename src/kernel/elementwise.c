@@ -26,7 +26,7 @@ kiln_status kiln_elementwise_create(kiln_context *ctx, const char *in, const cha
     };
 
     if (status == KILN_OK)
-        status = kiln__kernel_new(ctx, true, &kiln__loop_calls, &request, &kernel, err);
+        status = kiln__kernel_define(ctx, &kiln__loop_calls, &request, &kernel, err);
     if (out != NULL)
         *out = (kiln_elementwise *)kernel;
     return status;

@@ -56,7 +56,7 @@ kiln_status kiln_filter_create(kiln_context *ctx, const char *in, const char *ou
     };
 
     if (status == KILN_OK)
-        status = kiln__kernel_new(ctx, true, &kiln__filter_calls, &request, &kernel, err);
+        status = kiln__kernel_define(ctx, &kiln__filter_calls, &request, &kernel, err);
     if (out != NULL)
         *out = (kiln_filter *)kernel;
     return status;

@@ -46,6 +46,35 @@ kiln_status kiln__kernel_new(kiln_context *ctx, bool owns_ctx, const kiln__famil
     return status;
 }
 
+/* A likely mistake, which compiles: "x * 2" where "z = x * 2" is meant. */
+static void warn_unassigned(const kiln__kernel *op)
+{
+    const kiln__definition *d = op->def;
+    /* The last output of a filter is the number of elements, which the kernel itself assigns. */
+    const size_t end = d->param_count - (op->calls == &kiln__filter_calls);
+
+    for (size_t p = d->input_count; p < end && !d->includes; p++) {
+        const char *name = d->params[p].name;
+        bool used = d->params[p].raw;
+        for (size_t k = 0; k < d->words.count && !used; k++)
+            used = strcmp(d->words.items[k], name) == 0;
+        if (!used)
+            kiln__log_line(kiln__context_log(op->ctx), KILN__LOG_WARN,
+                           "kernel \"%.60s\" never assigns its output `%.60s`, whose elements are "
+                           "therefore undefined: a statement such as \"%.60s = ...\" is missing",
+                           d->name, name, name);
+    }
+}
+
+kiln_status kiln__kernel_define(kiln_context *ctx, const kiln__family_calls *calls,
+                                const kiln__definition_request *request, kiln__kernel **out,
+                                kiln_error *err)
+{
+    KILN_CHECK(kiln__kernel_new(ctx, true, calls, request, out, err));
+    warn_unassigned(*out);
+    return KILN_OK;
+}
+
 kiln_status kiln__loop_kernel(kiln_context *ctx, const char *name, kiln__buf *in,
                               const char *result, kiln__buf *op, kiln__kernel **out,
                               kiln_error *err)

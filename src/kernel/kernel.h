@@ -265,6 +265,10 @@ struct kiln_elementwise {
 kiln_status kiln__kernel_new(kiln_context *ctx, bool owns_ctx, const kiln__family_calls *calls,
                              const kiln__definition_request *request, kiln__kernel **out,
                              kiln_error *err);
+/* The same of a definition of the caller's; an output that no text assigns is told of. */
+kiln_status kiln__kernel_define(kiln_context *ctx, const kiln__family_calls *calls,
+                                const kiln__definition_request *request, kiln__kernel **out,
+                                kiln_error *err);
 /* An elementwise kernel of kiln's own; `in` and `op` are cleared. */
 kiln_status kiln__loop_kernel(kiln_context *ctx, const char *name, kiln__buf *in,
                               const char *result, kiln__buf *op, kiln__kernel **out,

@@ -10,8 +10,8 @@ static kiln_status decide_size(const kiln__definition *d, const kiln__call *call
 {
     if (!call->has_size)
         return kiln__fail(err, KILN_ERR_UNDECIDED_SIZE,
-                          "kernel \"%s\": no array that is not raw was given, so `size` must say "
-                          "how many elements to run over",
+                          "kernel \"%s\": nothing decides how many elements to run over; give an "
+                          "array that is not raw, or `size`",
                           d->name);
     if (call->size < 0)
         return kiln__fail(err, KILN_ERR_SIZE, "kernel \"%s\": size %lld is negative", d->name,
@@ -33,10 +33,11 @@ static kiln_status decide_shape(const kiln__definition *d, const kiln__call *cal
     if (first == d->param_count)
         return decide_size(d, call, r, err);
     if (call->has_size)
-        return kiln__fail(
-            err, KILN_ERR_SIZE,
-            "kernel \"%s\": `size` %lld was given, but `%s` is not raw and decides it", d->name,
-            (long long)call->size, d->params[first].name);
+        return kiln__fail(err, KILN_ERR_SIZE,
+                          "kernel \"%s\": `size` %lld was given, but the shape of `%s` decides how "
+                          "many elements to "
+                          "run over",
+                          d->name, (long long)call->size, d->params[first].name);
     kiln_status status = kiln__broadcast_inputs(d, r, err);
     int64_t shape[KILN_RANK_MAX];
     int rank = r->rank;

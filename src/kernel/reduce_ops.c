@@ -331,7 +331,7 @@ kiln_status kiln__scan_infer(kiln_scan_op op, const kiln_array *x, int64_t axis,
         return kiln__fail(err, KILN_ERR_DTYPE, "%s does not take %s", kiln_scan_op_name(op),
                           kiln_dtype_name(x->dtype));
     if (axis != KILN__SCAN_ALL && (axis < -x->rank || axis >= x->rank))
-        return kiln__fail(err, KILN_ERR_AXIS, "%s: axis %lld is not one of an array of %d axes",
+        return kiln__fail(err, KILN_ERR_AXIS, "%s: axis %lld is out of range for rank %d",
                           kiln_scan_op_name(op), (long long)axis, x->rank);
     *dtype_out = kiln__reduce_result(row, x->dtype);
     *rank_out = axis == KILN__SCAN_ALL ? 1 : x->rank;

@@ -98,7 +98,7 @@ kiln_status kiln_row_create(kiln_context *ctx, const char *in, const char *outpu
     if (status == KILN_OK)
         status = check_texts(in, outputs, stages, stage_count, op, &o, err);
     if (status == KILN_OK)
-        status = kiln__kernel_new(ctx, true, &kiln__row_calls, &request, &kernel, err);
+        status = kiln__kernel_define(ctx, &kiln__row_calls, &request, &kernel, err);
     if (out != NULL)
         *out = (kiln_row *)kernel;
     return status;

@@ -104,7 +104,7 @@ static kiln_status norm_axes(int rank, kiln_norm kind, double order, const kiln_
         axis[k] = axes != NULL ? axes->axis[k] : k;
         axis[k] += axis[k] < 0 ? rank : 0;
         if (axis[k] < 0 || axis[k] >= rank)
-            return kiln__fail(err, KILN_ERR_AXIS, "norm: axis %d is not one of an array of %d axes",
+            return kiln__fail(err, KILN_ERR_AXIS, "norm: axis %d is out of range for rank %d",
                               axes != NULL ? axes->axis[k] : k, rank);
     }
     if (*count == 1 && (kind == KILN_NORM_FROBENIUS || kind == KILN_NORM_NUCLEAR))

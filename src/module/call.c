@@ -272,8 +272,8 @@ static kiln_status take_arguments(const kiln__function *r, const kiln_arg *args,
 /* "(4, 1, 1)" */
 static const char *dims_text(const int64_t dims[3], char out[80])
 {
-    snprintf(out, 80, "(%lld, %lld, %lld)", (long long)dims[0], (long long)dims[1],
-             (long long)dims[2]);
+    const long long y = dims[1] != 0 ? dims[1] : 1, z = dims[2] != 0 ? dims[2] : 1; /* 0 means 1 */
+    snprintf(out, 80, "(%lld, %lld, %lld)", (long long)dims[0], y, z);
     return out;
 }
 

@@ -46,6 +46,8 @@ static kiln_status fail_name(const kiln__loaded *l, const char *name, kiln_error
         err, KILN_ERR_NAME, "module \"%.60s\" has no kernel \"%.100s\"%s%s%s", l->name, name,
         l->def != NULL && strpbrk(name, "<:(") != NULL
             ? "; templates, namespaces and overloads are wanted by kiln_module_options.names"
+        : l->def != NULL && strstr(l->def->snippet[KILN__SNIPPET_SOURCE], "template") != NULL
+            ? "; a template is named with its arguments, as in \"axpy<float>\""
             : "",
         count != 0 && known.text != NULL ? "; it has " : "",
         count != 0 && known.text != NULL ? known.text : "");

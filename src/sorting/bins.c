@@ -552,7 +552,9 @@ kiln_status kiln_array_histogram_edges(const kiln_array *array, int64_t bins, co
     KILN_CHECK(kiln__array_check(array, NULL, "array", err));
     KILN_CHECK(check_real("histogram_edges", array, err));
     if (bins < 1 || bins == INT64_MAX)
-        return kiln__fail(err, KILN_ERR_ARGUMENT, "histogram_edges: %lld bins", (long long)bins);
+        return kiln__fail(err, KILN_ERR_ARGUMENT,
+                          "histogram_edges: %lld bins are asked for; at least 1 is needed",
+                          (long long)bins);
     if (range != NULL) {
         ends[0] = range[0];
         ends[1] = range[1];

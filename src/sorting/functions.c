@@ -69,8 +69,8 @@ static kiln_status shape_of(const form *f, const kiln_array *x, const int64_t *d
     const int64_t axis = all ? 0 : data[0] < 0 ? data[0] + x->rank : data[0];
 
     if (!all && (axis < 0 || axis >= x->rank))
-        return kiln__fail(err, KILN_ERR_AXIS, "%s: axis %lld is not one of an array of %d axes",
-                          f->name, (long long)data[0], x->rank);
+        return kiln__fail(err, KILN_ERR_AXIS, "%s: axis %lld is out of range for rank %d", f->name,
+                          (long long)data[0], x->rank);
     int64_t length = all ? 1 : x->shape[axis];
     for (int k = 0; all && k < x->rank; k++)
         length *= x->shape[k];

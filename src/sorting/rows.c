@@ -48,7 +48,7 @@ static kiln_status find_axis(kiln__rows *r, const char *what, const kiln_array *
                           axes->count);
     r->axis = axes->axis[0] < 0 ? axes->axis[0] + x->rank : axes->axis[0];
     if (r->axis < 0 || r->axis >= x->rank)
-        return kiln__fail(err, KILN_ERR_AXIS, "%s: axis %d is not one of an array of %d axes", what,
+        return kiln__fail(err, KILN_ERR_AXIS, "%s: axis %d is out of range for rank %d", what,
                           axes->axis[0], x->rank);
     return KILN_OK;
 }

@@ -118,7 +118,7 @@ kiln_status kiln__searchsorted_check(kiln_dtype sorted, int rank, kiln_dtype val
 {
     if (rank != 1)
         return kiln__fail(err, KILN_ERR_SHAPE,
-                          "searchsorted: what is searched is a vector; this array has %d axes",
+                          "searchsorted: the sorted array must have one axis, and this one has %d",
                           rank);
     if (!kiln__promote(sorted, values, common_out))
         return kiln__fail(err, KILN_ERR_DTYPE, "searchsorted: %s and %s have no common dtype",
