@@ -1,5 +1,5 @@
-# Limits on our own text: files under 800 lines, functions under 70, no tabs or
-# trailing spaces, and no notes to ourselves.
+# Limits on our own text: files under 800 lines, functions under 70, lines of public headers under 101
+# columns, no tabs or trailing spaces, and no notes to ourselves.
 #
 #     cmake -D SOURCE=.. -P test_style.cmake
 #
@@ -15,6 +15,9 @@ set(function_lines_max 69)
 
 # Data and text that is kept as others wrote it.
 set(foreign "tests/(data|fuzz/corpus)/")
+
+# A line of a public header that is too long.
+string(REPEAT "[^\n]" 101 wide)
 
 set(patterns "")
 foreach(folder IN ITEMS src include cmake tools templates tests bench examples python)
@@ -47,6 +50,9 @@ foreach(file IN LISTS files)
     endif()
     if(file MATCHES "^(src|templates)/" AND text MATCHES "\\((&|=)?\\)\\((const )?auto ")
         message(SEND_ERROR "${file}: a generic lambda, which NVRTC takes for a function of the host")
+    endif()
+    if(file MATCHES "^include/" AND text MATCHES "${wide}[^\n]*")
+        message(SEND_ERROR "${file}: a line of more than 100 columns: ${CMAKE_MATCH_0}")
     endif()
     string(REGEX MATCHALL "\n" newlines "${text}")
     list(LENGTH newlines line_count)

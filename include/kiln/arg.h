@@ -86,9 +86,10 @@ static inline kiln_arg kiln_arg_array(const kiln_array *v)
 }
 
 /**
- * A list of arrays in the place of one: the call is made `count` times, each time with the arrays of
- * one place of all lists, which must be equally long. Other arguments are the same for all calls. A GPU
- * does calls of contiguous arrays in few launches, a hundred calls or so in one (docs/lists.md).
+ * A list of arrays in the place of one: the call is made `count` times, each time with the arrays
+ * of one place of all lists, which must be equally long. Other arguments are the same for all
+ * calls. A GPU does calls of contiguous arrays in few launches, a hundred calls or so in one
+ * (docs/lists.md).
  *
  * The calls are in no order: what one writes no other may use. Outputs whose pointers are NULL are
  * allocated. After a failure some of the calls may have been made.
@@ -102,7 +103,8 @@ static inline kiln_arg kiln_arg_array(const kiln_array *v)
  *     kiln_array_release(sums[1]);
  *     kiln_elementwise_destroy(add);
  *
- * Elementwise kernels, reductions, scans and row programs take lists; graphs and raw kernels do not.
+ * Elementwise kernels, reductions, scans and row programs take lists; graphs and raw kernels do
+ * not.
  */
 static inline kiln_arg kiln_arg_list(kiln_array **arrays, size_t count)
 {
@@ -123,8 +125,9 @@ static inline kiln_arg kiln_arg_list(kiln_array **arrays, size_t count)
  *     const settings s = {5, 0.5};
  *     const kiln_arg argument = kiln_arg_struct(&s, sizeof s);   // of "struct s" in a signature
  *
- * @param data  The members, laid out as the kernel's compiler lays them out. They are read when the call
- *              is made, or the launch prepared, and never later. NULL is refused by the call, ERR_NULL.
+ * @param data  The members, laid out as the kernel's compiler lays them out. They are read when the
+ *              call is made, or the launch prepared, and never later. NULL is refused by the call,
+ *              ERR_NULL.
  * @param bytes Must be the size that the kernel's parameter has (ERR_DTYPE).
  */
 static inline kiln_arg kiln_arg_struct(const void *data, size_t bytes)

@@ -141,14 +141,15 @@ KILN_API KILN_NODISCARD kiln_status kiln_array_from_host(kiln_context *ctx, kiln
                                                          const void *data, const int64_t *strides,
                                                          kiln_array **out, kiln_error *err);
 
-/** Called once when the last view of wrapped memory is gone and work on it is done; the release of that view
- *  waits for it, and does not wait where nothing has been enqueued since the memory was wrapped. */
+/** Called once, after the last view of wrapped memory is released and the work on it is done. The
+ *  release of that view waits for this work; it does not wait if nothing was enqueued since the
+ *  memory was wrapped. */
 typedef void (*kiln_release_fn)(void *owner, void *data);
 
 /**
- * Use device memory (host memory on the cpu device) that somebody else owns. A GPU's array may also be
- * managed or page-locked memory; ordinary host memory that the GPU does not reach is ERR_ARGUMENT, and
- * memory of another GPU is ERR_CONTEXT.
+ * Use device memory (host memory on the cpu device) that somebody else owns. A GPU's array may also
+ * be managed or page-locked memory; ordinary host memory that the GPU does not reach is
+ * ERR_ARGUMENT, and memory of another GPU is ERR_CONTEXT.
  *
  * @param data        First element: a device pointer for cuda. It and the strides must be
  *                    multiples of the element's size (ERR_ARGUMENT).
@@ -294,7 +295,7 @@ typedef struct kiln_scalar {
         bool b;     /**< bool */
         int64_t i;  /**< int8 to int64 */
         uint64_t u; /**< uint8 to uint64 */
-        double f;   /**< float16, bfloat16, float32, float64 */
+        double f;   /**< float8 to float64 */
         double c[2]; /**< complex64, complex128: real and imaginary part */
     } value;
 } kiln_scalar;
@@ -318,20 +319,21 @@ KILN_API KILN_NODISCARD kiln_status kiln_array_save_npy(const kiln_array *array,
 
 /* ---- .npz files: .npy files by name, in a .zip ---------------------------------------------- */
 
-/** Read the array `name` of a file of numpy.savez() or numpy.savez_compressed(); the latter needs zlib
- *  (libz.so.1), which is loaded then. ERR_NAME where there is no such array; ERR_IO; ERR_FORMAT for anything
- *  that is truncated or damaged; ERR_UNSUPPORTED without zlib. */
+/** Read the array `name` of a file that numpy.savez() or numpy.savez_compressed() wrote. Compressed
+ *  files need zlib (libz.so.1), which is loaded when it is needed. ERR_NAME when there is no such
+ *  array; ERR_IO; ERR_FORMAT for anything that is truncated or damaged; ERR_UNSUPPORTED without
+ *  zlib. */
 KILN_API KILN_NODISCARD kiln_status kiln_array_load_npz(kiln_context *ctx, const char *path,
                                                         const char *name, kiln_array **out,
                                                         kiln_error *err);
 
-/** The names of a file's arrays, in its order. `names_out` receives a list in one piece of memory, which
- *  kiln_free() frees; NULL where there are none. */
+/** The names of a file's arrays, in the order of the file. `names_out` receives one block of memory
+ *  with the list and the names; free it with one kiln_free(). NULL when there are none. */
 KILN_API KILN_NODISCARD kiln_status kiln_npz_names(const char *path, char ***names_out,
                                                    size_t *count_out, kiln_error *err);
 
-/** Write arrays under names, as numpy.savez() does, and as kiln_array_save_npy() replaces a file. The names
- *  differ, and none is empty (ERR_NAME). */
+/** Write arrays under names, as numpy.savez() does. An existing file is replaced as by
+ *  kiln_array_save_npy(). The names must be different and not empty (ERR_NAME). */
 KILN_API KILN_NODISCARD kiln_status kiln_array_save_npz(const kiln_array *const *arrays,
                                                         const char *const *names, size_t count,
                                                         const char *path, kiln_error *err);

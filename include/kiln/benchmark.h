@@ -1,10 +1,10 @@
 /**
  * @file kiln/benchmark.h
- * @brief kiln_benchmark(): how long a function of the program's takes, on the host and on devices.
+ * @brief kiln_benchmark(): measures how long a function takes, on the host and on devices.
  *
  * The function is called a few times to warm up, then again and again until it has run often enough
- * or long enough. Each run is timed twice: by the host's clock, around the call alone, and by events
- * on the streams that the function enqueues work on.
+ * or long enough. Each run is timed twice: by the host's clock, around the call alone, and by
+ * events on the streams that the function enqueues work on.
  *
  *     static kiln_status step(void *user, kiln_error *err)
  *     {
@@ -55,12 +55,12 @@ typedef struct kiln_benchmark_options {
     double max_seconds;          /**< Stop after the first run that ends later than this, counted
                                       from the first timed one; 0: no limit. */
     size_t
-        flush_bytes; /**< Before each run write so many bytes of memory on the device of the first
-                             stream, so that its caches hold nothing of the run before; not timed.
-                             More bytes than they hold displace all of it. 0: caches stay warm. */
-    /** Room for (1 + streams watched) x repeats values, or NULL. Receives every run's time in seconds:
-     *  the cpu's row first, then one row of `repeats` for each stream. Only the first `runs` values of
-     *  a row are written. */
+        flush_bytes; /**< Before each run, write this many bytes of device memory on the device of
+                          the first stream, to evict the data of the last run from its caches; not
+                          timed. Use more bytes than the caches hold. 0: caches stay warm. */
+    /** Room for (1 + streams watched) x repeats values, or NULL. Receives every run's time in
+     *  seconds: the cpu's row first, then one row of `repeats` for each stream. Only the first
+     *  `runs` values of a row are written. */
     double *times;
 } kiln_benchmark_options;
 
@@ -84,9 +84,9 @@ typedef struct kiln_benchmark_result {
     uint64_t runs;            /**< How many were timed. */
     kiln_benchmark_times cpu; /**< From call to return. */
     size_t device_count;      /**< Streams that were watched. */
-    /** From the point where a stream had reached when the function was called to the end of what the
-     *  function enqueued there, so the host's time is in it wherever the device waits for the host.
-     *  The cpu device's time is the host's. By stream. */
+    /** For each stream: the time from the call of the function to the end of the work that it
+     *  enqueued on the stream. The host's time is included wherever the device waits for the host.
+     *  For the cpu device it is the host's time. */
     kiln_benchmark_times device[KILN_BENCHMARK_STREAMS_MAX];
     char device_id[KILN_BENCHMARK_STREAMS_MAX][16]; /**< "cuda:0", "cpu": whose stream it is. */
 } kiln_benchmark_result;
@@ -99,13 +99,13 @@ KILN_API void kiln_benchmark_options_init(kiln_benchmark_options *opts, size_t s
 /**
  * Time a function. Waits for the streams after each run.
  *
- * @param ctx    Whose stream is watched where `opts` names none, and where the bytes of flush_bytes are
- *               taken from.
+ * @param ctx    Whose stream is watched where `opts` names none, and where the bytes of flush_bytes
+ *               are taken from.
  * @param fn     Called warmups + repeats times at most, on the calling thread.
  * @param user   Handed to it.
  * @param opts   May be NULL for defaults; read during the call only.
  * @param result Filled on success, zeroed on failure.
- * @return KILN_OK; whatever `fn` answers but KILN_OK; ERR_NULL; ERR_ARGUMENT for too many streams, a
+ * @return KILN_OK; the status of `fn` if it fails; ERR_NULL; ERR_ARGUMENT for too many streams, a
  *         negative max_seconds or a name that is too long; ERR_RELEASED for a stream that was
  *         destroyed; ERR_NO_MEMORY, ERR_DEVICE_MEMORY, ERR_DRIVER, ERR_FAULT, ERR_FORK.
  */
@@ -116,7 +116,7 @@ KILN_API KILN_NODISCARD kiln_status kiln_benchmark(kiln_context *ctx, kiln_bench
 /**
  * The line that cupyx.profiler.benchmark() prints, in microseconds:
  *
- *     step                :    CPU:   94.457 us   +/-21.405 (min:   74.251 / max:  168.691) us     GPU-0: ...
+ *     step                :    CPU:   94.457 us   +/-21.405 (min:   74.251 / max:  168.691) us ...
  *
  * The cpu device has no column of its own. Free the text with kiln_free(). ERR_NULL, ERR_NO_MEMORY.
  */

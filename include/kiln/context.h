@@ -52,10 +52,11 @@ typedef struct kiln_device_info {
  *  without a newline at its end. May be called from any thread that calls kiln. */
 typedef void (*kiln_log_fn)(void *user, const char *line);
 
-/** Is asked when an allocation finds the device full or the pool at its limit, and what the pool had free
- *  was given back: lets go of arrays that the program can do without and returns true to have the
- *  allocation tried again, or returns false to have it fail. It is asked again as often as it returns
- *  true and the allocation fails. May call kiln; an allocation of its own that fails does not ask. */
+/** Called when an allocation finds the device full or the pool at its limit, after the pool has
+ *  given its free blocks back. It may release arrays that the program can do without and return
+ *  true, which repeats the allocation; false lets the allocation fail. It is called again as long
+ *  as it returns true and the allocation fails. It may call kiln; an allocation inside it that
+ *  fails does not call it. */
 typedef bool (*kiln_shortage_fn)(void *user, size_t bytes);
 
 /**
@@ -65,18 +66,20 @@ typedef bool (*kiln_shortage_fn)(void *user, size_t bytes);
  * the pool held: they may not call kiln. `stream` is a CUstream, NULL on the cpu device.
  */
 typedef struct kiln_memory_source {
-    /** Memory for use in the order of `stream`, at least 256-byte aligned; false when there is none. */
+    /** Allocate memory for use in the order of `stream`, at least 256-byte aligned; false when
+     *  there is none. */
     bool (*alloc)(void *user, size_t bytes, void *stream, void **memory_out);
-    /** `bytes` is what was asked for. Work on the memory comes before this in the order of `stream`. */
+    /** Free memory; `bytes` is the size that was requested. All work on the memory precedes this
+     *  call in the order of `stream`. */
     void (*free)(void *user, void *memory, size_t bytes, void *stream);
     void *user;
-    /** Every block is asked for and given back by itself: for sources that keep free memory in a pool
+    /** Every block is allocated and freed individually: for sources that keep free memory in a pool
      *  of their own. Off: the source is asked for large pieces, which kiln's pool cuts up. */
     bool direct;
 } kiln_memory_source;
 
-/** The driver's own pool: cuMemAllocAsync and cuMemFreeAsync, for every block. ERR_UNSUPPORTED on the
- *  cpu device. */
+/** The driver's own pool: cuMemAllocAsync and cuMemFreeAsync, for every block. ERR_UNSUPPORTED on
+ *  the cpu device. */
 #define KILN_MEMORY_ASYNC ((const kiln_memory_source *)1)
 
 /** Choices for kiln_context_create(). Zero in a field means its default. */
@@ -99,11 +102,11 @@ typedef struct kiln_context_options {
     const char *record; /**< Append every kernel that the context needs to this manifest, from
                              which `kiln warm` fills a cache elsewhere (docs/manifest.md). NULL:
                              $KILN_RECORD, else nothing is recorded. "": nothing is. */
-    int wide; /**< What graphs and expressions whose options leave `wide` open do with 16-bit floats:
+    int wide; /**< How graphs and expressions whose own option `wide` is 0 compute 16-bit floats:
                    1 keeps them in float32, -1 rounds every operation; 0: $KILN_WIDE, else -1. */
-    kiln_shortage_fn shortage; /**< Asked before an allocation fails; NULL: nobody. */
+    kiln_shortage_fn shortage; /**< Called before an allocation fails; NULL: nothing is. */
     void *shortage_user;
-    const kiln_memory_source *memory; /**< Where device memory comes from; copied. NULL: the device. */
+    const kiln_memory_source *memory; /**< Source of device memory; copied. NULL: the device. */
 } kiln_context_options;
 
 #define KILN_CONTEXT_OPTIONS_INIT                                                                  \
@@ -117,7 +120,8 @@ typedef struct kiln_pool_stats {
     size_t peak_used_bytes;   /**< Largest used_bytes so far. */
     size_t limit_bytes;       /**< The limit in force; SIZE_MAX when there is none. */
     uint64_t allocation_count; /**< Allocations served so far. */
-    uint64_t device_allocation_count; /**< How often the device itself had to be asked. */
+    uint64_t device_allocation_count; /**< Allocations for which memory had to be taken from the
+                                           device. */
 } kiln_pool_stats;
 
 KILN_EXTERN_C_BEGIN

@@ -12,10 +12,10 @@
  *     kiln_array_from_dlpack(ctx, t, NULL, &same, &err); // the same memory; t belongs to `same`
  *     kiln_array_release(same);                          // calls the deleter
  *
- * The structs below are DLPack's, version 1.3 (https://dmlc.github.io/dlpack). They are declared here
- * under dlpack.h's own include guard, so that a program may include dlpack.h before this header or
- * after it; it must be of version 1.0 or later. Names and layout are DLPack's binary interface; the
- * comments say what kiln takes and gives.
+ * The structs below are DLPack's, version 1.3 (https://dmlc.github.io/dlpack). They are declared
+ * here under dlpack.h's own include guard, so that a program may include dlpack.h before this
+ * header or after it; it must be of version 1.0 or later. Names and layout are DLPack's binary
+ * interface; the comments say what kiln takes and gives.
  *
  * Libraries that know no DLPack exchange the dictionaries `__cuda_array_interface__` and
  * `__array_interface__`; struct kiln_array_interface has their fields.
@@ -83,7 +83,8 @@ typedef struct {
 /**
  * What the bits of an element mean. kiln takes those combinations of code and bits that are one of
  * its dtypes: kDLInt and kDLUInt of 8 to 64 bits, kDLFloat of 16 to 64, kDLBfloat of 16, kDLComplex
- * of 64 and 128, kDLBool of 8, kDLFloat8_e4m3fn and kDLFloat8_e5m2 of 8. All others are ERR_DTYPE; the message names the code and the bits.
+ * of 64 and 128, kDLBool of 8, kDLFloat8_e4m3fn and kDLFloat8_e5m2 of 8. All others are ERR_DTYPE;
+ * the message names the code and the bits.
  */
 typedef enum {
     kDLInt = 0,          /**< Two's complement. */
@@ -214,9 +215,9 @@ typedef struct kiln_dlpack_options {
                              values above; 0: CUDA's legacy default stream. Ignored on the cpu. */
     bool copy;          /**< Export: share a copy, which is C- or K-order and may be written. */
     bool host;          /**< Export: share a copy in host memory, whatever the array's device. */
-    bool ordered_release; /**< Import, CUDA: before the deleter is called, `stream` is made to wait for
-                               kiln's work, and the host does not. For owners who use the memory again
-                               in the order of that stream, which must live until then. */
+    bool ordered_release; /**< Import, CUDA: before the deleter is called, `stream` is made to wait
+                               for kiln's work, and the host does not. For owners who use the memory
+                               again in the order of that stream, which must live until then. */
 } kiln_dlpack_options;
 
 #define KILN_DLPACK_OPTIONS_INIT {sizeof(kiln_dlpack_options), 0, false, false, false}
@@ -247,15 +248,17 @@ KILN_API void kiln_dlpack_options_init(kiln_dlpack_options *opts, size_t struct_
  * The dtype of DLPack's element type.
  *
  * @param out Receives it; KILN_DTYPE_NONE on failure.
- * @return ERR_DTYPE for a type that kiln has no dtype for, ERR_UNSUPPORTED for vector types, ERR_NULL.
+ * @return ERR_DTYPE for a type that kiln has no dtype for, ERR_UNSUPPORTED for vector types,
+ *         ERR_NULL.
  */
 KILN_API KILN_NODISCARD kiln_status kiln_dtype_from_dlpack(DLDataType type, kiln_dtype *out,
                                                            kiln_error *err);
 
 /**
  * Share `array`: fill a DLPack struct that keeps its memory alive until the struct's deleter is
- * called, which says that the consumer's stream, too, is done with it. Strides are never NULL when there are axes; `byte_offset` is 0. An array that cannot be
- * written (read-only, or broadcast) has the flag READ_ONLY, a copy has IS_COPIED.
+ * called, which says that the consumer's stream, too, is done with it. Strides are never NULL when
+ * there are axes; `byte_offset` is 0. An array that cannot be written (read-only, or broadcast) has
+ * the flag READ_ONLY, a copy has IS_COPIED.
  *
  * @param opts May be NULL for defaults; read during the call only.
  * @param out  Receives the struct; NULL on failure.

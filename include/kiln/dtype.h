@@ -20,15 +20,15 @@
 /**
  * X(ENUM, value, "numpy name", itemsize in bytes, kind, "C++ type inside a kernel", "npy code").
  *
- * kind is 'b' bool, 'i' signed, 'u' unsigned, 'f' floating point, 'c' complex. The npy code is
- * what follows the byte order mark in a .npy header. NumPy has none for bfloat16 and the two float8,
- * which are written as ml_dtypes writes them: as raw void of 2 bytes ("V2") and of 1 byte ("V1"), and
- * as "f1".
+ * kind is 'b' bool, 'i' signed, 'u' unsigned, 'f' floating point, 'c' complex. The npy code is what
+ * follows the byte order mark in a .npy header. NumPy has none for bfloat16 and the two float8,
+ * which are written as ml_dtypes writes them: as raw void of 2 bytes ("V2") and of 1 byte ("V1"),
+ * and as "f1".
  *
- * float8_e4m3fn has 4 bits of exponent and 3 of fraction, no infinities, and one NaN (of either sign);
- * its largest number is 448. float8_e5m2 is the upper half of a float16; its largest number is 57344.
- * Conversions to them round to nearest, ties to even; a number that is too large becomes NaN in the
- * first and infinite in the second, as in ml_dtypes: they do not saturate.
+ * float8_e4m3fn has 4 bits of exponent and 3 of fraction, no infinities, and one NaN (of either
+ * sign); its largest number is 448. float8_e5m2 is the upper half of a float16; its largest number
+ * is 57344. Conversions to them round to nearest, ties to even; a number that is too large becomes
+ * NaN in the first and infinite in the second, as in ml_dtypes: they do not saturate.
  */
 #define KILN_DTYPE_MAP(X)                                                                          \
     X(BOOL, 1, "bool", 1, 'b', "bool", "b1")                                                       \
@@ -78,7 +78,8 @@ KILN_API size_t kiln_dtype_size(kiln_dtype dtype);
 KILN_API char kiln_dtype_kind(kiln_dtype dtype);
 
 /** The C++ type that a snippet sees for a placeholder bound to `dtype`, e.g. "complex<float>";
- *  "void" for unknown values. float16, bfloat16, float8 and complex are types of kiln's own prelude. */
+ *  "void" for unknown values. float16, bfloat16, float8 and complex are types of kiln's own
+ *  prelude. */
 KILN_API const char *kiln_dtype_ctype(kiln_dtype dtype);
 
 /**

@@ -46,8 +46,8 @@ typedef struct kiln_elementwise_options {
     const char *loop_prep;  /**< Statements before a thread's first element. */
     const char *after_loop; /**< Statements after a thread's last element. */
     bool keep_axes; /**< CuPy's reduce_dims=False: `_ind` sees the axes as given, uncollapsed. */
-    bool numpy_types; /**< In signatures `float`, `int` and `uint` are NumPy's types of 64 bits, as in
-                           CuPy's strings; off: C's of 32 bits. */
+    bool numpy_types; /**< In signatures `float`, `int` and `uint` are NumPy's types of 64 bits, as
+                           in CuPy's strings; off: C's of 32 bits. */
 } kiln_elementwise_options;
 
 #define KILN_ELEMENTWISE_OPTIONS_INIT                                                              \
@@ -70,8 +70,9 @@ KILN_EXTERN_C_BEGIN
  * memory layout) are compiled, or taken from the cache, when a call first needs them.
  *
  * @param ctx     Kept alive by the result.
- * @param in      Input parameters, e.g. "T x, raw float32 table", or "take T w by at, int32 at" for an
- *                input that the snippet sees as the element which `at` names; "" for none. Copied.
+ * @param in      Input parameters, e.g. "T x, raw float32 table", or "take T w by at, int32 at" for
+ *                an input that the snippet sees as the element which `at` names; "" for none.
+ *                Copied.
  * @param outputs Output parameters, e.g. "T z". Copied.
  * @param op      C++ statements run for every element. Copied.
  * @param opts    May be NULL for defaults; read during the call only.
@@ -125,17 +126,19 @@ KILN_API KILN_NODISCARD kiln_status kiln_launch_run(kiln_launch *launch, kiln_st
                                                     kiln_error *err);
 
 /**
- * Put other arrays or another number in the place of an argument, from the next run on.
+ * Replace an argument by another array or number, from the next run on.
  *
- * @param parameter Which argument of _prepare, the first one is 0. Also of graphs, whose views of the
- *                  argument move with it, of raw kernels, and of calls with lists.
- * @param value     For an array one of the same dtype, shape and strides (of a raw kernel: of the same dtype
- *                  where it has a signature), as well aligned, which the launch keeps from now on; outputs
- *                  share no memory with what they did not share it with before. For a list a list as long,
- *                  with such an array in each place. For a number a number, converted as in a call.
- * @return KILN_OK; ERR_ARGUMENT for no such argument, an array where a number belongs and the reverse;
- *         ERR_DTYPE, ERR_SHAPE, ERR_RANGE, ERR_OUTPUT, ERR_OVERLAP; ERR_NULL, ERR_RELEASED, ERR_CONTEXT,
- *         ERR_NO_MEMORY, ERR_FAULT, ERR_FORK. After a failure the launch is what it was.
+ * @param parameter The index, from 0, of the argument of _prepare. It may be a launch of a graph,
+ *                  whose views of the argument follow it, of a raw kernel, or of a call with lists.
+ * @param value     For an array: one of the same dtype, shape and strides and at least the same
+ *                  alignment (for a raw kernel only the dtype must agree, and only if it has a
+ *                  signature). The launch keeps it alive from now on. An output must not overlap
+ *                  arrays that it did not overlap before. For a list: a list of the same length of
+ *                  such arrays. For a number: a number, converted as in a call.
+ * @return KILN_OK; ERR_ARGUMENT when there is no such argument, or for an array in place of a
+ *         number and vice versa; ERR_DTYPE, ERR_SHAPE, ERR_RANGE, ERR_OUTPUT, ERR_OVERLAP;
+ *         ERR_NULL, ERR_RELEASED, ERR_CONTEXT, ERR_NO_MEMORY, ERR_FAULT, ERR_FORK. After a failure
+ *         the launch is what it was.
  *
  * No other thread may run or change the launch meanwhile.
  */

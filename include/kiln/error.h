@@ -121,8 +121,8 @@ typedef struct kiln_error {
     kiln_status status;                     /**< What the call returned. */
     char message[KILN_ERROR_MESSAGE_BYTES]; /**< One UTF-8 line, NUL-terminated. */
     int64_t offset; /**< The byte, counted from 0, at which a text that was given is wrong: an
-                         expression, a subscript, an einsum formula, a signature or a line of a manifest.
-                         -1: the failure is not about a place in such a text. */
+                         expression, a subscript, an einsum formula, a signature or a line of a
+                         manifest. -1: the failure is not about a place in such a text. */
     char *detail; /**< The text at fault with a caret under it, several lines; or NULL. */
     char *log;    /**< ERR_COMPILE: the compiler's whole log; else NULL. */
     char *source; /**< ERR_COMPILE: the whole generated source; else NULL. */

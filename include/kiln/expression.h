@@ -24,14 +24,14 @@ KILN_EXTERN_C_BEGIN
 /**
  * Parse `text` into a new, compiled graph.
  *
- * @param names       What the expression may use, and the graph's inputs in this order; one that
- *                    it does not use must still be given when the graph is called. "bool m" says that m
- *                    is an array of bool, so that x[m] chooses elements. Copied.
+ * @param names       What the expression may use, and the graph's inputs in this order; one that it
+ *                    does not use must still be given when the graph is called. "bool m" says that
+ *                    m is an array of bool, so that x[m] chooses elements. Copied.
  * @param name_count  May be 0.
  * @param opts        May be NULL.
  * @param out         The graph; NULL after any failure.
- * @param results_out May be NULL; else receives the number of results, the graph's outputs. A result
- *                    whose length only the device knows counts as two; see
+ * @param results_out May be NULL; else receives the number of results, the graph's outputs. A
+ *                    result whose length only the device knows counts as two; see
  *                    kiln_graph_result_is_counted().
  * @return ERR_SYNTAX, ERR_NAME (a name that is unknown, or no identifier), ERR_ARGUMENT (what
  *         parses but cannot be, such as a constant result), ERR_NULL, ERR_NO_MEMORY, and those of
@@ -45,14 +45,14 @@ KILN_API KILN_NODISCARD kiln_status kiln_graph_parse(kiln_context *ctx, const ch
                                                      kiln_error *err);
 
 /**
- * Whether output number `result` of such a graph is an array with room for all elements, of which the first
- * ones count, and the output behind it says how many: x[x > 0], flatnonzero(x). kiln_array_first()
- * takes both. False for NULL and for all other outputs.
+ * Whether output number `result` of such a graph is an array with room for all elements, of which
+ * only the first ones are the result, and the next output is their number: x[x > 0],
+ * flatnonzero(x). kiln_array_first() takes both. False for NULL and for all other outputs.
  */
 KILN_API bool kiln_graph_result_is_counted(const kiln_graph *graph, size_t result);
 
-/** The axis along which the elements of such an output count, as the text has it: 0, or the one of
- *  unique(x, axis=-1), whose distinct parts stand one after the other along it. 0 for all other outputs. */
+/** The axis along which only the first elements of such an output are the result, as the text has
+ *  it: 0, or that of unique(x, axis=-1). 0 for all other outputs. */
 KILN_API int kiln_graph_result_axis(const kiln_graph *graph, size_t result);
 
 KILN_EXTERN_C_END

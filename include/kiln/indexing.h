@@ -1,6 +1,6 @@
 /**
  * @file kiln/indexing.h
- * @brief Elements that index arrays name: x[i], take, take_along_axis; x[i] = v, sums at indices.
+ * @brief Indexing with integer arrays: x[i], take, take_along_axis; x[i] = v, scattered sums.
  *
  *     const int32_t numbers[] = {3, 0, -1};
  *     kiln_array *i = NULL, *rows = NULL, *corner = NULL;
@@ -12,15 +12,17 @@
  *     kiln_array_release(rows);
  *     kiln_array_release(i);
  *
- * Results, dtypes and the order of axes are NumPy's. In graphs (kiln_node_index()) and expressions the
- * kernel that uses the elements reads them through the indices, and nothing is copied. kiln/select.h has
- * masks, kiln/sort.h makes indices.
+ * Results, dtypes and the order of axes are NumPy's. In graphs (kiln_node_index()) and expressions
+ * the kernel that uses the elements reads them through the indices; nothing is copied first.
+ * Boolean masks are in kiln/select.h; kiln/sort.h makes indices.
  *
- * Indices: arrays of any integer dtype. Negative ones count from the end, but in the mode KILN_INDEX_CLIP.
- * Errors:  an index out of range is known to the device alone. Its element is 0, nothing out of bounds
- *          is touched, and the next call that waits for the device (kiln_context_synchronize(), a
- *          copy to the host, ...) returns ERR_INDEX with the array, the axis and the index; of several such
- *          indices one is reported. kiln_index_mode has other choices.
+ * Indices: arrays of any integer dtype. Negative indices count from the end, except in the mode
+ *          KILN_INDEX_CLIP.
+ * Errors:  only the device sees an index that is out of range. The element read through it is 0,
+ *          nothing out of bounds is accessed, and the next call that waits for the device
+ *          (kiln_context_synchronize(), a copy to the host, ...) returns ERR_INDEX, whose message
+ *          has the array, the axis and the index. One of several such indices is reported.
+ *          kiln_index_mode has other choices.
  * Threads, units, ownership: as kiln/array.h.
  */
 #ifndef KILN_INDEXING_H
@@ -33,14 +35,14 @@
 /** What happens to an index that is out of range. Values are pinned. */
 typedef enum kiln_index_mode {
     KILN_INDEX_CHECK = 0, /**< ERR_INDEX at the next synchronise. */
-    KILN_INDEX_WRAP = 1,  /**< It counts around: the index modulo the extent. */
-    KILN_INDEX_CLIP = 2 /**< The first element for negative ones, the last one for those beyond. */
+    KILN_INDEX_WRAP = 1,  /**< The index modulo the extent. */
+    KILN_INDEX_CLIP = 2 /**< Negative indices become 0, too large ones the last index. */
 } kiln_index_mode;
 
-/** For an axis: the elements in C-order. */
+/** As an axis: all elements, in C-order, as one axis. */
 #define KILN_AXIS_FLAT INT32_MIN
 
-/** What stands between the commas of x[...]. */
+/** The kinds of subscripts: what may stand between the commas of x[...]. */
 typedef enum kiln_subscript_kind {
     KILN_SUBSCRIPT_INDEX = 1,    /**< A number: `start`. */
     KILN_SUBSCRIPT_SLICE = 2,    /**< start:stop:step */
@@ -49,7 +51,7 @@ typedef enum kiln_subscript_kind {
     KILN_SUBSCRIPT_ARRAY = 5     /**< Indices: `array`, or in a graph `node`. */
 } kiln_subscript_kind;
 
-/** One subscript; fields that its kind does not name are not read. */
+/** One subscript. Fields that its kind does not name are ignored. */
 typedef struct kiln_subscript {
     kiln_subscript_kind kind;
     int64_t start, stop, step; /**< KILN_SLICE_OPEN leaves a bound out. */
@@ -57,11 +59,11 @@ typedef struct kiln_subscript {
     kiln_node node;
 } kiln_subscript;
 
-/** Choices for functions that index. Zero in a field means its default. */
+/** Options of functions that index. Zero in a field means its default. */
 typedef struct kiln_index_options {
     size_t struct_size;   /**< sizeof(kiln_index_options) as the caller compiled it. */
     kiln_stream *stream;  /**< NULL: the context's own. */
-    kiln_index_mode mode; /**< What becomes of indices out of range. */
+    kiln_index_mode mode; /**< What happens to indices that are out of range. */
 } kiln_index_options;
 
 #define KILN_INDEX_OPTIONS_INIT                                                                    \
@@ -69,13 +71,15 @@ typedef struct kiln_index_options {
         sizeof(kiln_index_options), NULL, KILN_INDEX_CHECK                                         \
     }
 
-/** How values change the elements that indices name. Values are pinned. */
+/** How values are combined with the indexed elements. The numbers never change. */
 typedef enum kiln_scatter {
-    KILN_SCATTER_SET = 0, /**< x[i] = v: of several values for an element the last in C-order. */
+    KILN_SCATTER_SET = 0, /**< x[i] = v. Of several values for one element the last one in C-order
+                               is stored. */
     KILN_SCATTER_ADD = 1, /**< Each value is added. */
-    KILN_SCATTER_MULTIPLY = 2, /**< Each value is multiplied by. */
-    KILN_SCATTER_MINIMUM = 3, /**< The least of the element and its values; NaN is less than all. */
-    KILN_SCATTER_MAXIMUM = 4, /**< The greatest; NaN is greater than all. */
+    KILN_SCATTER_MULTIPLY = 2, /**< The element is multiplied by each value. */
+    KILN_SCATTER_MINIMUM = 3, /**< The smallest of the element and its values; NaN if one of them
+                                   is. */
+    KILN_SCATTER_MAXIMUM = 4, /**< The largest; NaN if one of them is. */
     KILN_SCATTER_REDUCE = 5   /**< The option `reduce`. */
 } kiln_scatter;
 
@@ -83,10 +87,12 @@ typedef enum kiln_scatter {
 typedef struct kiln_scatter_options {
     size_t struct_size;   /**< sizeof(kiln_scatter_options) as the caller compiled it. */
     kiln_index_mode mode; /**< What becomes of indices out of range. */
-    bool fast;            /**< Values are combined in any order: runs may differ in rounding. */
-    const char *reduce;  /**< KILN_SCATTER_REDUCE: an expression of `a` and `b` of the array's type,
-                               as "a > b ? a : b". It has to be associative: values are combined
-                               with each other first, in C-order, and then with the element. */
+    bool fast;            /**< Values may be combined in any order, so that runs may differ in
+                               rounding. */
+    const char *reduce;  /**< KILN_SCATTER_REDUCE: an expression over `a` and `b` of the array's
+                              dtype, as "a > b ? a : b". It must be associative: the values of an
+                              element are combined with each other first, in C-order, and then with
+                              the element. */
     kiln_stream *stream; /**< NULL: the context's own. In a graph it is the stream of the call. */
 } kiln_scatter_options;
 
@@ -121,13 +127,14 @@ KILN_API kiln_subscript kiln_subscript_node(kiln_node node);
 /* ---- at once ------------------------------------------------------------------------------- */
 
 /**
- * NumPy's take: the parts of `array` along `axis` that `indices` name.
+ * NumPy's take: the slices of `array` along `axis` at `indices`.
  *
- * @param axis  Negative from the end; KILN_AXIS_FLAT: elements in C-order.
+ * @param axis  Negative axes count from the end; KILN_AXIS_FLAT takes elements in C-order.
  * @param opts  May be NULL.
- * @param out   *out NULL: receives a new array, NULL on failure. Else the array that is written.
- * @return ERR_NULL, ERR_CONTEXT, ERR_AXIS, ERR_DTYPE for indices that are no integers, ERR_INDEX for
- *         indices into an axis without elements, and those of kiln_graph_run().
+ * @param out   If `*out` is NULL, it receives a new array, and stays NULL on failure. Otherwise the
+ *              array is written.
+ * @return ERR_NULL, ERR_CONTEXT, ERR_AXIS, ERR_DTYPE for indices that are not integers, ERR_INDEX
+ *         for any index into an axis of extent 0, and those of kiln_graph_run().
  */
 KILN_API KILN_NODISCARD kiln_status kiln_array_take(const kiln_array *array,
                                                     const kiln_array *indices, int axis,
@@ -147,12 +154,13 @@ KILN_API KILN_NODISCARD kiln_status kiln_array_take_along_axis(const kiln_array 
 /**
  * x[...] with any subscripts, by NumPy's rules for advanced indexing.
  *
- * Index arrays broadcast together; their axes stand where the indexed axes stood when these are neighbours,
- * and come first otherwise. A number beside an index array counts as an index array. The result is a new
- * array, even where no subscript is an array; kiln/array.h has views.
+ * Index arrays broadcast together. If the indexed axes are adjacent, the axes of the indices
+ * replace them; otherwise the axes of the indices come first. An integer beside an index array
+ * counts as an index array. The result is always a new array, even if no subscript is an array;
+ * kiln/array.h has views.
  *
- * @return as kiln_array_take(); ERR_SHAPE for index arrays that do not broadcast; ERR_AXIS for too many
- *         subscripts, and for two of `...`.
+ * @return as kiln_array_take(); ERR_SHAPE for index arrays that do not broadcast; ERR_AXIS for too
+ *         many subscripts, and for two of `...`.
  */
 KILN_API KILN_NODISCARD kiln_status kiln_array_index(const kiln_array *array,
                                                      const kiln_subscript *subscripts, size_t count,
@@ -162,24 +170,25 @@ KILN_API KILN_NODISCARD kiln_status kiln_array_index(const kiln_array *array,
 /* ---- in place ------------------------------------------------------------------------------ */
 
 /**
- * x[...] = v, x[...] += v and their like in place, where several values may name one element.
+ * x[...] = v, x[...] += v and so on, in place. Several values may belong to one element.
  *
- * Results have the same bits in each run and on every device unless `fast` is set: floating-point values are
- * combined in an order that follows from the indices alone. Integers, and other dtypes with `fast`, are
- * combined by atomic operations where their elements have 2 to 8 bytes. A value whose index is out of range
- * is left out.
+ * Results are bit-identical in every run and on every device unless `fast` is set: floating-point
+ * values are combined in an order that depends on the indices alone. Integers, and with `fast`
+ * other dtypes, of 2 to 8 bytes are combined by atomic operations. A value whose index is out of
+ * range is ignored.
  *
- * @param values  An array that broadcasts to the shape of x[...], cast as kiln_array_cast() does, or a
- *                number.
+ * @param values  An array that broadcasts to the shape of x[...], cast as kiln_array_cast() does,
+ *                or a number.
  * @param opts    May be NULL.
- * @return as kiln_array_index(); ERR_OUTPUT for an array that cannot be written; ERR_SHAPE for values
- *         that do not broadcast.
+ * @return as kiln_array_index(); ERR_OUTPUT for an array that cannot be written; ERR_SHAPE for
+ *         values that do not broadcast.
  */
 KILN_API KILN_NODISCARD kiln_status kiln_array_scatter(
     kiln_array *array, const kiln_subscript *subscripts, size_t count, kiln_arg values,
     kiln_scatter what, const kiln_scatter_options *opts, kiln_error *err);
 
-/** NumPy's put, of elements that count in C-order; values broadcast to the shape of the indices. */
+/** NumPy's put: the indices refer to the elements in C-order, and values broadcast to the shape of
+ *  the indices. */
 KILN_API KILN_NODISCARD kiln_status kiln_array_put(kiln_array *array, const kiln_array *indices,
                                                    kiln_arg values,
                                                    const kiln_scatter_options *opts,
@@ -194,7 +203,7 @@ KILN_API KILN_NODISCARD kiln_status kiln_array_put_along_axis(kiln_array *array,
 
 /* ---- in graphs ------------------------------------------------------------------------------ */
 
-/** kiln_array_take() in a graph. Shapes and dtypes are checked by a call. */
+/** kiln_array_take() in a graph. Shapes and dtypes are checked when the graph is called. */
 KILN_API kiln_node kiln_node_take(kiln_node x, kiln_node indices, int axis, kiln_index_mode mode,
                                   const char *file, int line);
 
@@ -207,36 +216,40 @@ KILN_API kiln_node kiln_node_index(kiln_node x, const kiln_subscript *subscripts
                                    kiln_index_mode mode, const char *file, int line);
 
 /**
- * The array that kiln_array_scatter() would make of `x`, which stays as it is.
+ * A copy of `x` to which kiln_array_scatter() is applied; `x` itself is unchanged.
  *
- * @param values  A node or a number; it is cast to the dtype of x, whose dtype and shape the result has.
- * @param opts    May be NULL; copied. Unlike its other fields `stream` is not read.
+ * @param values  A node or a number, which is cast to the dtype of x. The result has the dtype and
+ *                shape of x.
+ * @param opts    May be NULL; copied. Its `stream` is ignored.
  */
 KILN_API kiln_node kiln_node_scatter(kiln_node x, const kiln_subscript *subscripts, size_t count,
                                      kiln_node values, kiln_scatter what,
                                      const kiln_scatter_options *opts, const char *file, int line);
 
-/** The array that kiln_array_put() would make of `x`, with its dtype and shape. */
+/** A copy of `x` to which kiln_array_put() is applied. */
 KILN_API kiln_node kiln_node_put(kiln_node x, kiln_node indices, kiln_node values,
                                  kiln_index_mode mode, const char *file, int line);
 
 /**
- * The array that kiln_array_put_along_axis() would make of `x`.
+ * A copy of `x` to which kiln_array_put_along_axis() is applied.
  *
- * Shapes, axes and the dtype of the indices are checked by a call.
+ * Shapes, axes and the dtype of the indices are checked when the graph is called.
  */
 KILN_API kiln_node kiln_node_put_along_axis(kiln_node x, kiln_node indices, kiln_node values,
                                             int axis, kiln_index_mode mode, const char *file,
                                             int line);
 
 /**
- * NumPy's choose: for each element of `indices` the element of choices[index] in its place. Indices and choices broadcast
- * against each other; the result has the dtype that the choices promote to. One kernel.
+ * NumPy's choose: each element of the result is the element of choices[index] at the same position.
+ * Indices and choices broadcast together; the result has the common dtype of the choices. One
+ * kernel.
  *
- * @param indices  Integers or bool; what becomes of those out of range says `mode`, as in kiln_array_take().
- * @param count    Of `choices`: 1 to 30.
+ * @param indices  Integers or bool. `mode` decides about those out of range, as in
+ *                 kiln_array_take().
+ * @param count    The number of choices: 1 to 30.
  * @param out      NULL on failure.
- * @return ERR_NULL, ERR_ARGUMENT_COUNT, ERR_ARGUMENT for an unknown mode, ERR_DTYPE, ERR_SHAPE, ERR_CONTEXT.
+ * @return ERR_NULL, ERR_ARGUMENT_COUNT, ERR_ARGUMENT for an unknown mode, ERR_DTYPE, ERR_SHAPE,
+ *         ERR_CONTEXT.
  */
 KILN_API KILN_NODISCARD kiln_status kiln_array_choose(const kiln_array *indices,
                                                       const kiln_array *const *choices,
@@ -244,8 +257,9 @@ KILN_API KILN_NODISCARD kiln_status kiln_array_choose(const kiln_array *indices,
                                                       kiln_array **out, kiln_error *err);
 
 /**
- * NumPy's select: for each element the one of the first choice whose condition, of bool, is true there, and that of
- * `otherwise`, an array or a number, where none is. All broadcast against each other. One kernel.
+ * NumPy's select: each element of the result is that of the first choice whose condition (a bool
+ * array) is true there, or that of `otherwise`, an array or a number, if no condition is. All
+ * operands broadcast together. One kernel.
  *
  * @return As kiln_array_choose(); ERR_DTYPE for conditions of another dtype.
  */

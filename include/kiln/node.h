@@ -184,25 +184,26 @@ KILN_API kiln_node kiln_node_reduce(kiln_reduce_op op, kiln_node x, const kiln_a
 /* ---- matrix products ------------------------------------------------------------------------- */
 
 /**
- * `a @ b`: the matrix product of the last two axes of a and b, by the rules of kiln_matmul() for shapes
- * and dtypes, and by the same libraries. kiln/linalg.h describes both.
+ * `a @ b`: the matrix product of the last two axes of a and b, by the rules of kiln_matmul() for
+ * shapes and dtypes, and by the same libraries. kiln/linalg.h describes both.
  *
  * It is a step of its own between stored arrays. A transposed or sliced operand is passed with its
  * strides; an operand that is computed is stored by one kernel first; what follows the product
- * elementwise, up to the next reduction, is one kernel as well. Shapes that do not go together are ERR_SHAPE
- * of the call.
+ * elementwise, up to the next reduction, is one kernel as well. Shapes that do not go together are
+ * ERR_SHAPE of the call.
  */
 #define kiln_dot(a, b) kiln_node_matmul(KILN_NODE(a), KILN_NODE(b), KILN_HERE)
 KILN_API kiln_node kiln_node_matmul(kiln_node a, kiln_node b, const char *file, int line);
 
 /**
- * Equations and factors: result `result` (from 0) of the function kiln_linalg_NAME(), whose shapes, dtypes and
- * errors it has; matrices that are singular are ERR_SINGULAR of the call.
+ * Equations and factors: result `result` (from 0) of the function kiln_linalg_NAME(), whose shapes,
+ * dtypes and errors it has; matrices that are singular are ERR_SINGULAR of the call.
  *
- * `function` is the NAME: of one array "inv", "pinv", "det", "slogdet", "cholesky", "qr", "svd", "svdvals",
- * "eigh", "eigvalsh", "eig", "eigvals", "lu", "lu_factor", "ldl", "expm", "matrix_rank"; of two "solve", "solve_triangular", "cho_solve",
- * "lstsq" (ERR_NAME for others). Options have their defaults: lower triangles are read. Several results of one
- * function over the same arrays come from one call. As a product, it is a step of its own between stored arrays.
+ * `function` is the NAME: of one array "inv", "pinv", "det", "slogdet", "cholesky", "qr", "svd",
+ * "svdvals", "eigh", "eigvalsh", "eig", "eigvals", "lu", "lu_factor", "ldl", "expm", "matrix_rank";
+ * of two "solve", "solve_triangular", "cho_solve", "lstsq" (ERR_NAME for others). Options have
+ * their defaults: lower triangles are read. Several results of one function over the same arrays
+ * come from one call. As a product, it is a step of its own between stored arrays.
  */
 #define kiln_solve(a, b) kiln_node_linalg2("solve", KILN_NODE(a), KILN_NODE(b), 0, KILN_HERE)
 #define kiln_inv(a) kiln_node_linalg1("inv", KILN_NODE(a), 0, KILN_HERE)
@@ -214,8 +215,9 @@ KILN_API kiln_node kiln_node_linalg2(const char *function, kiln_node a, kiln_nod
                                      const char *file, int line);
 
 /**
- * kiln_array_einsum() of `count` nodes (16 at most, ERR_ARGUMENT), whose shapes, dtypes and errors it has. Other products
- * of arrays, "dot", "inner", "outer", "kron", "matvec", "vecmat", are recorded by kiln_node_linalg2().
+ * kiln_array_einsum() of `count` nodes (16 at most, ERR_ARGUMENT), whose shapes, dtypes and errors
+ * it has. Other products of arrays, "dot", "inner", "outer", "kron", "matvec", "vecmat", are
+ * recorded by kiln_node_linalg2().
  */
 #define kiln_einsum(subscripts, nodes, count)                                                      \
     kiln_node_einsum((subscripts), (nodes), (count), KILN_HERE)

@@ -1,7 +1,7 @@
 /**
  * @file kiln/observer.h
- * @brief Observers: who is told of allocations, launches, copies, compilations and cache lookups, and
- *        the labels under which they are counted.
+ * @brief Observers: callbacks for allocations, launches, copies, compilations and cache lookups;
+ * tables, logs and timelines of them; and the labels under which they are counted.
  *
  *     kiln_observer *table = NULL;
  *     kiln_array *z = NULL;
@@ -10,17 +10,17 @@
  *     kiln_scope_push("step");
  *     kiln_array_add(x, y, &z, &err);
  *     kiln_scope_pop();
- *     kiln_observer_to_string(table, &text, &err); // a line for "step": bytes used, acquired, calls
+ *     kiln_observer_to_string(table, &text, &err); // a line for "step": bytes, calls
  *     puts(text);
  *     kiln_free(text);
  *     kiln_observer_destroy(table);
  *     kiln_array_release(z);
  *
- * While nobody observes, a call pays one load and one branch for it. $KILN_TRACE makes a timeline of
- * a program without a change of its code (docs/profiling.md).
+ * Without an observer the cost is one load and one branch a call. $KILN_TRACE makes a timeline of a
+ * program without a change of its code (docs/profiling.md).
  *
  * Threads: every function may be called from any thread. A program's observers are called one at a
- *          time, in the thread whose work they are told of.
+ *          time, on the thread that does the observed work.
  * Units:   bytes; microseconds of the host's monotonic clock (CLOCK_MONOTONIC).
  * Owner:   an observer belongs to whoever created it and keeps its context alive.
  */
@@ -31,7 +31,7 @@
 
 typedef struct kiln_observer kiln_observer;
 
-/** What has happened. Values are pinned. */
+/** The kinds of observations. The numbers never change. */
 typedef enum kiln_observed {
     KILN_OBSERVED_ALLOC = 0,   /**< The pool has handed out a block. */
     KILN_OBSERVED_FREE = 1,    /**< A block was given back to the pool. */
@@ -52,9 +52,9 @@ typedef enum kiln_observed {
     KILN_OBSERVED_CALL_END = 14,   /**< It returns. */
     KILN_OBSERVED_SCOPE_BEGIN = 15, /**< kiln_scope_push(); of no context. */
     KILN_OBSERVED_SCOPE_END = 16,   /**< kiln_scope_pop(). */
-    KILN_OBSERVED_RUN = 17, /**< A kernel, program or copy has run on the device; the times are
-                                        the device's. Told some time afterwards. Two events are
-                                        recorded around all work while this is observed. */
+    KILN_OBSERVED_RUN = 17, /**< A kernel, program or copy has run on the device; the times are the
+                                 device's. It is reported some time afterwards. While it is
+                                 observed, two events are recorded around all work. */
     KILN_OBSERVED_HOST_ALLOC = 18,   /**< The pool of page-locked memory has handed out a block. */
     KILN_OBSERVED_HOST_FREE = 19,    /**< A block was given back to that pool. */
     KILN_OBSERVED_HOST_ACQUIRE = 20, /**< That pool has taken memory from the system. */
@@ -82,8 +82,8 @@ typedef struct kiln_scope {
     const struct kiln_scope *outer; /**< NULL: the outermost. */
 } kiln_scope;
 
-/** What an observer is told. Fields without a meaning for a kind are NULL or 0. Pointers are valid
- *  during the call only. */
+/** One observation. Fields without a meaning for its kind are NULL or 0. Pointers are valid during
+ *  the call only. */
 typedef struct kiln_observation {
     size_t struct_size; /**< sizeof(kiln_observation) as the library knows it. */
     kiln_observed kind;
@@ -102,7 +102,7 @@ typedef struct kiln_observation {
     double begin_us, end_us; /**< Equal for what takes no time. */
 } kiln_observation;
 
-/** Is told what has happened. It may not call kiln, but for kiln_free(): locks may be held. */
+/** The callback of an observer. It must not call kiln, except kiln_free(): locks may be held. */
 typedef void (*kiln_observe_fn)(void *user, const kiln_observation *what);
 
 /** What the lines of a table stand for. */
@@ -115,11 +115,12 @@ typedef enum kiln_table_by {
 KILN_EXTERN_C_BEGIN
 
 /**
- * From now on the calling thread works under `label`, until kiln_scope_pop(). Labels nest, 32 deep;
- * deeper ones are counted and not shown. Costs some nanoseconds.
+ * Begin a scope: until kiln_scope_pop() the work of the calling thread is counted under `label`.
+ *                Scopes nest, 32 deep; deeper ones are counted and not shown. A call costs some
+ *                nanoseconds.
  *
- * @param label Copied, cut at 255 bytes, and kept for the rest of the process: the first 1000 labels
- *              or so; later ones become "(more labels)". NULL is "".
+ * @param label Copied, cut at 255 bytes, and kept for the rest of the process: the first 1000
+ *              labels or so; later ones become "(more labels)". NULL is "".
  */
 KILN_API void kiln_scope_push(const char *label);
 
@@ -133,11 +134,11 @@ KILN_API void kiln_scope_push_at(const char *label, const char *file, int line);
 KILN_API void kiln_scope_pop(void);
 
 /**
- * Have `fn` told of what happens.
+ * Call `fn` for each observation.
  *
  * @param ctx   Whose work is observed; NULL: that of all contexts of the process.
- * @param kinds OR of KILN_OBSERVE(); 0 means KILN_OBSERVE_ALL. KILN_OBSERVED_SCOPE_BEGIN and _END are
- *              told whatever the context.
+ * @param kinds OR of KILN_OBSERVE(); 0 means KILN_OBSERVE_ALL. KILN_OBSERVED_SCOPE_BEGIN and _END
+ *              are told whatever the context.
  * @param user  Handed to `fn`; must be valid until kiln_observer_destroy() has returned.
  * @param out   Receives the observer; NULL on failure.
  * @return KILN_OK, ERR_NULL, ERR_ARGUMENT (kinds), ERR_NO_MEMORY, ERR_FORK.
@@ -158,23 +159,26 @@ KILN_API KILN_NODISCARD kiln_status kiln_observer_create_table(kiln_context *ctx
 KILN_API KILN_NODISCARD kiln_status kiln_observer_create_csv(kiln_context *ctx, const char *path,
                                                              kiln_observer **out, kiln_error *err);
 
-/** An observer that writes a timeline to a file, in the JSON form that Perfetto (ui.perfetto.dev) and
- *  chrome://tracing read. A file that is there is replaced.
+/** An observer that writes a timeline to a file, in the JSON form that Perfetto (ui.perfetto.dev)
+ *  and chrome://tracing read. A file that is there is replaced.
  *  @return also ERR_IO where the file cannot be written. */
 KILN_API KILN_NODISCARD kiln_status kiln_observer_create_trace(kiln_context *ctx, const char *path,
                                                                kiln_observer **out,
                                                                kiln_error *err);
 
 /** The table of kiln_observer_create_table() so far, as lines of text; free it with kiln_free().
- *  @return KILN_OK, ERR_NULL, ERR_ARGUMENT for an observer without a text, ERR_NO_MEMORY, ERR_FORK. */
+ *  @return KILN_OK, ERR_NULL, ERR_ARGUMENT for an observer without a text, ERR_NO_MEMORY, ERR_FORK.
+ *          */
 KILN_API KILN_NODISCARD kiln_status kiln_observer_to_string(kiln_observer *observer,
                                                             char **text_out, kiln_error *err);
 
-/** Write what is known so far, including device times of work that has run, to the observer's file.
- *  @return KILN_OK, ERR_NULL, ERR_IO for the first failure to write since the last flush, ERR_FORK. */
+/** Write all observations so far, including device times of work that has run, to the observer's
+ *  file.
+ *  @return KILN_OK, ERR_NULL, ERR_IO for the first failure to write since the last flush, ERR_FORK.
+ *          */
 KILN_API KILN_NODISCARD kiln_status kiln_observer_flush(kiln_observer *observer, kiln_error *err);
 
-/** Observe no longer; what is left to be written is written. Not to be called by the observer's own
+/** End an observer; its pending output is written. Must not be called by the observer's own
  *  function. Accepts NULL. */
 KILN_API void kiln_observer_destroy(kiln_observer *observer);
 

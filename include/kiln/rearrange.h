@@ -1,6 +1,6 @@
 /**
  * @file kiln/rearrange.h
- * @brief Arrays side by side, padded, rolled, repeated; and views beside those of kiln/array.h.
+ * @brief Concatenate, stack, tile, repeat, roll, pad, insert, delete; split; further views.
  *
  *     const kiln_arg both[] = {kiln_arg_array(x), kiln_arg_array(y)};
  *     const int64_t last[] = {-1}, widths[] = {KILN_PAD_REFLECT, 1, 1, 2, 2};
@@ -8,10 +8,10 @@
  *     kiln_array_rearrange(KILN_REARRANGE_CONCATENATE, both, 2, last, 1, &z, &err);
  *     kiln_array_rearrange(KILN_REARRANGE_PAD, both, 1, widths, 5, &wide, &err);
  *
- * Each is NumPy's function of its name, with its result, dtype and order of the elements. Besides arrays
- * a rearrangement takes whole numbers (axes, widths, repetitions), in the order that the table below
- * gives. In graphs (kiln_node_rearrange()) and expressions computed operands are stored straight into
- * their part of the result.
+ * Each rearrangement is NumPy's function of the same name, with its result, dtype and element
+ * order. Besides arrays it takes whole numbers (axes, widths, repetitions), which the table below
+ * lists. In graphs (kiln_node_rearrange()) and expressions a computed operand is stored directly
+ * into its part of the result.
  *
  * Threads, units, ownership: as kiln/array.h.
  */
@@ -22,8 +22,8 @@
 #include "kiln/array.h"
 #include "kiln/node.h"
 
-/** Rearrangements: X(NAME, value, "NumPy's name") with the whole numbers that each takes. Values are
- *  pinned and never reused. The first group are views of one array. */
+/** Rearrangements: X(NAME, value, "NumPy's name"), with the whole numbers that each takes in a
+ *  comment. Values never change and are never reused. The first group are views of one array. */
 #define KILN_REARRANGEMENT_MAP(X)                                                                  \
     X(SWAPAXES, 1, "swapaxes")       /* two axes */                                                \
     X(MOVEAXIS, 2, "moveaxis")       /* axes, then as many places */                               \
@@ -34,9 +34,9 @@
     X(ATLEAST_1D, 7, "atleast_1d")                                                                 \
     X(ATLEAST_2D, 8, "atleast_2d")                                                                 \
     X(ATLEAST_3D, 9, "atleast_3d")                                                                 \
-    X(SECTION, 10, "split")          /* an axis, which part of it, of how many; 1: of equal ones */ \
-    X(WINDOW, 11, "sliding_window_view") /* an axis, an element of its windows, how many these have; */ \
-                                     /* or an axis and how many: all windows, along a further axis */ \
+    X(SECTION, 10, "split")          /* axis, number of the part, parts; then 1: equal ones */     \
+    X(WINDOW, 11, "sliding_window_view") /* axis, element of a window, its length; or axis and */  \
+                                     /* length: all windows, along a further axis */               \
     X(CONCATENATE, 32, "concatenate") /* an axis; none: the elements in C-order */                 \
     X(STACK, 33, "stack")            /* an axis of the result */                                   \
     X(HSTACK, 34, "hstack")                                                                        \
@@ -46,11 +46,11 @@
     X(REPEAT, 38, "repeat")          /* repetitions, one or for each element, in C-order */        \
     X(REPEAT_ALONG, 39, "repeat_along") /* the same, then an axis */                               \
     X(ROLL, 40, "roll")              /* shifts, then as many axes; or one shift, in C-order */     \
-    X(PAD, 41, "pad")                /* a kiln_pad_mode, before and after for each axis, or all; */  \
-                                     /* of statistics then how many elements are looked at */        \
-    X(DELETE, 42, "delete")          /* an axis, then what is left out of it */                    \
-    X(INSERT, 43, "insert")          /* an axis, then where the second operand goes in */          \
-    X(BLOCK, 44, "block")            /* how many arrays each row has; none: one row */             \
+    X(PAD, 41, "pad")                /* a kiln_pad_mode; before, after for each axis or all; */    \
+                                     /* for statistics also the number of elements they use */     \
+    X(DELETE, 42, "delete")          /* an axis, then the indices to delete */                     \
+    X(INSERT, 43, "insert")          /* an axis, then the indices to insert before */              \
+    X(BLOCK, 44, "block")            /* number of arrays in each row; none: one row */             \
     X(COLUMN_STACK, 45, "column_stack")
 
 /** Tags of rearrangements. */
@@ -60,26 +60,29 @@ typedef enum kiln_rearrangement {
 #undef KILN_REARRANGEMENT_VALUE
 } kiln_rearrangement;
 
-/** What stands around a padded array; NumPy's words. Values are pinned. */
+/** What an array is padded with: NumPy's modes. The numbers never change. */
 typedef enum kiln_pad_mode {
     KILN_PAD_CONSTANT = 0,  /**< The second operand, a number; without one 0. */
     KILN_PAD_EDGE = 1,      /**< The nearest element. */
-    KILN_PAD_REFLECT = 2,   /**< Mirrored at the first and the last element. */
-    KILN_PAD_SYMMETRIC = 3, /**< Mirrored beside them, so that they occur twice. */
-    KILN_PAD_WRAP = 4,      /**< The array again. */
-    KILN_PAD_EMPTY = 5,     /**< Whatever the memory holds. */
-    KILN_PAD_LINEAR_RAMP = 6, /**< In even steps from the second operand, or 0, to the nearest element. */
+    KILN_PAD_REFLECT = 2,   /**< Mirrored at the edge element, which is not repeated. */
+    KILN_PAD_SYMMETRIC = 3, /**< Mirrored behind the edge element, which is repeated. */
+    KILN_PAD_WRAP = 4,      /**< The array, repeated periodically. */
+    KILN_PAD_EMPTY = 5,     /**< Undefined elements. */
+    KILN_PAD_LINEAR_RAMP = 6, /**< In even steps from the second operand, or 0, to the nearest
+                                   element. */
     KILN_PAD_MAXIMUM = 7,   /**< The largest element along the axis. */
     KILN_PAD_MEAN = 8,      /**< The mean along the axis; rounded for integers. */
     KILN_PAD_MEDIAN = 9,    /**< The median along the axis; rounded for integers. */
     KILN_PAD_MINIMUM = 10   /**< The least element along the axis. */
 } kiln_pad_mode;
 
-/** Which sums of a sliding window are in the result; NumPy's words. Values are pinned. */
+/** Which products of overlapping vectors the result has: NumPy's modes. The numbers never change.
+ *  */
 typedef enum kiln_slide_mode {
-    KILN_SLIDE_FULL = 0, /**< All in which the vectors meet: n + m - 1. */
-    KILN_SLIDE_SAME = 1, /**< The middle ones, as many as the longer vector has elements. */
-    KILN_SLIDE_VALID = 2 /**< Those in which the shorter vector lies inside the longer one. */
+    KILN_SLIDE_FULL = 0, /**< All positions at which the vectors overlap: n + m - 1 elements. */
+    KILN_SLIDE_SAME = 1, /**< The middle ones: as many as the longer vector has elements. */
+    KILN_SLIDE_VALID = 2 /**< Only the positions at which the shorter vector lies inside the longer
+                              one. */
 } kiln_slide_mode;
 
 KILN_EXTERN_C_BEGIN
@@ -90,13 +93,14 @@ KILN_API const char *kiln_rearrangement_name(kiln_rearrangement what);
 /**
  * Rearrange arrays: a view, or a new C-order array whose work is enqueued on the context's stream.
  *
- * @param operands  One array; two or more where arrays are put side by side, which take their common
- *                  dtype. Numbers count as arrays without axes; one operand at least is an array.
+ * @param operands  One array, or several for functions that join arrays, which are promoted to
+ *                  their common dtype. A number counts as an array of rank 0; at least one operand
+ *                  is an array.
  * @param numbers   As the table says. May be NULL when `number_count` is 0.
  * @param out       NULL on failure.
  * @return ERR_NULL, ERR_ARGUMENT for an unknown rearrangement, negative widths or repetitions,
- *         ERR_ARGUMENT_COUNT, ERR_AXIS, ERR_SHAPE for shapes that do not fit together or widths for
- *         another rank, ERR_RANGE for a constant that the dtype does not hold, ERR_UNSUPPORTED for a
+ *         ERR_ARGUMENT_COUNT, ERR_AXIS, ERR_SHAPE for shapes that do not match or widths for
+ *         another rank, ERR_RANGE for a constant that does not fit the dtype, ERR_UNSUPPORTED for a
  *         result of too many parts, and those of kiln_graph_run().
  */
 KILN_API KILN_NODISCARD kiln_status kiln_array_rearrange(kiln_rearrangement what,
@@ -107,21 +111,20 @@ KILN_API KILN_NODISCARD kiln_status kiln_array_rearrange(kiln_rearrangement what
                                                          kiln_error *err);
 
 /**
- * The same in a graph.
- *
- * Counts are checked when it is recorded, shapes and axes by a call.
+ * The same in a graph. Counts are checked when it is recorded, shapes and axes when the graph is
+ * called.
  */
 KILN_API kiln_node kiln_node_rearrange(kiln_rearrangement what, const kiln_node *operands,
                                        size_t operand_count, const int64_t *numbers,
                                        size_t number_count, const char *file, int line);
 
 /**
- * Any view of the array's memory: `rank` extents and byte strides, beginning `offset_bytes` behind
- * its first element.
+ * Any view of the array's memory: `rank` extents and byte strides, beginning `offset_bytes` after
+ * the array's first element.
  *
- * Unlike NumPy's as_strided, it is checked: each element must lie inside the memory that the array's
- * storage has (ERR_ARGUMENT), and at a multiple of the element's size. Where elements overlap, the view
- * can be read but is no output.
+ * Unlike NumPy's as_strided, the view is checked: each element must lie inside the array's storage,
+ * at a multiple of the element's size (ERR_ARGUMENT). A view whose elements overlap can be read,
+ * but cannot be an output.
  */
 KILN_API KILN_NODISCARD kiln_status kiln_array_as_strided(const kiln_array *array, int rank,
                                                           const int64_t *shape,
@@ -141,11 +144,13 @@ KILN_API KILN_NODISCARD kiln_status kiln_array_sliding_window(const kiln_array *
                                                               kiln_array **out, kiln_error *err);
 
 /**
- * NumPy's convolve and correlate of two vectors, a new array of their common dtype. Of complex vectors correlate
- * conjugates `v`. Nothing of the longer vector is copied; each element of the result costs as many multiplications
- * as the shorter one has elements, so that a Fourier transform is faster where both are long.
+ * NumPy's convolve and correlate of two vectors, as a new array of their common dtype. correlate
+ * conjugates a complex `v`. The longer vector is not copied. Each element of the result costs as
+ * many multiplications as the shorter vector has elements, so a Fourier transform is faster if both
+ * are long.
  *
- * @return ERR_SHAPE for operands that are no vectors or have no elements; ERR_ARGUMENT for an unknown mode.
+ * @return ERR_SHAPE for operands that are not vectors or have no elements; ERR_ARGUMENT for an
+ *         unknown mode.
  */
 KILN_API KILN_NODISCARD kiln_status kiln_array_convolve(const kiln_array *a, const kiln_array *v,
                                                         kiln_slide_mode mode, kiln_array **out,
@@ -157,9 +162,9 @@ KILN_API KILN_NODISCARD kiln_status kiln_array_correlate(const kiln_array *a, co
 /**
  * NumPy's split and array_split: views of parts along an axis.
  *
- * @param at     Where each part but the first begins: `count - 1` indices as in slices (negative ones count
- *               from the end). NULL: parts of equal extents; where the extent is no multiple of `count`, the
- *               first ones are larger by one.
+ * @param at     `count - 1` indices at which all parts but the first begin, as in slices (negative
+ *               ones count from the end). NULL: parts of equal extents; if the extent is not a
+ *               multiple of `count`, the first parts are larger by one.
  * @param outs   Receives `count` views; all are NULL on failure.
  */
 KILN_API KILN_NODISCARD kiln_status kiln_array_split(const kiln_array *array, int axis,
@@ -167,13 +172,13 @@ KILN_API KILN_NODISCARD kiln_status kiln_array_split(const kiln_array *array, in
                                                      kiln_array **outs, kiln_error *err);
 
 /**
- * NumPy's hsplit, vsplit and dsplit: the same along the second axis (of a vector the first), the first and the third one.
- * Where `at` is NULL, the parts are equal.
+ * NumPy's hsplit, vsplit and dsplit: kiln_array_split() along the second axis (for a vector the
+ * first), the first, and the third. If `at` is NULL, the parts must be equal.
  *
  * @param at     As in kiln_array_split().
  * @param outs   Receives `count` views of the array's memory; all are NULL on failure.
- * @return As kiln_array_split(); ERR_AXIS for an array of fewer than one, two and three axes; ERR_SHAPE for an extent that is
- *         no multiple of `count`.
+ * @return As kiln_array_split(); ERR_AXIS for an array of too few axes; ERR_SHAPE for an extent
+ *         that is not a multiple of `count`.
  */
 KILN_API KILN_NODISCARD kiln_status kiln_array_hsplit(const kiln_array *array, const int64_t *at,
                                                       size_t count, kiln_array **outs,
@@ -194,8 +199,8 @@ KILN_API KILN_NODISCARD kiln_status kiln_array_broadcast(const kiln_array *const
                                                          size_t count, kiln_array **outs,
                                                          kiln_error *err);
 
-/** NumPy's diag: a copy of the diagonal number `k` of a matrix; of a vector the matrix that has it as that diagonal, and
- *  zeros elsewhere. ERR_SHAPE for arrays of other ranks. */
+/** NumPy's diag. Of a matrix: a copy of its k-th diagonal. Of a vector: the matrix that has the
+ *  vector as its k-th diagonal, and zeros elsewhere. ERR_SHAPE for arrays of other ranks. */
 KILN_API KILN_NODISCARD kiln_status kiln_array_diag(const kiln_array *array, int64_t k,
                                                     kiln_array **out, kiln_error *err);
 

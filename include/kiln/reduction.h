@@ -43,11 +43,12 @@ typedef struct kiln_reduction_options {
     size_t compiler_option_count;
     const char *reduce_type; /**< C++ type of the accumulator; NULL: float for float16 and bfloat16,
                                   else the type of the first output. */
-    bool numpy_types; /**< In signatures `float`, `int` and `uint` are NumPy's types of 64 bits, as in
-                           CuPy's strings; off: C's of 32 bits. */
+    bool numpy_types; /**< In signatures `float`, `int` and `uint` are NumPy's types of 64 bits, as
+                           in CuPy's strings; off: C's of 32 bits. */
 } kiln_reduction_options;
 
-#define KILN_REDUCTION_OPTIONS_INIT {sizeof(kiln_reduction_options), NULL, NULL, NULL, 0, NULL, false}
+#define KILN_REDUCTION_OPTIONS_INIT                                                                \
+    {sizeof(kiln_reduction_options), NULL, NULL, NULL, 0, NULL, false}
 
 /** Choices for one call. Zero in a field means its default. */
 typedef struct kiln_reduction_call_options {

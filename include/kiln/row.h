@@ -48,8 +48,9 @@ typedef struct kiln_row kiln_row;
 
 /** One reduction over each row. */
 typedef struct kiln_row_stage {
-    const char *prep;     /**< Statements per element, before map; NULL: none. They may assign values,
-                               and may run again in later stages, where those are not kept. */
+    const char *prep;     /**< Statements per element, before map; NULL: none. They may assign
+                               values, and may run again in later stages, where those are not kept.
+                               */
     const char *map;      /**< Expression per element. */
     const char *type;     /**< C++ type of the accumulator and of the result: at most 64 bytes. */
     const char *reduce;   /**< Expression over `a` and `b`, associative and commutative. */
@@ -75,8 +76,8 @@ typedef struct kiln_row_options {
     const char *row_post;    /**< Statements that assign them, once a row. */
     const kiln_row_value *values; /**< Variables that each element of a row has. */
     size_t value_count;
-    bool numpy_types; /**< In signatures `float`, `int` and `uint` are NumPy's types of 64 bits, as in
-                           CuPy's strings; off: C's of 32 bits. */
+    bool numpy_types; /**< In signatures `float`, `int` and `uint` are NumPy's types of 64 bits, as
+                           in CuPy's strings; off: C's of 32 bits. */
 } kiln_row_options;
 
 #define KILN_ROW_OPTIONS_INIT                                                                      \

@@ -47,13 +47,13 @@ typedef struct kiln_scan_options {
     const char *reduce_type; /**< C++ type of the running value, at most 64 bytes, copied byte by
                                   byte; NULL: float for float16 and bfloat16, else the type of the
                                   first output. */
-    bool numpy_types; /**< In signatures `float`, `int` and `uint` are NumPy's types of 64 bits, as in
-                           CuPy's strings; off: C's of 32 bits. */
+    bool numpy_types; /**< In signatures `float`, `int` and `uint` are NumPy's types of 64 bits, as
+                           in CuPy's strings; off: C's of 32 bits. */
 } kiln_scan_options;
 
 #define KILN_SCAN_OPTIONS_INIT                                                                     \
     {                                                                                              \
-        sizeof(kiln_scan_options), NULL, NULL, NULL, 0, NULL, false                                       \
+        sizeof(kiln_scan_options), NULL, NULL, NULL, 0, NULL, false                                \
     }
 
 /** Choices for one call. Zero in a field means its default. */
@@ -169,7 +169,8 @@ KILN_API KILN_NODISCARD kiln_status kiln_array_scan(kiln_scan_op op, const kiln_
                                                     kiln_array **out, kiln_error *err);
 
 /**
- * A named scan as a node of a graph: inclusive, from the first element to the last. It is a step of its own.
+ * A named scan as a node of a graph: inclusive, from the first element to the last. It is a step of
+ * its own.
  * @param axes One axis; NULL: all elements in C-order, so that the result has one axis.
  */
 KILN_API kiln_node kiln_node_scan(kiln_scan_op op, kiln_node x, const kiln_axes *axes,

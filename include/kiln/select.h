@@ -1,6 +1,7 @@
 /**
  * @file kiln/select.h
- * @brief The elements that a condition chooses: filters, masks, the places of what is not zero.
+ * @brief Elements selected by a condition: filters, boolean masks, positions of nonzero elements,
+ * unique.
  *
  *     kiln_filter *positive = NULL;
  *     kiln_array *y = NULL, *count = NULL, *first = NULL;
@@ -8,15 +9,16 @@
  *     kiln_call(positive, &err, x, &y, &count);     // y has room for all; nobody waits
  *     kiln_array_first(y, count, &first, &err);     // waits for the number: a view of y[:count]
  *
- * How many elements a condition chooses is known to the device alone. A result is therefore an array
- * with room for all elements, whose first ones are those chosen, and `count`, an int64 array without axes
- * that says how many these are. Kernels, graphs and further filters take both as inputs (`i < count` is
- * true for the elements chosen), programs capture calls that make them, and nothing waits until
- * kiln_array_first() asks. The elements behind the first `count` ones are undefined. kiln/indexing.h has
- * elements that arrays of integers name.
+ * Only the device knows how many elements a condition selects. A result therefore consists of two
+ * arrays: one with room for all elements, which begins with the selected ones, and `count`, an
+ * int64 array of rank 0 that holds their number. The elements behind the first `count` are
+ * undefined. Kernels, graphs and other filters take both arrays as inputs (`i < count` is true for
+ * the selected elements), and programs capture such calls. Nothing waits for the device until
+ * kiln_array_first() reads the number. Elements selected by arrays of integers are in
+ * kiln/indexing.h.
  *
- * What a condition does not choose may have results too, made in the same pass over the inputs: `otherwise` in
- * kiln_filter_options.
+ * Elements that the condition does not select can have results as well, computed in the same pass
+ * over the inputs: see `otherwise` in kiln_filter_options.
  *
  * Threads, units, ownership: as kiln/elementwise.h.
  */
@@ -35,13 +37,13 @@ typedef struct kiln_filter_options {
     const char *const *compiler_options; /**< Passed on to the compiler, e.g. "-DN=4". */
     size_t compiler_option_count;
     bool
-        numpy_types; /**< In signatures `float`, `int` and `uint` are NumPy's types of 64 bits, as in
-                           CuPy's strings; off: C's of 32 bits. */
+        numpy_types; /**< In signatures `float`, `int` and `uint` are NumPy's types of 64 bits, as
+                           in CuPy's strings; off: C's of 32 bits. */
     /**
-     * Statements that assign an element of further outputs for the elements that are not kept; NULL or
-     * "": none. An output belongs to these elements where `otherwise` mentions it by name, and `op` must
-     * not mention it then. The last two outputs are numbers, "int64 count, int64 others": of elements
-     * kept and of all others. `otherwise` sees what `op` sees.
+     * Statements that assign outputs for the elements that are not kept; NULL or "": none. An
+     * output that `otherwise` mentions by name belongs to these elements, and `op` must not mention
+     * it. The last two outputs then receive the numbers of kept elements and of all others, as
+     * "int64 count, int64 others". `otherwise` may use the same names as `op`.
      */
     const char *otherwise;
 } kiln_filter_options;
@@ -68,13 +70,14 @@ KILN_EXTERN_C_BEGIN
  * Define a filter; parses and checks, compiles nothing yet. All texts are copied.
  *
  * @param in      Input parameters, e.g. "T x, bool mask"; raw ones are allowed.
- * @param outputs Output parameters; none may be raw. The last one is the number of elements kept,
- *                "int64 count"; it may be the only one. With opts->otherwise the last two are numbers.
- * @param where   Expression: whether an element is kept. It sees the inputs, `i` (the element's number in
- *                C-order) and `n` (how many there are).
- * @param op      Statements that assign an element of every output but the last (those of
- *                opts->otherwise aside); they see the same, and `_ind`. They run for the elements that are
- *                kept, and may run in any order.
+ * @param outputs Output parameters; none may be raw. The last one receives the number of kept
+ *                elements, as "int64 count"; it may be the only one. With opts->otherwise the last
+ *                two are numbers.
+ * @param where   Expression that is true for an element to be kept. It may use the inputs, `i` (the
+ *                element's index in C-order) and `n` (the number of elements).
+ * @param op      Statements that assign an element of every output but the numbers and those of
+ *                opts->otherwise. They may use the same names and `_ind`. They run for the kept
+ *                elements, in any order.
  * @param opts    May be NULL for defaults; read during the call only.
  * @return ERR_NULL, ERR_SYNTAX, ERR_NAME, ERR_UNKNOWN_TYPE, ERR_ARGUMENT, ERR_UNSUPPORTED,
  *         ERR_NO_MEMORY.
@@ -92,10 +95,10 @@ KILN_API void kiln_filter_call_options_init(kiln_filter_call_options *opts, size
 /**
  * Filter the broadcast of all non-raw inputs: enqueue and return.
  *
- * Arguments and dtypes as kiln_elementwise_run(). An output has one axis with room for all elements of the
- * broadcast; numbers of elements have no axes. The order is that of the elements in C-order, on every
- * device, of those that are not kept as well.
- * An input that shares memory with an output is copied first. Takes workspace from the pool.
+ * Arguments and dtypes as kiln_elementwise_run(). The numbers of elements have rank 0; every other
+ * output has one axis with room for all elements of the broadcast. Kept elements, and those that
+ * are not kept, stand in C-order, on every device. An input that shares memory with an output is
+ * copied first. Takes workspace from the pool.
  */
 KILN_API KILN_NODISCARD kiln_status kiln_filter_run(kiln_filter *op, const kiln_arg *args,
                                                     size_t arg_count,
@@ -122,18 +125,18 @@ KILN_API void kiln_filter_destroy(kiln_filter *op);
 
 /* ---- functions of NumPy's names --------------------------------------------------------------
  *
- * They enqueue on the context's own stream. `count` receives the number of elements, and `out` then has
- * room for all elements of the array. Where `count` is NULL, the call waits for the device, and `out` has
- * the length of the result, as in NumPy.
+ * They enqueue on the context's own stream. With a `count`, it receives the number of elements,
+ * `out` has room for all elements of the array, and nothing waits. If `count` is NULL, the call
+ * waits for the device and `out` has exactly the elements of the result, as in NumPy.
  */
 
 /**
- * The first elements of `values` along its first axis, as many as `count` says: a view.
+ * values[:count] along the first axis, as a view.
  *
- * Waits for the work on `count`.
+ * Waits for the device to compute `count`.
  * @param count  One int64, as a filter makes it.
- * @return ERR_NULL, ERR_DTYPE for a count of another dtype, ERR_AXIS for values without axes, ERR_RANGE for
- *         a count below 0 or above the extent.
+ * @return ERR_NULL, ERR_DTYPE for a count of another dtype, ERR_AXIS for values without axes,
+ *         ERR_RANGE for a count below 0 or above the extent.
  */
 KILN_API KILN_NODISCARD kiln_status kiln_array_first(const kiln_array *values,
                                                      const kiln_array *count, kiln_array **out,
@@ -142,25 +145,26 @@ KILN_API KILN_NODISCARD kiln_status kiln_array_first(const kiln_array *values,
 /**
  * NumPy's `array[mask]`: the elements where the mask is true, in C-order.
  *
- * The array comes first here, in NumPy's compress() the mask does.
+ * The array is the first argument; in NumPy's compress() it is the second.
  *
- * @param mask   Of bool, with the array's shape, or the shape of its first axes: then the result has the
- *               other axes behind its first one.
+ * @param mask   A bool array with the shape of the array, or of its leading axes. In the second
+ *               case the result keeps the remaining axes behind its first one.
  * @param count  May be NULL; see above.
- * @return ERR_NULL, ERR_DTYPE for a mask that is not of bool, ERR_SHAPE for one that does not fit,
- *         ERR_ARGUMENT for a result of more than KILN_RANK_MAX axes, and those of kiln_filter_run().
+ * @return ERR_NULL, ERR_DTYPE for a mask that is not bool, ERR_SHAPE for a mask of another shape,
+ *         ERR_ARGUMENT for a result of more than KILN_RANK_MAX axes, and those of
+ *         kiln_filter_run().
  */
 KILN_API KILN_NODISCARD kiln_status kiln_array_compress(const kiln_array *array,
                                                         const kiln_array *mask, kiln_array **out,
                                                         kiln_array **count, kiln_error *err);
 
 /**
- * C++'s partition_copy: the elements where the mask is true into `out`, and all others into `others`, both in
- * C-order. The array and the mask are read once.
+ * C++'s partition_copy: copy the elements where the mask is true to `out` and all others to
+ * `others`, both in C-order. The array and the mask are read once.
  *
  * @param mask         As kiln_array_compress().
- * @param count        How many are in `out`; NULL: see above.
- * @param other_count  How many are in `others`; NULL where `count` is.
+ * @param count        The number of elements of `out`; may be NULL, see above.
+ * @param other_count  The number of elements of `others`; NULL if `count` is.
  * @return As kiln_array_compress(); all results are NULL on failure.
  */
 KILN_API KILN_NODISCARD kiln_status
@@ -168,48 +172,51 @@ kiln_array_partition_copy(const kiln_array *array, const kiln_array *mask, kiln_
                           kiln_array **others, kiln_array **count, kiln_array **other_count,
                           kiln_error *err);
 
-/** NumPy's flatnonzero: the numbers, in C-order, of the elements that are not zero; int64. NaN is not
- *  zero. */
+/** NumPy's flatnonzero: the int64 indices, in C-order, of the nonzero elements. NaN is not zero. */
 KILN_API KILN_NODISCARD kiln_status kiln_array_flatnonzero(const kiln_array *array,
                                                            kiln_array **out, kiln_array **count,
                                                            kiln_error *err);
 
 /**
- * NumPy's nonzero: where the elements are that are not zero, an array of int64 for each axis.
+ * NumPy's nonzero: the positions of the nonzero elements, as one int64 array for each axis.
  *
- * @param outs   Receives as many arrays as `array` has axes; all are NULL on failure.
+ * @param outs   Room for one pointer for each axis of `array`. All are NULL on failure.
  * @return ERR_AXIS for an array without axes.
  */
 KILN_API KILN_NODISCARD kiln_status kiln_array_nonzero(const kiln_array *array, kiln_array **outs,
                                                        kiln_array **count, kiln_error *err);
 
-/** NumPy's argwhere: the same as one array, with a row for each element that is not zero. */
+/** NumPy's argwhere: the same positions as one array, with a row for each nonzero element. */
 KILN_API KILN_NODISCARD kiln_status kiln_array_argwhere(const kiln_array *array, kiln_array **out,
                                                         kiln_array **count, kiln_error *err);
 
 /**
- * NumPy's unique: the distinct elements, sorted as kiln_array_sort() sorts; NaN counts as equal to NaN.
+ * NumPy's unique: the distinct elements, sorted as kiln_array_sort() sorts; NaN counts as equal to
+ * NaN.
  *
- * Sorts, and waits for the device to know how many there are.
+ * The call sorts, and waits for the device, since the length of the result depends on the elements.
  * @param out      The distinct elements, a vector of the array's dtype.
- * @param first    int64: where each of them stands first in the array, in C-order. This array and the two
- *                 below: NULL where it is not wanted.
- * @param inverse  int64, of the array's shape: for each element the place in `out` of its equal.
- * @param counts   int64: how often each of them occurs.
- * @return ERR_NULL, ERR_DEVICE_MEMORY, and those of a first compile; all results are NULL on failure.
+ * @param first    int64: the C-order index of the first occurrence of each distinct element. NULL
+ *                 when not wanted, as for the two arrays below.
+ * @param inverse  int64, of the array's shape: out[inverse] is equal to the array.
+ * @param counts   int64: the number of occurrences of each distinct element.
+ * @return ERR_NULL, ERR_DEVICE_MEMORY, and those of a first compile; all results are NULL on
+ *         failure.
  */
 KILN_API KILN_NODISCARD kiln_status kiln_array_unique(const kiln_array *array, kiln_array **out,
                                                       kiln_array **first, kiln_array **inverse,
                                                       kiln_array **counts, kiln_error *err);
 
 /**
- * The same of parts along an axis, as the rows of a matrix (0): those that differ in any element, in the order of their
- * first elements, then of the next ones. As in NumPy, parts with a NaN equal no other; they stand behind numbers.
+ * NumPy's unique with an axis: the distinct slices along it, for axis 0 of a matrix its distinct
+ * rows. They are sorted by their first elements, then by the second ones, and so on. As in NumPy, a
+ * slice that holds a NaN equals no other slice, and NaN sorts behind numbers.
  *
  * @param axis     Negative counts from the end.
- * @param out      The distinct parts, in the array's shape but for this axis; it may be a view with gaps.
- * @param first    int64, one for each of them; `counts` likewise.
- * @param inverse  int64: for each part of the array the place of its equal.
+ * @param out      The distinct slices: the array's shape, except for the extent of this axis. It
+ *                 may be a view that is not contiguous.
+ * @param first    int64, one element for each distinct slice; so has `counts`.
+ * @param inverse  int64: for each slice of the array the position of its equal in `out`.
  * @return As kiln_array_unique(); ERR_AXIS.
  */
 KILN_API KILN_NODISCARD kiln_status kiln_array_unique_along(const kiln_array *array, int axis,
@@ -218,13 +225,14 @@ KILN_API KILN_NODISCARD kiln_status kiln_array_unique_along(const kiln_array *ar
                                                             kiln_array **counts, kiln_error *err);
 
 /**
- * NumPy's operations on sets: sorted elements, each once, of both arrays together; of both at once; of `x` alone; of one
- * of them alone. All NaN count as one element, and a NaN of `x` equals none of `y`. The arrays may have any shapes; their
- * elements are of the dtype that both promote to, in setdiff1d of that of `x`.
+ * NumPy's operations on sets. The result is sorted and holds each element once: those of either
+ * array (union1d), of both (intersect1d), of `x` and not of `y` (setdiff1d), or of exactly one of
+ * them (setxor1d). All NaN count as one element, and a NaN of `x` equals no NaN of `y`. The arrays
+ * may have any shapes. The result has their common dtype; that of setdiff1d has the dtype of `x`.
  *
- * @param out    Where `count` is NULL, the elements, for whose number the call waits; else an array with room for all, of
- *               which the first ones count.
- * @param count  How many they are, int64, without axes; NULL: not wanted.
+ * @param out    If `count` is NULL, the elements of the result, for which the call waits. Otherwise
+ *               an array with room for all elements, of which the first `count` are the result.
+ * @param count  The number of elements, int64 of rank 0; NULL when not wanted.
  * @return ERR_NULL, ERR_DTYPE for dtypes that do not promote, ERR_CONTEXT.
  */
 KILN_API KILN_NODISCARD kiln_status kiln_array_union1d(const kiln_array *x, const kiln_array *y,
@@ -241,16 +249,15 @@ KILN_API KILN_NODISCARD kiln_status kiln_array_setxor1d(const kiln_array *x, con
                                                         kiln_error *err);
 
 /**
- * NumPy's place: `values`, one after the other, into the elements where the mask is true, in C-order.
+ * NumPy's place: assign `values`, in order, to the elements where the mask is true, in C-order.
  *
- * Where there are fewer values than such elements, the values are repeated, so that one value fills all;
- * values that are too many are not used. The call never waits.
+ * If there are fewer values than such elements, the values are repeated, so a single value fills
+ * all of them; surplus values are ignored. The call never waits.
  *
  * @param array  Of any strides.
- * @param mask   Of bool, with the array's shape.
- * @param values Of the array's dtype.
- * @return As kiln_array_compress(); ERR_DTYPE for values of another dtype, ERR_SHAPE for none at all,
- *         ERR_OUTPUT for an array that cannot be written.
+ * @param mask   A bool array with the array's shape. @param values Of the array's dtype.
+ * @return As kiln_array_compress(); ERR_DTYPE for values of another dtype, ERR_SHAPE for none at
+ *         all, ERR_OUTPUT for an array that cannot be written.
  */
 KILN_API KILN_NODISCARD kiln_status kiln_array_place(kiln_array *array, const kiln_array *mask,
                                                      const kiln_array *values, kiln_error *err);

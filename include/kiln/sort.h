@@ -1,19 +1,22 @@
 /**
  * @file kiln/sort.h
- * @brief Sorted arrays, the order that sorts them, and what is found by sorting and counting.
+ * @brief Sorting: sort, argsort, topk, partition, quantiles, searches in sorted arrays, histograms.
  *
  *     kiln_sort_options o = KILN_SORT_OPTIONS_INIT;
  *     o.axes = KILN_AXES(-1);
  *     kiln_array *sorted = NULL, *order = NULL;
  *     kiln_array_sort(x, &o, &sorted, &err);      // each row
- *     kiln_array_argsort(x, &o, &order, &err);    // int64: where each element stood in its row
+ *     kiln_array_argsort(x, &o, &order, &err);    // int64: positions before sorting
  *
- * Order: that of NumPy. NaN come last, in ascending and in descending order; -0 and +0 are equal; complex
- *        numbers are ordered by their real parts, then by their imaginary ones. Every sort is stable:
- *        what is equal keeps its order, also in descending direction.
- * Results: the same on every device and in every run, to the last bit.
- * Threads, units, ownership: as kiln/array.h. The work is enqueued on a stream. kiln/indexing.h reads
- * elements in an order that was found here.
+ * Order:   that of NumPy. NaN is last, in ascending and in descending order; -0 and +0 are equal;
+ *          complex numbers are compared by their real parts, then by their imaginary parts. Every
+ *          sort is stable, also in descending order: equal elements keep their relative order.
+ * Results: bit-identical on every device and in every run. The elements before and behind the kth
+ *          one of a partition are the exception: their order is unspecified.
+ * Rows:    "a row" is the sequence of elements along the axis of the options; without an axis all
+ *          elements of the array, in C-order, are one row.
+ * Threads, units, ownership: as kiln/array.h. Calls enqueue their work and return; those that wait
+ * for the device say so. kiln/indexing.h takes elements in the order that argsort gives.
  */
 #ifndef KILN_SORT_H
 #define KILN_SORT_H
@@ -26,8 +29,8 @@
 typedef struct kiln_sort_options {
     size_t struct_size;    /**< sizeof(kiln_sort_options) as the caller compiled it. */
     kiln_stream *stream;   /**< NULL: the context's own stream. */
-    const kiln_axes *axes; /**< The one axis to sort along; NULL: all elements, in C-order. */
-    bool descending;       /**< The largest first; NaN last all the same. */
+    const kiln_axes *axes; /**< One axis; NULL: all elements, in C-order, are one row. */
+    bool descending;       /**< Largest element first. NaN still comes last. */
 } kiln_sort_options;
 
 #define KILN_SORT_OPTIONS_INIT                                                                     \
@@ -35,7 +38,8 @@ typedef struct kiln_sort_options {
         sizeof(kiln_sort_options), NULL, KILN_ALL_AXES, false                                      \
     }
 
-/** How a quantile that lies between two elements is made of them: NumPy's methods. Values are pinned. */
+/** How a quantile that falls between two elements is computed from them: NumPy's methods, by
+ *  number. The values never change. */
 typedef enum kiln_quantile_method {
     KILN_QUANTILE_LINEAR = 0,
     KILN_QUANTILE_INVERTED_CDF = 1,
@@ -52,14 +56,16 @@ typedef enum kiln_quantile_method {
     KILN_QUANTILE_NEAREST = 12
 } kiln_quantile_method;
 
-/** What several arrays are sorted by: either `less` or `key`. C++ texts, as those of kernels. */
+/** The order of kiln_array_sort_by(): exactly one of `less` and `key` is set. All texts are C++, as
+ *  in kernels. */
 typedef struct kiln_sort_rule {
     size_t struct_size; /**< sizeof(kiln_sort_rule) as the caller compiled it. */
-    const char *less;   /**< An expression of the elements `a` and `b`, whose members have the names of the
-                             signature: whether a stands before b, "a.x < b.x || (a.x == b.x && a.y > b.y)".
-                             It has to be a strict weak order. */
-    const char *key;    /**< An expression of the signature's names: numbers to sort by, "x * x + y". */
-    kiln_dtype key_dtype; /**< What keys are cast to; 0: float64. */
+    const char *less;   /**< Expression that is true where `a` comes before `b`. Members of both
+                             have the names of the signature: "a.x < b.x || (a.x == b.x && a.y >
+                             b.y)". It must be a strict weak order. */
+    const char *key;    /**< Expression over the signature's names that gives the sort key of an
+                             element: "x * x + y". */
+    kiln_dtype key_dtype; /**< The dtype that keys are cast to; KILN_DTYPE_NONE: float64. */
     const char *preamble; /**< C++ text before the kernels; NULL: none. */
 } kiln_sort_rule;
 
@@ -67,61 +73,70 @@ typedef struct kiln_sort_rule {
 
 KILN_EXTERN_C_BEGIN
 
-/** As the macro, for languages without it; pass sizeof(*rule). */
+/** KILN_SORT_RULE_INIT at run time; `struct_size` is sizeof *rule. Accepts NULL. */
 KILN_API void kiln_sort_rule_init(kiln_sort_rule *rule, size_t struct_size);
 
 /** KILN_SORT_OPTIONS_INIT at run time; `given` is sizeof *opts. Accepts NULL. */
 KILN_API void kiln_sort_options_init(kiln_sort_options *opts, size_t given);
 
 /**
- * The elements of each row along an axis, sorted. Every dtype can be sorted.
+ * Sort each row. All dtypes are supported.
  *
- * @param opts  May be NULL: all elements are sorted, and the result has one axis.
- * @param out   Where it points at NULL, a new C-order array of the array's shape is stored there; else
- *              that array is written, with any strides; it may be `array` itself.
- * @return ERR_NULL; ERR_AXIS for several axes, and for one that the array lacks; ERR_DTYPE and ERR_OUTPUT
- *         for an `*out` of another dtype or shape, or one that cannot be written. No output is changed
- *         then.
+ * @param opts  May be NULL. Without an axis the result has one axis, with all elements.
+ * @param out   If `*out` is NULL, it receives a new C-order array. Otherwise the array is written,
+ *              which may have any strides and may be `array` itself.
+ * @return ERR_NULL; ERR_AXIS for more than one axis or an axis out of range; ERR_DTYPE or
+ *         ERR_OUTPUT when the array given as `*out` has another dtype or shape, or cannot be
+ *         written. After a failure no output has changed.
  */
 KILN_API KILN_NODISCARD kiln_status kiln_array_sort(const kiln_array *array,
                                                     const kiln_sort_options *opts, kiln_array **out,
                                                     kiln_error *err);
 
-/** NumPy's argsort: int64 places in the row, so that taking the elements there gives the sorted row. As
- *  kiln_array_sort() in all else. */
+/** NumPy's argsort: the int64 positions that sort each row, so that taking the elements at these
+ *  positions gives the sorted row. Otherwise as kiln_array_sort(). */
 KILN_API KILN_NODISCARD kiln_status kiln_array_argsort(const kiln_array *array,
                                                        const kiln_sort_options *opts,
                                                        kiln_array **out, kiln_error *err);
 
 /**
- * The k largest elements of each row, largest first, and their places; with `opts->descending` set the k
- * smallest, smallest first. NaN are taken only where a row has fewer than k numbers. Of equal elements those
- * that come first are taken.
+ * The k largest elements of each row, largest first, and their positions. With `opts->descending`
+ * it is the k smallest, smallest first. A NaN is taken only when the row has fewer than k numbers.
+ * Among equal elements the first ones are taken.
  *
- * @param values_out   As in kiln_array_sort(), with k elements along the axis.
- * @param indices_out  int64 places in the row; NULL: not wanted.
- * @return As kiln_array_sort(); ERR_ARGUMENT for a k that is negative or larger than a row.
+ * @param values_out   As `out` of kiln_array_sort(), with k elements along the axis.
+ * @param indices_out  As values_out: the int64 positions in the row. NULL when not wanted.
+ * @return As kiln_array_sort(); ERR_ARGUMENT when k is negative or larger than the row.
  */
 KILN_API KILN_NODISCARD kiln_status kiln_array_topk(const kiln_array *array, int64_t k,
                                                     const kiln_sort_options *opts,
                                                     kiln_array **values_out,
                                                     kiln_array **indices_out, kiln_error *err);
 
-/** NumPy's partition: the element at place `kth` (from the end where it is negative) is that of the sorted
- *  row, no smaller ones come behind it and no larger ones before. kiln sorts the rows whole. ERR_ARGUMENT for
- *  a place that no element has. */
+/**
+ * NumPy's partition: position `kth` of each row receives the element that it has in the sorted row.
+ * No element before it is larger and no element behind it is smaller; their order is unspecified.
+ * The cpu device partitions long rows in time proportional to their length; short rows, and all
+ * rows on a CUDA device, are sorted.
+ *
+ * @param kth  Negative values count from the end.
+ * @return As kiln_array_sort(); ERR_ARGUMENT when `kth` is no position of the row.
+ */
 KILN_API KILN_NODISCARD kiln_status kiln_array_partition(const kiln_array *array, int64_t kth,
                                                          const kiln_sort_options *opts,
                                                          kiln_array **out, kiln_error *err);
+/** The int64 positions that partition each row, as kiln_array_partition() would arrange the
+ *  elements. */
 KILN_API KILN_NODISCARD kiln_status kiln_array_argpartition(const kiln_array *array, int64_t kth,
                                                             const kiln_sort_options *opts,
                                                             kiln_array **out, kiln_error *err);
 
 /**
- * The median of each row along an axis, which the result lacks: the mean of the two elements in the middle.
- * float64 for integers and bool, else the array's dtype. NaN for rows that hold a NaN.
+ * The median of each row; for an even number of elements the mean of the two middle ones. The axis
+ * is removed from the result. The dtype is float64 for integers and bool, otherwise the array's. A
+ * row that holds a NaN gives NaN.
  *
- * @param opts  `descending` is not looked at.
+ * @param opts  May be NULL; `descending` is ignored.
  * @return As kiln_array_sort(); ERR_SHAPE for rows without elements.
  */
 KILN_API KILN_NODISCARD kiln_status kiln_array_median(const kiln_array *array,
@@ -129,12 +144,14 @@ KILN_API KILN_NODISCARD kiln_status kiln_array_median(const kiln_array *array,
                                                       kiln_array **out, kiln_error *err);
 
 /**
- * Quantiles of each row: the result has an axis for the `count` numbers of `q`, each from 0 to 1, and behind
- * it the axes of the array without the one that is named. Dtypes and NaN are those of kiln_array_median();
- * methods that choose an element and compute no mean give the array's dtype.
+ * NumPy's quantile: `count` quantiles of each row. The first axis of the result runs over `q`; it
+ * is followed by the axes of the array without the axis of the rows. Dtypes and NaN are treated as
+ * in kiln_array_median(), except that methods which pick an element, and compute no mean, keep the
+ * array's dtype.
  *
- * @return As kiln_array_median(); ERR_RANGE for a q that is not between 0 and 1, ERR_DTYPE for complex
- *         numbers, ERR_ARGUMENT for a value that is no method.
+ * @param q  `count` numbers from 0 to 1.
+ * @return As kiln_array_median(); ERR_RANGE for a q outside 0 to 1, ERR_DTYPE for complex numbers,
+ *         ERR_ARGUMENT for an unknown method.
  */
 KILN_API KILN_NODISCARD kiln_status kiln_array_quantile(const kiln_array *array, const double *q,
                                                         size_t count, kiln_quantile_method method,
@@ -142,44 +159,49 @@ KILN_API KILN_NODISCARD kiln_status kiln_array_quantile(const kiln_array *array,
                                                         kiln_array **out, kiln_error *err);
 
 /**
- * NumPy's searchsorted: for each of `values` the place at which it would have to be put into the sorted
- * vector `sorted` to keep it sorted; before equal elements, or with `right` behind them. The result is int64,
- * of the shape of `values`.
+ * NumPy's searchsorted: for each element of `values`, the position at which it can be inserted into
+ * the vector `sorted` so that the vector stays sorted. It is the first such position, or with
+ * `right` the last one. The result is int64 and has the shape of `values`.
  *
- * Both arrays are compared in their common dtype, in the order of kiln_array_sort(): NaN count as larger than all
- * numbers. Nothing checks that `sorted` is sorted.
+ * Both arrays are compared in their common dtype and in the order of kiln_array_sort(): a NaN is
+ * larger than every number. Whether `sorted` is in ascending order is not checked.
  *
  * @param stream  NULL: the context's own.
- * @return ERR_SHAPE for a `sorted` that has not one axis; ERR_DTYPE for dtypes that do not promote; ERR_OUTPUT.
+ * @return ERR_SHAPE when `sorted` does not have exactly one axis; ERR_DTYPE for dtypes without a
+ *         common dtype; ERR_OUTPUT.
  */
 KILN_API KILN_NODISCARD kiln_status kiln_array_searchsorted(const kiln_array *sorted,
                                                             const kiln_array *values, bool right,
                                                             kiln_stream *stream, kiln_array **out,
                                                             kiln_error *err);
 
-/** NumPy's lexsort: the order of vectors of one length by several keys, of which the last counts most. int64.
- *  ERR_ARGUMENT_COUNT for no key, ERR_SHAPE. It is enqueued on the context's own stream, as all functions
- *  below. */
+/** NumPy's lexsort: the int64 positions that sort by several keys, which are vectors of one length.
+ *  The last key is the primary one. This function and all functions below enqueue on the context's
+ *  own stream. @return ERR_ARGUMENT_COUNT without a key, ERR_SHAPE. */
 KILN_API KILN_NODISCARD kiln_status kiln_array_lexsort(const kiln_array *const *keys, size_t count,
                                                        kiln_array **out, kiln_error *err);
 
 /**
- * Sort several arrays of one shape together, row by row along an axis, by a rule of your own: stable, on either device.
+ * Sort several arrays of one shape together, row by row, in an order of your own. The sort is
+ * stable.
  *
  *     kiln_sort_rule rule = KILN_SORT_RULE_INIT;
  *     rule.less = "a.price < b.price || (a.price == b.price && a.day > b.day)";
- *     kiln_array_sort_by("float32 price, int32 day, T id", arrays, 3, &rule, NULL, sorted, &order, &err);
+ *     kiln_array_sort_by("float32 price, int32 day, T id", arrays, 3, &rule, NULL, sorted, &order,
+ *                        &err);
  *
- * Arrays that the rule does not mention are sorted along. With `less` it is a merge sort, with `key` a radix
- * sort of the keys, which is faster.
+ * Arrays that the rule does not mention are permuted along with the others. `less` selects a merge
+ * sort; `key` selects a radix sort of the keys, which is faster.
  *
- * @param in          Names and dtypes of the arrays, as of a kernel's inputs.
- * @param opts        May be NULL. `axes` is the axis, all elements where it is NULL; `descending` swaps a and b, or turns the
- *                    keys' order.
- * @param sorted_out  Receives as many new arrays; NULL: not wanted.
- * @param order_out   Receives int64 places, as kiln_array_argsort() gives; NULL: not wanted.
- * @return ERR_NULL; ERR_ARGUMENT for a rule with neither `less` nor `key`, or both; ERR_ARGUMENT_COUNT,
- *         ERR_SHAPE, ERR_DTYPE for arrays that are not those of `in`; those of kiln_elementwise_create().
+ * @param in          Names and dtypes of the arrays, in the grammar of a kernel's inputs.
+ * @param opts        May be NULL. `descending` exchanges a and b, or reverses the order of the
+ *                    keys.
+ * @param sorted_out  Room for `count` pointers, which receive new arrays; NULL when not wanted.
+ * @param order_out   Receives int64 positions, as kiln_array_argsort() gives them; NULL when not
+ *                    wanted.
+ * @return ERR_NULL; ERR_ARGUMENT for a rule with neither or both of `less` and `key`;
+ *         ERR_ARGUMENT_COUNT, ERR_SHAPE or ERR_DTYPE for arrays that do not match `in`; and the
+ *         statuses of kiln_elementwise_create() and kiln_elementwise_run().
  */
 KILN_API KILN_NODISCARD kiln_status kiln_array_sort_by(const char *in,
                                                        const kiln_array *const *arrays,
@@ -188,17 +210,19 @@ KILN_API KILN_NODISCARD kiln_status kiln_array_sort_by(const char *in,
                                                        kiln_array **sorted_out,
                                                        kiln_array **order_out, kiln_error *err);
 
-/** NumPy's isin: bool, whether each of `values` is equal to an element of `test`. NaN is equal to nothing. */
+/** NumPy's isin: bool, true for each element of `values` that equals some element of `test`. NaN
+ *  equals nothing. */
 KILN_API KILN_NODISCARD kiln_status kiln_array_isin(const kiln_array *values,
                                                     const kiln_array *test, kiln_array **out,
                                                     kiln_error *err);
 
 /**
- * NumPy's bincount: how often each of 0, 1, ... occurs in an array of integers or bool. The result is int64
- * and has an element for each number up to the largest one, and at least `least_count` elements; the call
- * waits for the device to know the largest number.
+ * NumPy's bincount: element k of the int64 result is the number of times that k occurs in an array
+ * of integers or bool. The result has one element more than the largest number, and at least
+ * `least_count` elements. The call waits for the device, since the length of the result depends on
+ * the elements.
  *
- * @return ERR_DTYPE for other dtypes, ERR_RANGE for negative numbers and those of 2^63 - 1 and above,
+ * @return ERR_DTYPE for other dtypes, ERR_RANGE for negative numbers and for 2^63 - 1 and above,
  *         ERR_ARGUMENT for a negative `least_count`.
  */
 KILN_API KILN_NODISCARD kiln_status kiln_array_bincount(const kiln_array *array,
@@ -206,55 +230,57 @@ KILN_API KILN_NODISCARD kiln_status kiln_array_bincount(const kiln_array *array,
                                                         kiln_error *err);
 
 /**
- * NumPy's histogram between given edges: int64, how many elements are not less than edge k and less than edge
- * k + 1; the last bin holds its upper edge as well. NaN are in no bin. Compared as float64. The call waits
- * for the edges.
+ * NumPy's histogram with given edges: element k of the int64 result counts the elements that are at
+ * least edges[k] and less than edges[k + 1]. The last bin includes its upper edge. NaN is in no
+ * bin. The elements and the edges are compared as float64. The call waits for the edges.
  *
- * @return ERR_SHAPE for edges that are no vector of two at least, ERR_ARGUMENT for edges that do not increase
- *         (which ones is said), ERR_DTYPE for complex numbers.
+ * @return ERR_SHAPE when `edges` is not a vector of at least two elements, ERR_ARGUMENT when the
+ *         edges do not increase (the message names them), ERR_DTYPE for complex numbers.
  */
 KILN_API KILN_NODISCARD kiln_status kiln_array_histogram(const kiln_array *array,
                                                          const kiln_array *edges, kiln_array **out,
                                                          kiln_error *err);
 
 /**
- * NumPy's histogramdd, and with two axes histogram2d: how many points fall into each box. `samples[k]` are the
- * points' coordinates along axis k, all of one shape, and `edges[k]` the edges of bins along it. The result is float64,
- * as in NumPy, and has one bin less along each axis than there are edges.
+ * NumPy's histogramdd, and with two axes histogram2d: the number of points in each box. samples[k]
+ * holds the points' coordinates along axis k; all have one shape. edges[k] holds the edges of the
+ * bins along axis k. The result is float64, as in NumPy; axis k has one element fewer than
+ * edges[k].
  *
- * @param count  How many axes: 1 to 8.
- * @return As kiln_array_histogram(); ERR_SHAPE for coordinates of different shapes, ERR_ARGUMENT_COUNT for another
- *         number of axes.
+ * @param count  Number of axes: 1 to 8.
+ * @return As kiln_array_histogram(); ERR_SHAPE for coordinates of different shapes,
+ *         ERR_ARGUMENT_COUNT for another number of axes.
  */
 KILN_API KILN_NODISCARD kiln_status kiln_array_histogramdd(const kiln_array *const *samples,
                                                            const kiln_array *const *edges,
                                                            size_t count, kiln_array **out,
                                                            kiln_error *err);
 
-/** `bins` + 1 evenly spaced float64 edges from range[0] to range[1]; NULL: from the least element to the
- *  largest one, for which the call waits. ERR_ARGUMENT for no bin, ERR_RANGE for ends that are not finite or
- *  in order, and for bins so narrow that edges would be equal. */
+/** `bins` + 1 evenly spaced float64 edges from range[0] to range[1]. A `range` of NULL stands for
+ *  the smallest and the largest element; the call then waits for the device. @return ERR_ARGUMENT
+ *  for fewer than one bin; ERR_RANGE for limits that are not finite or not in order, and for bins
+ *  so narrow that edges would be equal. */
 KILN_API KILN_NODISCARD kiln_status kiln_array_histogram_edges(const kiln_array *array,
                                                                int64_t bins, const double range[2],
                                                                kiln_array **out, kiln_error *err);
 
-/** NumPy's digitize: int64, the bin of each value, 0 for those before the first edge. Edges may fall as well;
- *  `right`: a bin holds its upper edge and not its lower one. Errors as kiln_array_histogram(); ERR_DTYPE for
- *  complex values, too. */
+/** NumPy's digitize: the int64 number of each value's bin, 0 for values before the first edge.
+ *  Edges increase or decrease. With `right` a bin includes its upper edge and not its lower one.
+ *  @return As kiln_array_histogram(). */
 KILN_API KILN_NODISCARD kiln_status kiln_array_digitize(const kiln_array *values,
                                                         const kiln_array *edges, bool right,
                                                         kiln_array **out, kiln_error *err);
 
 /**
- * A function of this header as a node of a graph, by the name that it has in expressions: sort, argsort,
- * partition, argpartition, topk, median, quantile, percentile (0 to 100), searchsorted; and sort_descending,
- * argsort_descending and topk_smallest, which have the options of expressions in their names.
+ * A function of this header as a node of a graph. It is named as in expressions: "sort", "argsort",
+ * "partition", "argpartition", "topk", "median", "quantile", "percentile" (0 to 100),
+ * "searchsorted"; "sort_descending", "argsort_descending" and "topk_smallest" stand for the options
+ * of these.
  *
- * @param axes     The one axis; NULL: all elements.
- * @param numbers  What the function takes besides arrays: the place of partition and argpartition, the k of
- *                 topk, the q of quantile and percentile, of which a node has one, and behind it the method, linear
- *                 where it is left out.
- * @param result   Of topk and topk_smallest: 0 are the values, 1 their places. Else 0.
+ * @param axes     One axis; NULL: all elements.
+ * @param numbers  What the function takes besides arrays: `kth` of a partition, `k` of topk, or one
+ *                 `q` of quantile and percentile, which a kiln_quantile_method may follow.
+ * @param result   topk and topk_smallest: 0 for the values, 1 for their positions. Otherwise 0.
  */
 KILN_API kiln_node kiln_node_sorting(const char *function, const kiln_node *operands,
                                      size_t operand_count, const kiln_axes *axes,

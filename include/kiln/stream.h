@@ -78,9 +78,11 @@ KILN_API KILN_NODISCARD kiln_status kiln_stream_wrap(kiln_context *ctx, void *cu
 /** Release the handle; enqueued work still completes. Accepts NULL. */
 KILN_API void kiln_stream_destroy(kiln_stream *stream);
 
-/** The CUstream behind `stream` (NULL: the context's own); NULL on the cpu device. Arrays that wrap memory when the
- *  context's own is asked for wait for it before the memory is released, as it may have work of the program's. For
- *  memory wrapped later ask again; on other streams synchronise before the last array over that memory goes. */
+/** The CUstream behind `stream` (NULL: the context's own); NULL on the cpu device. The program may
+ *  enqueue its own work on it. Arrays that wrap memory (kiln_array_wrap()) and exist when the
+ *  context's own stream is asked for wait for that stream before their memory is released; for
+ *  memory that is wrapped later ask again. On other streams synchronise before the last array over
+ *  wrapped memory is released. */
 KILN_API void *kiln_stream_native(kiln_context *ctx, kiln_stream *stream);
 
 /**
