@@ -116,8 +116,8 @@ KILN_API KILN_NODISCARD kiln_status kiln_array_topk(const kiln_array *array, int
 /**
  * NumPy's partition: position `kth` of each row receives the element that it has in the sorted row.
  * No element before it is larger and no element behind it is smaller; their order is unspecified.
- * The cpu device partitions long rows in time proportional to their length; short rows, and all
- * rows on a CUDA device, are sorted.
+ * On a cpu device with AVX2 rows of 512 and more real numbers are partitioned in linear time; all
+ * other rows are sorted.
  *
  * @param kth  Negative values count from the end.
  * @return As kiln_array_sort(); ERR_ARGUMENT when `kth` is no position of the row.
