@@ -280,12 +280,18 @@ static void test_log__an_output_that_no_text_assigns_is_told_of(void **state)
         kiln_elementwise_destroy(op);
         kiln_reduction_destroy(r);
     }
-    kiln_filter *f = NULL; /* the number of elements is the kernel's to assign */
+    kiln_filter_options both = KILN_FILTER_OPTIONS_INIT;
+    kiln_filter *f = NULL, *g = NULL; /* numbers of elements are the kernel's to assign */
+    both.otherwise = "b = x";
     lines = 0;
     assert_int_equal(kiln_filter_create(ctx, "T x", "int64 z", "x > 0", "", NULL, &f, NULL),
                      KILN_OK);
+    assert_int_equal(kiln_filter_create(ctx, "T x", "T a, T b, int64 z, int64 zz", "x > 0", "a = x",
+                                        &both, &g, NULL),
+                     KILN_OK);
     assert_int_equal(lines, 0);
     kiln_filter_destroy(f);
+    kiln_filter_destroy(g);
     kiln_context_release(ctx);
 }
 
