@@ -150,9 +150,10 @@ def _at(axis, item):
     return (slice(None),) * axis + (item,)
 
 
-def _shapes(arrays):
-    """"(3, 4) and (3, 5)", for messages: the first shape, and the first that differs from it."""
-    return " and ".join(str(s) for s in list(dict.fromkeys(a.shape for a in arrays))[:2])
+def _shapes(arrays, axis=None):
+    """"(3, 4) and (3, 5)", for messages: the first shape, and the first that differs beside `axis`."""
+    shapes = {s if axis is None else (len(s), s[:axis] + s[axis + 1:]): s for s in (a.shape for a in reversed(arrays))}
+    return " and ".join(str(s) for s in list(reversed(shapes.values()))[:2])
 
 
 def concat(arrays, /, *, axis=0):
@@ -166,7 +167,7 @@ def concat(arrays, /, *, axis=0):
     shapes = [a.shape for a in arrays]
     rest = {s[:axis] + s[axis + 1:] for s in shapes}
     if len(rest) > 1 or len({len(s) for s in shapes}) > 1:
-        raise ValueError(f"concat: shapes {_shapes(arrays)} may differ along axis {axis} alone")
+        raise ValueError(f"concat: shapes {_shapes(arrays, axis)} may differ along axis {axis} alone")
     total = list(shapes[0])
     total[axis] = sum(s[axis] for s in shapes)
     names = {a.dtype.name for a in arrays}
