@@ -274,9 +274,9 @@ kiln_status kiln__need_node(kiln__parser *p, kiln__parsed *v)
                                 "names, as in `q, r = qr(x); q`");
     if (kiln__is_counted(v))
         return kiln__parse_fail(p, v->at, v->width, KILN_ERR_ARGUMENT,
-                                "%s stands where an array or a number must: compute of the whole "
-                                "array and choose from the result, as in f(x)[mask], or write "
-                                "where(mask, x, value) with a value that does not count",
+                                "an array or a number is needed here, and this is %s: compute on "
+                                "the whole array and choose from the result, as in f(x)[mask], or "
+                                "write where(mask, x, value) with a value that does not count",
                                 what[v->kind]);
     return kiln__parse_fail(p, v->at, v->width, KILN_ERR_ARGUMENT,
                             "an array or a number is needed here, and this is %s", what[v->kind]);
