@@ -72,6 +72,20 @@ kiln_status kiln__call_axis(const kiln__parser *p, kiln__parsed_call *c, size_t 
                : KILN_OK;
 }
 
+kiln_status kiln__need_axes(const kiln__parser *p, const kiln__parsed_call *c,
+                            const kiln__parsed *axes)
+{
+    const bool extreme = kiln__same_word(c->name, c->bytes, "max") ||
+                         kiln__same_word(c->name, c->bytes, "min");
+
+    if (c->count < 2 || axes->kind != KILN__PARSED_NODE || axes->node.kind == KILN_NODE_INT)
+        return KILN_OK;
+    return kiln__parse_fail(p, axes->at, axes->width, KILN_ERR_ARGUMENT,
+                            "the second argument of %.*s is its axis%s%.3s%s", (int)c->bytes,
+                            c->name, extreme ? "; `" : "", extreme ? c->name : "",
+                            extreme ? "imum` compares two arrays element by element" : "");
+}
+
 kiln_status kiln__need_integer(const kiln__parser *p, const kiln__parsed *v, int64_t *out)
 {
     if (v->kind != KILN__PARSED_NODE || v->node.kind != KILN_NODE_INT)

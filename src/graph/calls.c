@@ -117,18 +117,6 @@ static int reduction_named(const char *name, size_t bytes)
     return 0;
 }
 
-/* max(x, y): the second argument is no axis. */
-static kiln_status fail_axes(const kiln__parser *p, const kiln__parsed_call *c,
-                             const kiln__parsed *axes)
-{
-    const bool extreme =
-        kiln__same_word(c->name, c->bytes, "max") || kiln__same_word(c->name, c->bytes, "min");
-    return kiln__parse_fail(p, axes->at, axes->width, KILN_ERR_ARGUMENT,
-                            "the second argument of %.*s is its axis%s%.3s%s", (int)c->bytes,
-                            c->name, extreme ? "; `" : "", extreme ? c->name : "",
-                            extreme ? "imum` compares two arrays element by element" : "");
-}
-
 static kiln_status reduce(kiln__parser *p, kiln__parsed_call *c, int op, kiln__parsed *out)
 {
     const kiln__parsed *axis;
@@ -141,8 +129,7 @@ static kiln_status reduce(kiln__parser *p, kiln__parsed_call *c, int op, kiln__p
     if (c->arg[0].kind == KILN__PARSED_CHOSEN && axis->width + c->keepdims.width == 0)
         KILN_CHECK(kiln__reduce_chosen(p, c, op, &c->arg[0]));
     KILN_CHECK(need_array(p, c));
-    if (c->count == 2 && axis->kind == KILN__PARSED_NODE && axis->node.kind != KILN_NODE_INT)
-        return fail_axes(p, c, axis);
+    KILN_CHECK(kiln__need_axes(p, c, axis));
     KILN_CHECK(read_axes(p, axis, &axes, &given));
     if (c->keepdims.width != 0) {
         if (c->keepdims.kind != KILN__PARSED_NODE || c->keepdims.node.kind != KILN_NODE_BOOL)

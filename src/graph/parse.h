@@ -186,6 +186,9 @@ typedef struct kiln__parsed_call {
     bool unknown; /* there is no function of that name */
 } kiln__parsed_call;
 
+/* The second argument of a reduction: axes, or ERR_ARGUMENT. "max(x, y)" is told of maximum(). */
+kiln_status kiln__need_axes(const kiln__parser *p, const kiln__parsed_call *c,
+                            const kiln__parsed *axes);
 /* The axis of a call, in its place `at` among the arguments or by its name, from now on one that the function takes;
  * width 0: it is not given. Fails where both are given. (apply.c) */
 kiln_status kiln__call_axis(const kiln__parser *p, kiln__parsed_call *c, size_t at,
