@@ -667,20 +667,15 @@ typedef struct kiln__slot {
 
 /* cpu: bytes of a row's values that are kept from stage to stage; longer rows compute them again. */
 #define KILN__CPU_ROW_BYTES 65536
-
-/* Elements of a row that one work unit of the cpu device covers. */
-#define KILN__CPU_UNIT 4096
-
-/* Elements of a sequence between two carries of a scan on the cpu device. */
-#define KILN__SCAN_CHUNK 16384
+#define KILN__CPU_UNIT 4096    /* elements of a row that one work unit of the cpu device covers */
+#define KILN__SCAN_CHUNK 16384 /* of a sequence between two carries of a scan there */
 
 /* Most bytes one accumulator takes: of a scan or of a row program's stage, and of a reduction, which
  * may keep what several results need, as a stage may whose bytes are stated. */
 #define KILN__PART_BYTES_MAX 64
 #define KILN__PASS_BYTES_MAX 104
 
-/* Most bytes an argument block takes: what every CUDA driver accepts. */
-#define KILN__ARGS_MAX 4000
+#define KILN__ARGS_MAX 4000 /* bytes of an argument block: what every CUDA driver accepts */
 
 /* A generated kernel. */
 typedef struct kiln__source {
@@ -693,14 +688,21 @@ typedef struct kiln__source {
     size_t args_bytes;
     uint32_t shared_bytes;
     uint8_t shared_percent; /* of what shares memory with the L1 cache; 0: as the driver finds good */
+    uint8_t rooms;         /* roomier forms that the kernel has */
+    kiln__variant variant; /* of a kernel that has some: what it was made of */
 } kiln__source;
-#define KILN__SOURCE_INIT {NULL, 0, {0}, 0, NULL, 0, 0, 0, 0}
+#define KILN__SOURCE_INIT {NULL, 0, {0}, 0, NULL, 0, 0, 0, 0, 0, {0}}
 void kiln__source_clear(kiln__source *source);
 
 /* Generate the kernel of one variant. ERR_NO_MEMORY; ERR_ARGUMENT when the argument block would
  * not fit; ERR_UNSUPPORTED for CUDA-only snippets on cpu. */
 kiln_status kiln__emit(const kiln__definition *def, const kiln__variant *variant,
                        kiln__source *out, kiln_error *err);
+
+/* The same kernel for the same launches, whose threads keep less, or have more registers, than was
+ * planned: form 1 to tight->rooms, each roomier than the one before. */
+kiln_status kiln__emit_roomier(const kiln__definition *def, const kiln__source *tight, int form,
+                               kiln__source *out, kiln_error *err);
 
 /* Fill a block for one call. `pointers[p]` is the address of array parameter p, `scalars[p]` the
  * converted value, raw operands come from `operands`. */

@@ -737,8 +737,8 @@ static int shared_percent(const emitter *e)
                : 0;
 }
 
-kiln_status kiln__emit(const kiln__definition *def, const kiln__variant *variant,
-                       kiln__source *out, kiln_error *err)
+static kiln_status emit(const kiln__definition *def, const kiln__variant *variant, int room,
+                        kiln__source *out, kiln_error *err)
 {
     kiln_status status = KILN_OK;
     kiln__buf text = KILN__BUF_INIT;
@@ -749,7 +749,7 @@ kiln_status kiln__emit(const kiln__definition *def, const kiln__variant *variant
                  .entry = out->entry,
                  .batch = kiln__batch_of(variant),
                  .batch_kept = kiln__batch_is_kept(def, variant),
-                 .row = {.def = def, .v = variant},
+                 .row = {.def = def, .v = variant, .room = room},
                  .slots = &slots};
     const kiln__template_env env = {&e, value, test, item};
 
@@ -785,10 +785,25 @@ kiln_status kiln__emit(const kiln__definition *def, const kiln__variant *variant
     out->slot_count = slots.count;
     out->args_bytes = slots.bytes;
     out->shared_percent = (uint8_t)shared_percent(&e);
+    out->rooms = (uint8_t)kiln__row_rooms(&e.row);
+    out->variant = *variant;
     slots.slots = NULL;
 
 done:
     kiln__buf_clear(&text);
     kiln__free(slots.slots);
     return status;
+}
+
+/* Tests meet the roomier forms of all kernels. */
+kiln_status kiln__emit(const kiln__definition *def, const kiln__variant *variant,
+                       kiln__source *out, kiln_error *err)
+{
+    return emit(def, variant, kiln__tuned("KILN_TUNE_ROW_ROOM", 0), out, err);
+}
+
+kiln_status kiln__emit_roomier(const kiln__definition *def, const kiln__source *tight, int form,
+                               kiln__source *out, kiln_error *err)
+{
+    return emit(def, &tight->variant, form, out, err);
 }

@@ -24,7 +24,9 @@ enum {
     /* Elements of a thread from which on a divisor's reciprocal saves instructions: 4 an element, or 2 where an
      * access is one element and has a branch to itself; about 25 find the reciprocal and its limits. */
     QUICK_EACH = 16,
-    QUICK_SINGLE_EACH = 32
+    QUICK_SINGLE_EACH = 32,
+    ROOMS = 4,      /* roomier forms: the first computes more anew, the others have fewer blocks as well, ... */
+    ROOM_BLOCKS = 8 /* ... each of them one less than the form before, and one more of each so many */
 };
 
 static bool is_input(const kiln__row_emit *e, size_t p)
@@ -40,6 +42,11 @@ static bool is_output(const kiln__row_emit *e, size_t p)
 static bool in_registers(const kiln__row_emit *e)
 {
     return e->v->layout == KILN__LAYOUT_HELD;
+}
+
+int kiln__row_rooms(const kiln__row_emit *e)
+{
+    return e->def->rows != NULL && e->v->backend == KILN_BACKEND_CUDA && in_registers(e) ? ROOMS : 0;
 }
 
 /* ---- parameters ---------------------------------------------------------------------------------- */
@@ -296,12 +303,24 @@ static bool is_quick(const kiln__row_emit *e)
  * registers beside results, or what stages load themselves. */
 static bool renews(const kiln__row_emit *e)
 {
+    if (e->room > 0)
+        return true;
     const bool chain = e->def->rows->stage_count >= CHAIN_STAGES &&
                        count_params(e, kiln__row_stores) >= CHAIN_RESULTS;
     bool columns = false;
     for (size_t p = 0; p < e->def->input_count; p++)
         columns = columns || (is_element_input(e, p) && !kiln__row_holds(e, p));
     return chain || (columns && in_registers(e));
+}
+
+/* Whether the current stage, or one before it, uses the current value and so has computed it. */
+static bool is_known(const kiln__row_emit *e)
+{
+    bool known = false;
+
+    for (size_t s = 0; s <= e->stage && s <= e->def->rows->stage_count; s++)
+        known = known || (e->def->rows->value_uses[s] >> e->value & 1) != 0;
+    return known;
 }
 
 int kiln__row_test(const kiln__row_emit *e, const char *name, size_t bytes, size_t p)
@@ -322,6 +341,8 @@ int kiln__row_test(const kiln__row_emit *e, const char *name, size_t bytes, size
         {"p.dense", is_dense(e, p)},
         {"unheld", any_param(e, kiln__row_unheld)},
         {"renews", renews(e)},
+        {"roomier", e->room > 0},
+        {"v.known", is_known(e)},
         {"one_row", e->v->row.group == e->v->block},
         {"turned", e->v->row.tile != 0},
         {"s.heavy", (e->def->rows->heavy >> e->stage & 1) != 0},
@@ -460,7 +481,7 @@ static bool loads_in_stages(const kiln__row_emit *e)
  * of 16-bit floats get no more registers than they need, so that more of them are resident
  * (bench/results/rows-shapes-h200.txt), but what many stages make of elements, or of what they load, is
  * not packed. */
-static int64_t resident_blocks(const kiln__row_emit *e)
+static int64_t planned_blocks(const kiln__row_emit *e)
 {
     const bool clustered = e->v->row.cluster > 1, loads = loads_in_stages(e);
     const bool many = loads || (clustered && e->def->rows->stage_count >= CHAIN_STAGES);
@@ -477,6 +498,15 @@ static int64_t resident_blocks(const kiln__row_emit *e)
                    ? STAGE_RESIDENT
                    : STAGE_RESIDENT_THREADS / e->v->block;
     return blocks > 0 ? blocks : 1;
+}
+
+static int64_t resident_blocks(const kiln__row_emit *e)
+{
+    int64_t blocks = planned_blocks(e);
+
+    for (int step = 1; step < e->room && blocks > 1; step++)
+        blocks -= blocks / ROOM_BLOCKS + 1;
+    return blocks;
 }
 
 bool kiln__row_put(const kiln__row_emit *e, const char *name, size_t bytes, size_t p,

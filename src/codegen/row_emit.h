@@ -19,8 +19,12 @@ enum { KILN__ROW_EACH = 9 };
 typedef struct kiln__row_emit {
     const kiln__definition *def; /* of a row program, or functions say no */
     const kiln__variant *v;
+    int room; /* step of kiln__emit_roomier() */
     size_t stage, earlier, value;
 } kiln__row_emit;
+
+/* How many roomier forms a kernel has: those that hold rows in a GPU's registers. */
+int kiln__row_rooms(const kiln__row_emit *e);
 
 /* Kinds of parameters: inputs per element that are held in registers from the beginning; inputs per
  * element that the current stage uses, and those among them that are not held, so that the stage loads

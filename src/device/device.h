@@ -238,8 +238,9 @@ typedef struct kiln__compile_result {
     size_t bytes;
     char *log; /* what the compiler said, also on success (warnings); heap or NULL */
     char *inputs; /* paths of all files it has read, one a line; heap, or NULL: it does not tell */
+    size_t frame_bytes; /* of local memory a thread, of the function with most; 0: none, or not known */
 } kiln__compile_result;
-#define KILN__COMPILE_RESULT_INIT {NULL, 0, NULL, NULL}
+#define KILN__COMPILE_RESULT_INIT {NULL, 0, NULL, NULL, 0}
 void kiln__compile_result_clear(kiln__compile_result *result);
 
 /* Whether a compiler may get this option of a caller's (options.c). And whether a caller may give

@@ -6,7 +6,7 @@
  * What a running program does in jit.c but for loading; a build machine without a GPU and without a
  * driver does the rest of it here. Both store through kiln__jit_store, so that their keys are equal.
  */
-#include "jit/jit.h"
+#include "jit/room.h"
 
 /* Remember the compiler for machines that have none. */
 static bool store_any(kiln__cache *cache, const kiln__demand *w)
@@ -129,6 +129,8 @@ kiln_status kiln__jit_compile(kiln__cache *cache, const kiln__definition *def,
     request.names = (const char *const *)def->names;
     request.name_count = source->name_count;
     kiln_status status = kiln__compile(&request, result, err);
+    if (status == KILN_OK)
+        status = kiln__jit_make_room(def, source, &request, result, err);
     kiln__free(options);
 
     *us_out = kiln__now_us() - start;

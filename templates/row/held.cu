@@ -8,8 +8,10 @@
 //# stage:   of short rows that lie one behind the other a block copies `chunk` into shared memory, in
 //#          accesses of `stage` bytes whatever their length is; a thread, or a few, then take whole rows
 //#          from there, and the results go back in the same way
+//# room:    where a thread's registers did not suffice (src/jit/room.c), each stage begins with nothing but the
+//#          elements and values that it uses
 //% own F U V a acc_ along_ args begin behind copy_rows divide edge edge_ first fold_ from held in_place j length live load map_
-//% own number only_ op out_ outside pad_ pass quotients reg_ renew room row_ size_ step stored tile tile_ u val_ words
+//% own number only_ op out_ outside pad_ pass place quotients reg_ renew room row_ size_ step stored tile tile_ u val_ word words
 //% if renews
 //% insert :renew
 //% end
@@ -33,7 +35,11 @@ ${entry}(const __grid_constant__ args a)
 //% end
 //% end
 //% insert row/elements.cu:place
+//% if roomier
+    ${index} from = first;
+//% else
     const ${index} from = first;
+//% end
 //% for p in row_holds
     ${p.type} reg_${p.name}[U][V];
 //% end
@@ -123,6 +129,29 @@ ${entry}(const __grid_constant__ args a)
 //% for p in row_holds
         renew(reg_${p.name}[u]);
 //% end
+//% if roomier
+//% for v in values
+//% if v.known
+        renew(val_${v.name}[u]);
+//% end
+//% end
+//% end
+    }
+//% if roomier
+//% insert :renewed_place
+//% end
+
+//% part renewed_place
+//# A compiler does not see that the accesses are those of the stage before: so it keeps neither what that has
+//# loaded, nor the addresses of all accesses, for the next stage or for the next rows.
+//% plain k
+    {
+        unsigned place[sizeof from / 4];
+        memcpy(place, &from, sizeof from);
+        #pragma unroll
+        for (int k = 0; k < (int)(sizeof from / 4); k++)
+            asm volatile("" : "+r"(place[k]));
+        memcpy(&from, place, sizeof from);
     }
 
 //% part renew
@@ -140,6 +169,17 @@ template <class T, int N> KILN_FN void renew(T (&at)[N])
             asm("" : "+r"(words[k]));
         memcpy(at, words, sizeof words);
     }
+//% if roomier
+    else if constexpr (sizeof(T) < 4) {
+        #pragma unroll
+        for (int k = 0; k < N; k++) {
+            unsigned word = 0;
+            memcpy(&word, &at[k], sizeof at[k]);
+            asm("" : "+r"(word));
+            memcpy(&at[k], &word, sizeof at[k]);
+        }
+    }
+//% end
 }
 
 //% part copy_in

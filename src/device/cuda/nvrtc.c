@@ -17,6 +17,7 @@
 #include <stdlib.h>
 
 #include "device/cuda/fault.h"
+#include "device/cuda/frame.h"
 #include "device/cuda/nvrtc.h"
 
 typedef struct nvrtc_program_st *nvrtc_program;
@@ -293,6 +294,7 @@ static kiln_status take_cubin(nvrtc_program program, kiln__compile_result *resul
         return kiln__fail(err, KILN_ERR_INTERNAL, "NVRTC gave no cubin: %s",
                           rtc.get_error_string(code));
     result->bytes = bytes;
+    result->frame_bytes = kiln__cubin_frame(result->binary, bytes);
     return KILN_OK;
 }
 
