@@ -42,6 +42,10 @@ class Rejected(Exception):
     """The part cannot be judged: another one is drawn."""
 
 
+# What NumPy refuses a call with.
+REFUSALS = (ValueError, IndexError, TypeError, SyntaxError, ZeroDivisionError, np.linalg.LinAlgError)
+
+
 def run(text, values):
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
@@ -248,7 +252,7 @@ class Draw:
         text = text[:-1] + ", " + keyword + ")"
         try:
             run(text.format(*values), values)
-        except (ValueError, TypeError, SyntaxError) as e:
+        except REFUSALS as e:
             self.parts.append(Part(text, of, np.zeros(0), item=(0, results) if results else None))
             raise Refused(str(e)) from e
 
@@ -267,7 +271,7 @@ class Draw:
             self.refuse_keyword(text, of, values, results)
         try:
             value = run(text.format(*values), values)
-        except (ValueError, IndexError, TypeError, ZeroDivisionError, np.linalg.LinAlgError) as e:
+        except REFUSALS as e:
             self.parts.append(Part(text, of, np.zeros(0), item=(0, results) if results else None))
             raise Refused(str(e)) from e
         made = []
