@@ -3,7 +3,8 @@
  *
  *     bench_select [--out DIR] [--commit ID] [--device cuda:N] [--only PREFIX] [--scale N]
  *
- * 2^28 elements (divided by --scale), of which 1, 50 or 99 percent are kept, at random. The limit is
+ * 2^28 elements (divided by --scale), of which 1, 50 or 99 percent are kept, at random; in the last cases all
+ * others are written as well. The limit is
  * the best hand-written kernel that reads the same streams and writes one that is as much narrower
  * (limits.h); it and kiln run alternately, and the medians of the times between events are compared.
  * Bytes are those of the inputs and of what is kept. The number kept is compared with the mask's.
@@ -20,7 +21,7 @@
 
 #define M(n) (INT64_C(1) << (n))
 
-typedef enum work { WORK_COMPRESS, WORK_NONZERO, WORK_FILTER } work;
+typedef enum work { WORK_COMPRESS, WORK_NONZERO, WORK_FILTER, WORK_BOTH } work;
 
 typedef struct bench_case {
     const char *name, *label;
@@ -40,12 +41,15 @@ static const bench_case cases[] = {
     {"filter_1", "x > t, 1 % kept", WORK_FILTER, 1, {16, 0}, 1, 0},
     {"filter_50", "x > t, 50 % kept", WORK_FILTER, 50, {16, 0}, 8, 0},
     {"filter_99", "x > t, 99 % kept", WORK_FILTER, 99, {16, 0}, 16, 0},
+    {"both_1", "x > t and the others, 1 % kept", WORK_BOTH, 1, {16, 0}, 16, 0},
+    {"both_50", "x > t and the others, 50 % kept", WORK_BOTH, 50, {16, 0}, 16, 0},
+    {"both_99", "x > t and the others, 99 % kept", WORK_BOTH, 99, {16, 0}, 16, 0},
 };
 
 /* Arrays of one case. */
 typedef struct bound {
     const bench_case *c;
-    kiln_array *x, *mask, *y, *count;
+    kiln_array *x, *mask, *y, *count, *rest, *others;
     kiln_filter *filter;
     double threshold;
     int64_t size, kept;
@@ -55,6 +59,11 @@ static void call_once(bound *b)
 {
     if (b->c->work == WORK_FILTER) {
         REQUIRE(kiln_call(b->filter, &bench_err, b->x, b->threshold, &b->y, &b->count));
+        return;
+    }
+    if (b->c->work == WORK_BOTH) {
+        REQUIRE(kiln_call(b->filter, &bench_err, b->x, b->threshold, &b->y, &b->rest, &b->count,
+                          &b->others));
         return;
     }
     kiln_array_release(b->y);
@@ -79,6 +88,8 @@ static void bind(const machine *m, const bench_case *c, bound *b)
     const int64_t shape[] = {M(28) / m->scale};
     const double share = c->percent / 100.0;
     const kiln_arg kept[] = {kiln_arg_float(share)};
+    const bool both = c->work == WORK_BOTH;
+    kiln_filter_options options = KILN_FILTER_OPTIONS_INIT;
     kiln_array *number = NULL;
     kiln_random rng;
 
@@ -91,11 +102,17 @@ static void bind(const machine *m, const bench_case *c, bound *b)
     else
         REQUIRE(kiln_random_array(&rng, m->ctx, KILN_DRAW_RANDOM, NULL, 0, KILN_FLOAT32, 1, shape,
                                   &b->x, &bench_err));
-    REQUIRE(kiln_filter_create(m->ctx, "T x, T t", "T y, int64 count", "x > t", "y = x", NULL,
-                               &b->filter, &bench_err));
+    options.otherwise = both ? "z = x" : NULL;
+    REQUIRE(kiln_filter_create(m->ctx, "T x, T t",
+                               both ? "T y, T z, int64 count, int64 others" : "T y, int64 count",
+                               "x > t", "y = x", &options, &b->filter, &bench_err));
     call_once(b); /* compiles, and allocates the outputs */
     b->kept = number_of(b->count);
-    if (c->work != WORK_FILTER) {
+    if (both && b->kept + number_of(b->others) != b->size) {
+        fprintf(stderr, "%s: %lld kept\n", c->name, (long long)b->kept);
+        exit(1);
+    }
+    if (c->work == WORK_COMPRESS || c->work == WORK_NONZERO) {
         REQUIRE(kiln_array_reduce(KILN_REDUCE_COUNT_NONZERO, b->mask, NULL, false, &number,
                                   &bench_err));
         if (number_of(number) != b->kept) {
@@ -113,6 +130,8 @@ static void unbind(const machine *m, bound *b)
     kiln_array_release(b->mask);
     kiln_array_release(b->y);
     kiln_array_release(b->count);
+    kiln_array_release(b->rest);
+    kiln_array_release(b->others);
     kiln_filter_destroy(b->filter);
     (void)kiln_context_pool_trim(m->ctx);
 }
@@ -143,7 +162,8 @@ static void run_case(const machine *m, const bench_case *c)
     limit_find(&l, m->device->target, m->stream, &kernel);
     machine_against_limit(m, &l, &kernel, call_again, &b, &limit_ms, &kiln_ms);
     const double in = c->work == WORK_COMPRESS ? 5 : 4, out = c->work == WORK_NONZERO ? 8 : 4;
-    const double bytes = in * (double)b.size + out * (double)b.kept;
+    const int64_t written = c->work == WORK_BOTH ? b.size : b.kept;
+    const double bytes = in * (double)b.size + out * (double)written;
     bench_row row = {.name = c->name,
                      .label = c->label,
                      .unit = "GB/s",

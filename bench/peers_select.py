@@ -19,16 +19,16 @@ def choose(peer, kind, share, size):
         x = torch.rand(size, dtype=torch.float32, device="cuda")
         mask = torch.rand(size, device="cuda") < share
         calls = {"compress": lambda: x[mask], "nonzero": lambda: torch.nonzero(y),
-                 "filter": lambda: x[x > 1 - share]}
+                 "filter": lambda: x[x > 1 - share], "both": lambda: (x[x > 1 - share], x[x <= 1 - share])}
         y = mask.to(torch.float32)
     else:
         cp = peer.cp
         x = cp.random.random(size, dtype="float32")
         mask = cp.random.random(size, dtype="float32") < share
         calls = {"compress": lambda: x[mask], "nonzero": lambda: cp.flatnonzero(y),
-                 "filter": lambda: x[x > 1 - share]}
+                 "filter": lambda: x[x > 1 - share], "both": lambda: (x[x > 1 - share], x[x <= 1 - share])}
         y = mask.astype("float32")
-    bytes_in, bytes_out = {"compress": (5, 4), "nonzero": (4, 8), "filter": (4, 4)}[kind]
+    bytes_in, bytes_out = {"compress": (5, 4), "nonzero": (4, 8), "filter": (4, 4), "both": (8, 0)}[kind]
     return calls[kind], size * (bytes_in + share * bytes_out)
 
 

@@ -208,7 +208,8 @@ static void test_filter__masks_choose_elements_of_every_dtype(void **state)
     const layout *const of = &layouts[5];
 
     for (size_t d = 0; d < COUNT(dtypes); d++)
-        check_compress(t, of, of, dtypes[d], zeros[d % COUNT(zeros)], d % 2 == 0);
+        if (test_drawn(t))
+            check_compress(t, of, of, dtypes[d], zeros[d % COUNT(zeros)], d % 2 == 0);
 }
 
 static void test_filter__masks_choose_elements_of_every_layout(void **state)
@@ -218,9 +219,12 @@ static void test_filter__masks_choose_elements_of_every_layout(void **state)
 
     for (size_t k = 0; k < COUNT(layouts); k++) {
         const layout dense = dense_like(&layouts[k]);
-        check_compress(t, &layouts[k], &dense, some[k % COUNT(some)], 50, true);
-        check_compress(t, &dense, &layouts[k], some[(k + 1) % COUNT(some)], 30, false);
-        check_compress(t, &layouts[k], &layouts[k], KILN_FLOAT32, 90, false);
+        if (test_drawn(t))
+            check_compress(t, &layouts[k], &dense, some[k % COUNT(some)], 50, true);
+        if (test_drawn(t))
+            check_compress(t, &dense, &layouts[k], some[(k + 1) % COUNT(some)], 30, false);
+        if (test_drawn(t))
+            check_compress(t, &layouts[k], &layouts[k], KILN_FLOAT32, 90, false);
     }
 }
 

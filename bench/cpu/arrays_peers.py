@@ -117,6 +117,9 @@ def indices():
             x = Arrays(x=lambda dtype=dtype: numbers(dtype, N),
                        mask=lambda share=share: draw.random(N) < share / 100)
             both(f"x[mask] {dtype}, {share} %", x, lambda m, x, mask: x[mask])
+            both(f"partition_copy {dtype}, {share} %", x, lambda m, x, mask: m.partition_copy(x, mask),
+                 lambda m, x, mask: (x[mask], x[~mask]))
+            both(f"x[mask], x[~mask] {dtype}, {share} %", x, lambda m, x, mask: (x[mask], x[~mask]))
         x = Arrays(mask=lambda share=share: draw.random(N) < share / 100)
         both(f"flatnonzero(mask), {share} %", x, lambda m, mask: m.flatnonzero(mask))
     x = Arrays(x=lambda: (draw.random((1 << 11, 1 << 11)) < 0.1).astype("float32"))
