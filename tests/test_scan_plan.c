@@ -11,6 +11,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -342,12 +343,103 @@ static void test_scan_plan__filters_that_load_ahead_leave_room_for_loads(void **
     }
 }
 
+/* Filters with results for both kinds of elements. */
+typedef struct both_case {
+    const char *out, *op, *otherwise;
+    kiln_dtype dtype[4];
+    int outputs, bytes; /* of an element's results at most */
+} both_case;
+
+static const both_case both_cases[] = {
+    {"float32 a, int8 b, int64 m, int64 n", "a = x", "b = x", {KILN_FLOAT32, KILN_INT8}, 2, 4},
+    {"int8 a, int16 b, complex128 c, int64 m, int64 n", "a = x; b = x", "c = x",
+     {KILN_INT8, KILN_INT16, KILN_COMPLEX128}, 3, 18},
+    {"int8 a, float64 b, int32 c, int8 d, int64 m, int64 n", "b = x", "a = x; c = x; d = x",
+     {KILN_INT8, KILN_FLOAT64, KILN_INT32, KILN_INT8}, 4, 13}};
+
+/* The definition of a case, its plan for a long vector, and the dtypes of its parameters. */
+static kiln__definition *plan_both(const both_case *c, kiln__plan *plan, kiln_dtype *dtypes)
+{
+    static const int64_t shape[] = {1 << 24}, still[] = {0};
+    static const bool along[] = {true};
+    const kiln__definition_request request = {.in = "float32 x",
+                                              .out = c->out,
+                                              .snippet = {[KILN__SNIPPET_OP] = c->op,
+                                                          [KILN__SNIPPET_WHERE] = "x > 0",
+                                                          [KILN__SNIPPET_OTHERWISE] = c->otherwise},
+                                              .family = &kiln__family_filter};
+    const int count = c->outputs + 3;
+    kiln__operand o[7] = {{0}};
+    kiln__definition *def = NULL;
+    int64_t stride[7];
+
+    for (int p = 0; p < count; p++) {
+        const bool number = p >= count - 2;
+        dtypes[p] = p == 0 ? KILN_FLOAT32 : number ? KILN_INT64 : c->dtype[p - 1];
+        stride[p] = (int64_t)kiln_dtype_size(dtypes[p]);
+        o[p] = (kiln__operand){.is_array = true,
+                               .written = p > 0,
+                               .itemsize = (uint8_t)stride[p],
+                               .rank = 1,
+                               .address = 512,
+                               .shape = shape,
+                               .strides = number ? still : &stride[p]};
+    }
+    assert_int_equal(kiln__definition_create(&request, &def, NULL), KILN_OK);
+    kiln__plan_make(&(kiln__plan_request){.def = def,
+                                          .device = {KILN_BACKEND_CUDA, UNITS, false, false},
+                                          .dtypes = dtypes,
+                                          .operands = o,
+                                          .rank = 1,
+                                          .shape = shape,
+                                          .along = along},
+                    plan);
+    return def;
+}
+
+/* Results of both kinds share a tile's room, which begins at multiples of 16 bytes for each output; a layout that is read
+ * from a manifest and says otherwise is refused. */
+static void test_scan_plan__results_of_both_kinds_share_an_even_room(void **state)
+{
+    static kiln__plan plan;
+    static kiln__variant read;
+
+    (void)state;
+    for (size_t k = 0; k < KILN_COUNT_OF(both_cases); k++) {
+        kiln_dtype dtypes[7];
+        kiln__definition *const def = plan_both(&both_cases[k], &plan, dtypes);
+        const int buffers = plan.variant.block == KILN__FILTER_TWO_BUFFERS ? 2 : 1;
+        const int room = plan.variant.filter.buffer;
+        kiln__buf text = KILN__BUF_INIT;
+        char odd[32], even[32];
+        size_t at, width;
+
+        assert_int_equal(room % 16, 0);
+        assert_in_range(room * buffers * both_cases[k].bytes, 1, 44032);
+        kiln__variant_print(&plan.variant, &text);
+        assert_int_equal(kiln__variant_parse(text.text, def, dtypes, &read, &at, &width, NULL),
+                         KILN_OK);
+        assert_memory_equal(&read, &plan.variant, sizeof read);
+        snprintf(even, sizeof even, "buffer=%d", room);
+        snprintf(odd, sizeof odd, "buffer=%d", room - 1);
+        char *const number = strstr(text.text, even);
+        assert_non_null(number);
+        assert_int_equal(strlen(odd), strlen(even));
+        memcpy(number, odd, strlen(odd));
+        assert_int_equal(kiln__variant_parse(text.text, def, dtypes, &read, &at, &width, NULL),
+                         KILN_ERR_FORMAT);
+        kiln__buf_clear(&text);
+        kiln__definition_destroy(def);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_scan_plan__few_long_columns_have_wide_blocks),
         cmocka_unit_test(test_scan_plan__a_variable_asks_for_wide_blocks),
         cmocka_unit_test(test_scan_plan__filters_that_load_ahead_leave_room_for_loads),
+        cmocka_unit_test(test_scan_plan__results_of_both_kinds_share_an_even_room),
         cmocka_unit_test(test_scan_plan__rows_are_walked_where_they_lie),
     };
     return cmocka_run_group_tests_name("test_scan_plan", tests, NULL, NULL);
