@@ -634,6 +634,9 @@ static void test_gather__mistakes_are_refused(void **state)
     OK(t, kiln_array_ones(t->ctx, KILN_FLOAT32, 2, empty, &none, &t->err));
     FAILS(t, KILN_ERR_DTYPE, kiln_array_take(x, f, 0, NULL, &z, &t->err), "float32", "integers");
     FAILS(t, KILN_ERR_AXIS, kiln_array_take(x, i, 2, NULL, &z, &t->err), "axis 2");
+    assert_int_equal(kiln_array_take(x, i, 2, NULL, &z, &t->err), KILN_ERR_AXIS);
+    assert_int_equal(strncmp(t->err.message, "take: axis 2 is out of range", 28), 0);
+    kiln_error_clear(&t->err);
     FAILS(t, KILN_ERR_INDEX, kiln_array_take(none, i, 0, NULL, &z, &t->err), "no elements");
     FAILS(t, KILN_ERR_SHAPE, kiln_array_take_along_axis(x, i, 0, NULL, &z, &t->err), "(4,)");
     FAILS(t, KILN_ERR_NULL, kiln_array_take(x, NULL, 0, NULL, &z, &t->err), "index array 1");

@@ -149,6 +149,10 @@ void kiln__build_fail(kiln__build *b, uint32_t node, kiln_status status, const c
         const char *what = kiln__ir_what(b->ir, node, name);
         if (b->ir->of_text)
             kiln__fail_in_text(b->err, status, b->ir, what, n->line, text);
+        else if (n->line == 0 && /* a graph of kiln's own, as that of kiln_array_take() */
+                 strncmp(b->ir->name, "kiln_", 5) == 0 &&
+                 strcmp(b->ir->name, KILN__GRAPH_NAME) != 0)
+            kiln__fail(b->err, status, "%s: %s", what, text);
         else
             kiln__fail(b->err, status, "graph \"%s\": %s (%s:%d): %s", b->ir->name, what,
                        kiln__file_name(n->file), n->line, text);
