@@ -178,7 +178,7 @@ static kiln_status lstsq(kiln__steps *w, const kiln_array *a, const kiln_array *
         !kiln__shape_broadcast(&rank, stack, a->rank - 2, a->shape) ||
         !kiln__shape_broadcast(&rank, stack, b->rank - b_axes, b->shape))
         return kiln__fail(err, KILN_ERR_SHAPE,
-                          "lstsq: right sides of shape %s do not fit matrices of shape %s",
+                          "lstsq: matrices of shape %s do not fit right sides of shape %s",
                           kiln__shape_text(a->rank, a->shape, a_text, sizeof a_text),
                           kiln__shape_text(b->rank, b->shape, b_text, sizeof b_text));
     (void)kiln__promote(a->dtype, b->dtype, &dtype);

@@ -192,7 +192,7 @@ static kiln_status decide_shape(kiln__solver *s, kiln_error *err)
     if (b != NULL && (b->rank == 0 || b->shape[vector ? 0 : b->rank - 2] != s->m ||
                       !kiln__shape_broadcast(&rank, p->stack, vector ? 0 : b->rank - 2, b->shape)))
         return kiln__fail(err, KILN_ERR_SHAPE,
-                          "%s: right sides of shape %s do not fit matrices of shape %s",
+                          "%s: matrices of shape %s do not fit right sides of shape %s",
                           s->task->name, kiln__shape_text(a->rank, a->shape, a_text, sizeof a_text),
                           kiln__shape_text(b->rank, b->shape, b_text, sizeof b_text));
     p->stack_rank = rank;
