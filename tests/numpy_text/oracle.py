@@ -246,6 +246,12 @@ def partition_copy(x, mask):
     return x[mask], x[~mask]
 
 
+def insert(x, at, values, axis=None):
+    """NumPy adds the extent to negative indices in their own dtype, which must hold it."""
+    wide = isinstance(at, np.ndarray) and at.dtype.kind in "iu"
+    return np.insert(x, at.astype(np.int64) if wide else at, values, axis)
+
+
 def names():
     """What Python evaluates a text with."""
     known = {name: getattr(np, name) for name in dir(np) if not name.startswith("_")}
@@ -262,7 +268,7 @@ def names():
         scatter_maximum=scatter(np.maximum.at),
         argpartition=lambda x, place, axis=-1: argsort(x, axis),
         partition=lambda x, place, axis=-1: np.sort(x, axis),
-        partition_copy=partition_copy,
+        partition_copy=partition_copy, insert=insert,
         quantile=of_floats(np.quantile), percentile=of_floats(np.percentile),
         nanquantile=of_floats(np.nanquantile), nanpercentile=of_floats(np.nanpercentile),
         cast=lambda x, dtype: np.asarray(x).astype(dtype),
