@@ -53,7 +53,7 @@ ${loop_prep}
 //% for p in walking
         , ${p.const}${p.type} &${p.name}
 //% end
-//% if shares
+//% if by_fours
     ) __attribute__((always_inline)) {
 //% else
     ) {
@@ -61,8 +61,8 @@ ${loop_prep}
 //% if indexer
         _ind.set(i);
 //% end
-//% if own
-        [&${own}]() mutable {
+//% if copied
+        [&${copied}]() mutable {
 //% end
 //% for p in taken
         const ${p.type} of_${p.name} = ${p.taken};
@@ -73,7 +73,7 @@ ${loop_prep}
 //% end
 ${op}
         } while (0);
-//% if own
+//% if copied
         }();
 //% end
     };

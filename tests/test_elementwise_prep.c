@@ -197,8 +197,8 @@ static void test_elementwise_prep__what_is_copied(void **state)
                         [KILN__SNIPPET_AFTER_LOOP] = rows[r].after}};
         kiln__definition *def = NULL;
         assert_int_equal(kiln__definition_create(&request, &def, NULL), KILN_OK);
-        CHECK(strcmp(def->own, rows[r].own) == 0, "%s / %s: \"%s\"", rows[r].prep, rows[r].op,
-              def->own);
+        CHECK(strcmp(def->copied, rows[r].own) == 0, "%s / %s: \"%s\"", rows[r].prep, rows[r].op,
+              def->copied);
         kiln__definition_destroy(def);
     }
 }

@@ -211,7 +211,8 @@ static void test_reduce_plan__rows_that_threads_hold(void **state)
 
         for (size_t t = 0; t < KILN_COUNT_OF(kinds); t++) {
             kiln__buf text = {0};
-            kiln__reduce_text(row, KILN_FLOAT32, kinds[t], &text);
+            kiln__reduce_text(row, KILN_FLOAT32, &(kiln__reduce_form){.out = KILN_DTYPE_NONE}, kinds[t],
+                              &text);
             request.snippet[kinds[t]] = texts[t] = kiln__buf_take(&text);
         }
         assert_int_equal(kiln__definition_create(&request, &def, NULL), KILN_OK);

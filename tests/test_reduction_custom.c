@@ -593,7 +593,8 @@ static void test_reduction__accumulators_have_no_more_bytes_than_the_table_says(
 
         if (row == NULL)
             continue;
-        kiln__reduce_text(row, dtype, KILN__SNIPPET_REDUCE_TYPE, &text);
+        kiln__reduce_text(row, dtype, &(kiln__reduce_form){.out = KILN_DTYPE_NONE},
+                          KILN__SNIPPET_REDUCE_TYPE, &text);
         snprintf(type, sizeof type, "%s", text.text);
         kiln__buf_clear(&text);
         if (strncmp(type, "kiln_", 5) != 0)

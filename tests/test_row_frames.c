@@ -200,7 +200,7 @@ static void draw(uint64_t seed, program *p)
 static int64_t step_frame(const kiln__step *step, bool planned_only, const char *what)
 {
     const kiln__plan_device device = {
-        .backend = KILN_BACKEND_CUDA, .units = UNITS, .clusters = true, .roomy = true};
+        .backend = KILN_BACKEND_CUDA, .units = UNITS, .clusters = true, .large_shared = true};
     kiln__definition *def = NULL;
     kiln__source source = KILN__SOURCE_INIT;
     kiln__planned planned;

@@ -303,16 +303,16 @@ static void test_scans__the_number_of_threads_decides_nothing_on_the_cpu(void **
 
 /* ---- compiling ---- */
 
-static void compiles_on(const texts *d, const walk_case *w, bool roomy, const kiln__target *target)
+static void compiles_on(const texts *d, const walk_case *w, bool large_shared, const kiln__target *target)
 {
-    const kiln__plan_device device = {KILN_BACKEND_CUDA, UNITS, roomy, roomy};
+    const kiln__plan_device device = {KILN_BACKEND_CUDA, UNITS, large_shared, large_shared};
     planned p;
     kiln__source source = KILN__SOURCE_INIT;
     kiln__compile_result result = {0};
     kiln_error err = KILN_ERROR_INIT;
 
     plan_on(d, w, device, &p);
-    assert_true(!roomy || p.plan.variant.block == 1024);
+    assert_true(!large_shared || p.plan.variant.block == 1024);
     assert_int_equal(kiln__emit(p.def, &p.plan.variant, &source, NULL), KILN_OK);
     const kiln__compile_request request = {.target = *target, .source = source.text};
     kiln_status status = kiln__compile(&request, &result, &err);

@@ -205,7 +205,7 @@ void kiln__definition_destroy(kiln__definition *def)
     kiln__free(def->signature[0]);
     kiln__free(def->signature[1]);
     kiln__free(def->name);
-    kiln__free(def->own);
+    kiln__free(def->copied);
     kiln__free(def->template_file);
     kiln__free(def);
 }

@@ -95,12 +95,12 @@ static bool is_taken(const emitter *e, size_t p)
 /* Reductions: inputs that are mapped, inputs that only `post` reads, and outputs. */
 static bool is_mapped(const emitter *e, size_t p)
 {
-    return is_walking(e, p) && !e->def->params[p].output && !e->def->params[p].late;
+    return is_walking(e, p) && !e->def->params[p].output && !e->def->params[p].post_only;
 }
 
 static bool is_post_input(const emitter *e, size_t p)
 {
-    return is_walking(e, p) && e->def->params[p].late;
+    return is_walking(e, p) && e->def->params[p].post_only;
 }
 
 /* Filters: inputs that are loaded where something is kept. */
@@ -194,16 +194,18 @@ static bool is_independent(const emitter *e)
            !e->def->uses_indexer;
 }
 
-/* cpu: whether neighbours share what the snippet computes: random words of one block of Philox. */
-static bool is_sharing(const emitter *e)
+/* cpu: whether elements are computed four at a time, because four neighbours get their random words
+ * from one block of Philox. */
+static bool is_by_fours(const emitter *e)
 {
-    return !on_cuda(e) && e->def->shares && e->v->layout == KILN__LAYOUT_LINEAR;
+    return !on_cuda(e) && e->def->draws && e->v->layout == KILN__LAYOUT_LINEAR;
 }
 
-/* cpu: whether elements are attempted by blocks. Results wait aside, and inputs are read again. */
-static bool is_doubting(const emitter *e)
+/* cpu: whether blocks of elements are computed by an attempt that may leave some undecided, for which
+ * inputs are read again (templates/cpu/row.cpp). */
+static bool is_attempted(const emitter *e)
 {
-    return !on_cuda(e) && e->def->doubts && e->v->layout == KILN__LAYOUT_LINEAR;
+    return !on_cuda(e) && e->def->attempts && e->v->layout == KILN__LAYOUT_LINEAR;
 }
 
 /* cpu: whether outputs may be stored past the caches: they are written as a whole and never read, and
@@ -219,8 +221,8 @@ static bool is_streaming(const emitter *e)
             return false;
         any |= is_stored(e, p);
     }
-    return any && !on_cuda(e) && is_independent(e) && !e->def->heavy && !is_sharing(e) &&
-           !is_doubting(e);
+    return any && !on_cuda(e) && is_independent(e) && !e->def->heavy && !is_by_fours(e) &&
+           !is_attempted(e);
 }
 
 /* The number of elements from which on a launch touches more bytes than a cache is likely to hold. */
@@ -326,7 +328,7 @@ static void find_conditions(emitter *e)
         {"combines", d->family->combines},
         {"preamble", d->snippet[KILN__SNIPPET_PREAMBLE][0] != '\0' || d->option_count > 0},
         {"loop_prep", d->snippet[KILN__SNIPPET_LOOP_PREP][0] != '\0'},
-        {"own", d->own[0] != '\0'},
+        {"copied", d->copied[0] != '\0'},
         {"after_loop", d->snippet[KILN__SNIPPET_AFTER_LOOP][0] != '\0'},
         {"size", d->uses_size},
         {"index", has_index(e)},
@@ -374,8 +376,8 @@ static void find_conditions(emitter *e)
         {"few", is_scan && e->v->scan.flat == KILN__FLAT_FEW},
         {"one_axis", e->v->layout == KILN__LAYOUT_ROWS && e->v->rank == e->v->keep_rank + 1},
         {"whole_block", kiln__variant_number(e->v, "group", 5) == e->v->block},
-        {"shares", is_sharing(e) || is_doubting(e)},
-        {"doubts", is_doubting(e)},
+        {"by_fours", is_by_fours(e) || is_attempted(e)},
+        {"attempts", is_attempted(e)},
         {"streams", is_streaming(e)},
     };
     _Static_assert(KILN_COUNT_OF(rows) < CONDITIONS_MAX, "more conditions than emit.h has room for");
@@ -598,7 +600,7 @@ static bool put_text(const emitter *e, const char *name, size_t bytes, kiln__buf
         {"batch_member", BATCHES[e->batch][1]},
         {"batch_type", BATCHES[e->batch][2]},
         {"entry", e->entry},
-        {"own", e->def->own},
+        {"copied", e->def->copied},
         {"s.op", e->side != 0 ? "kiln__other" : "kiln__op"},
         {"aside", has_otherwise(e) ? "kiln__all" : "kiln__sum"},
         {"index", e->v->index_bits == 32 ? "int" : "long long"},

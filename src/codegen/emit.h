@@ -1,9 +1,8 @@
 /*
  * emit.h - what the parts of the emitter share. Private to src/codegen.
  *
- * emit.c answers the names, lists and conditions of templates. It leaves those of axes and of the
- * argument block to emit_axes.c, those of windows to emit_window.c and those of row programs to
- * row_emit.c.
+ * emit.c looks up the names, lists and conditions that templates use. emit_axes.c does so for those
+ * of axes and of the argument block, emit_window.c for windows, row_emit.c for row programs.
  */
 #ifndef KILN_CODEGEN_EMIT_H
 #define KILN_CODEGEN_EMIT_H
@@ -18,15 +17,15 @@ typedef struct kiln__slot_list {
     bool failed;
 } slot_list;
 
-/* A condition of templates that holds, or does not, for the whole kernel. */
+/* A condition of templates whose value is the same in all of a kernel. */
 enum { CONDITIONS_MAX = 56 };
 typedef struct condition {
     const char *name;
     bool holds;
 } condition;
 
-/* What the templates are expanded for. `p`, `axis`, `number`, `slot` and those of `row` are the current items
- * of the template's `for` loops. */
+/* The kernel for which templates are expanded. `p`, `axis`, `number`, `slot` and the members of
+ * `row` are the current items of the template's `for` loops. */
 typedef struct kiln__emitter {
     const kiln__definition *def;
     const kiln__variant *v;
@@ -39,8 +38,8 @@ typedef struct kiln__emitter {
     int number; /* a kiln__numbering */
     int side;   /* filters: 1 for what belongs to elements that are not kept */
     size_t slot;
-    condition conditions[CONDITIONS_MAX]; /* the last one has no name */
-    size_t line, counted; /* so many lines are in the first `counted` bytes of the source */
+    condition conditions[CONDITIONS_MAX]; /* the name of the last one is NULL */
+    size_t line, counted; /* the first `counted` bytes of the source have `line` lines */
     kiln__batch batch;
     bool batch_kept; /* kiln__batch_is_kept() */
 } emitter;
@@ -106,48 +105,52 @@ static inline bool is_transpose(const emitter *e)
     return e->v->layout == KILN__LAYOUT_TRANSPOSE;
 }
 
-#define KILN__SECTOR 32 /* bytes that a GPU's memory moves at once */
-#define KILN__LINE 128  /* bytes that its caches keep together */
+#define KILN__SECTOR 32 /* bytes of a sector, the unit in which a GPU reads memory */
+#define KILN__LINE 128  /* bytes of a line of its caches */
 
-/* A GPU's tile of a transpose: elements along A; elements that rows may begin earlier; words from row
- * to row in shared memory; threads along B and along A; words a thread loads of a tiled operand. */
+/* A GPU's tile of a transpose. Axis A is the last, B the one before it (transpose.c). */
 typedef struct kiln__transpose_tile {
-    int side, skew, pitch, lanes, across, groups;
+    int side;          /* elements along A */
+    int skew;          /* elements by which a row may begin before the tile, at a sector */
+    int pitch;         /* words from row to row in shared memory */
+    int lanes, across; /* threads along B and along A */
+    int groups;        /* words that a thread loads of a tiled operand */
 } kiln__transpose_tile;
 
 kiln__transpose_tile kiln__transpose_tile_of(const kiln__definition *def, const kiln__variant *v);
 
-/* Whether a GPU's tiles are square and begin at sectors already: such a variant has unroll=1. */
+/* Whether a GPU's tiles are square, as they are where all rows begin at sectors; such variants have
+ * unroll=1. */
 bool kiln__transpose_even(const kiln__variant *v);
 
-/* Whether a GPU's threads hold the short axis of a transpose. */
+/* Whether each of a GPU's threads holds all elements of the short axis of a transpose. */
 static inline bool kiln__transpose_narrow(const kiln__variant *v)
 {
     return v->layout == KILN__LAYOUT_TRANSPOSE && v->loop.narrow != KILN__NARROW_NONE;
 }
 
-/* The output whose rows decide where those of a tile begin; SIZE_MAX where none does. */
+/* The output at whose sectors the rows of tiles begin; SIZE_MAX where there is none. */
 size_t kiln__transpose_skewed(const kiln__definition *def, const kiln__variant *v);
 
-/* Two axes are cut into tiles. */
+/* Whether two axes are cut into tiles. */
 static inline bool is_tiled(const emitter *e)
 {
     return is_transpose(e) || e->v->layout == KILN__LAYOUT_WINDOW;
 }
 
-/* Each warp stores one of memory's lines. */
+/* Whether each warp stores one cache line at a time. */
 static inline bool is_lined(const emitter *e)
 {
     return kiln__variant_number(e->v, "lines", 5) > 0;
 }
 
-/* `i` has to be computed from strides of its own. */
+/* Whether `i` is computed from strides of its own. */
 static inline bool has_index_strides(const emitter *e)
 {
     return has_index(e) && !is_linear(e) && kiln__variant_number(e->v, "plain_i", 7) <= 0;
 }
 
-/* A sequence is walked from its end. */
+/* Whether a scan goes from the last element of a sequence to the first. */
 static inline bool is_reversed(const emitter *e)
 {
     return kiln__variant_number(e->v, "reverse", 7) > 0;
@@ -155,11 +158,11 @@ static inline bool is_reversed(const emitter *e)
 
 /* ---- filter_plan.c ---- */
 
-/* Where results of a filter with `otherwise` are put aside: output number k of the elements kept and number k of
- * the others share room, for an element has one of them. */
+/* Where a filter with `otherwise` keeps the results of a tile or chunk. Output k of the elements that are
+ * kept shares memory with output k of the others, since an element has only one of them. */
 typedef struct kiln__filter_room {
-    int at, bytes; /* of an output's: bytes of others before it, and its own, for each element */
-    int all;
+    int at, bytes; /* for each element: bytes before this output's, and bytes of it */
+    int all;       /* for each element: bytes of all outputs */
 } kiln__filter_room;
 
 kiln__filter_room kiln__filter_room_of(const kiln__definition *def, const kiln__variant *v,
@@ -167,36 +170,37 @@ kiln__filter_room kiln__filter_room_of(const kiln__definition *def, const kiln__
 
 /* ---- emit_axes.c ---- */
 
-/* Item `nth` of a list of axes goes to e->axis. 1; 0 at the list's end; -1 when there is no such list. */
+/* Set e->axis to item `nth` of a list of axes. Returns 1; 0 at the list's end; -1 for unknown
+ * lists. */
 int kiln__emit_axis(emitter *e, const char *list, size_t bytes, int nth);
 
-/* Lay out the argument block of the kernel; and that part of it that a family decides, the slots
- * between raw arrays and strides (kiln__family.slots). */
+/* Lay out the kernel's argument block. The other functions add the slots between raw arrays and
+ * strides, each for a family (kiln__family.slots). */
 void kiln__emit_slots(const emitter *e, slot_list *l);
 void kiln__loop_slots(const emitter *e, slot_list *l);
 void kiln__reduce_slots(const emitter *e, slot_list *l);
 void kiln__filter_slots(const emitter *e, slot_list *l);
 void kiln__row_slots(const emitter *e, slot_list *l);
 
-/* Move to item `nth` of the slots in e->slots: 1; 0 at the end. Its parameter, axis or numbering becomes
- * the current one. */
+/* Make slot `nth` of e->slots the current one, and its parameter, axis or numbering as well.
+ * Returns 1; 0 at the end. */
 int kiln__slot_item(emitter *e, int nth);
 
-/* Append a fact about the current slot ("m.kind", ...); false when it is none. */
+/* Append a value of the current slot ("m.kind", ...); false for other names. */
 bool kiln__slot_put(const emitter *e, const char *name, size_t bytes, kiln__buf *out);
 
-/* How names in kernels spell a kiln__numbering. */
+/* The part of a name in kernels that stands for a kiln__numbering. */
 const char *kiln__number_name(size_t numbering);
 
 /* ---- emit_window.c ---- */
 
-/* What makes a parameter an item of a list of windows; NULL when there is no such list. */
+/* The predicate that a parameter must satisfy to be an item of the list; NULL for unknown lists. */
 param_is kiln__window_list(const char *list, size_t bytes);
 
-/* Conditions of the parameter e->p; -1 for others. */
+/* The value of a condition on the parameter e->p; -1 for unknown ones. */
 int kiln__window_test(const emitter *e, const char *name, size_t bytes);
 
-/* Append a name or number; false when it is none of windows. */
+/* Append the value of a name; false for unknown ones. */
 bool kiln__window_put(const emitter *e, const char *name, size_t bytes, kiln__buf *out);
 
 #endif

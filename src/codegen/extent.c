@@ -110,12 +110,12 @@ bool kiln__is_heavy_word(const char *word)
     return false;
 }
 
-bool kiln__is_doubtful_word(const char *word)
+bool kiln__is_attempt_word(const char *word)
 {
     return strcmp(word, "KILN_ATTEMPT") == 0;
 }
 
-bool kiln__is_shared_word(const char *word)
+bool kiln__is_random_word(const char *word)
 {
     static const char *const names[] = {"word",   "word64",      "bits",    "uniform",
                                         "normal", "exponential", "integer", "bernoulli"};

@@ -1,5 +1,5 @@
 /*
- * lexer.h - C++ tokens, and what the front end makes of them. Private to src/codegen.
+ * lexer.h - C++ tokens, and the functions that read them. Private to src/codegen.
  *
  *     text -> lexer.c -> tokens -> signature.c   parameters
  *                               -> uses.c        words, uses, addresses taken
@@ -15,30 +15,31 @@ typedef enum kiln__token_kind {
     KILN__TOKEN_WORD,   /* identifier or keyword */
     KILN__TOKEN_NUMBER, /* a preprocessing number: 1'000, .5e-3f, 0x1p+2 */
     KILN__TOKEN_TEXT,   /* a string or character literal, of any form */
-    KILN__TOKEN_MARK,   /* operator or punctuation, one of the longest that match */
-    KILN__TOKEN_STRAY   /* what C++ knows no token for; consecutive bytes above 127 are one */
+    KILN__TOKEN_MARK,   /* an operator or punctuation, the longest that matches */
+    KILN__TOKEN_STRAY   /* bytes that are no token of C++; consecutive bytes above 127 are one */
 } kiln__token_kind;
 
 typedef struct kiln__token {
     kiln__token_kind kind;
-    uint32_t directive; /* 0: code; else the number of the preprocessor line that it stands on */
-    size_t at, bytes;   /* where it stands in the text */
-    size_t text;        /* its spelling in the pool: NUL-terminated, line splices removed */
+    uint32_t directive; /* the number of the preprocessor line that it is on, from 1; 0: it is code */
+    size_t at, bytes;   /* where it is in the text */
+    size_t text;        /* where its spelling is in the pool, NUL-terminated, without line splices */
 } kiln__token;
 
 typedef struct kiln__tokens {
     kiln__token *items; /* `count` tokens, then one of kind END */
     size_t count, capacity;
     kiln__buf pool;
-    bool failed;   /* no memory */
-    bool includes; /* there is an #include */
-    bool doubtful; /* compilers may see other tokens: something is not closed, or ends oddly */
+    bool failed;   /* there was no memory for all tokens */
+    bool includes; /* the text has an #include */
+    bool doubtful; /* compilers may see other tokens: a comment, literal or directive is not closed */
 } kiln__tokens;
 
-/* C++: comments, directives and line splices are understood. PLAIN: none of them exists. */
+/* CPP: comments, directives and line splices are recognised. PLAIN: they are ordinary characters. */
 typedef enum kiln__lex_mode { KILN__LEX_CPP, KILN__LEX_PLAIN } kiln__lex_mode;
 
-/* Cut `text` into tokens. Never fails but for memory (tokens->failed). */
+/* Cut `text` into tokens. Running out of memory sets out->failed; nothing else can fail. The caller
+ * clears *out in either case. */
 void kiln__lex(const char *text, kiln__lex_mode mode, kiln__tokens *out);
 void kiln__tokens_clear(kiln__tokens *tokens);
 
@@ -55,7 +56,7 @@ static inline bool kiln__token_is(const kiln__tokens *tokens, size_t nth, const 
            strcmp(kiln__token_text(tokens, nth), text) == 0;
 }
 
-/* The word that token `nth` is; NULL for other tokens. */
+/* The text of token `nth` if it is a word, else NULL. */
 static inline const char *kiln__word_at(const kiln__tokens *tokens, size_t nth)
 {
     return tokens->items[nth].kind == KILN__TOKEN_WORD ? kiln__token_text(tokens, nth) : NULL;
@@ -76,74 +77,81 @@ static inline int kiln__compare_words(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* Whether token `nth` names a directive, as `define` in "#define". */
+/* Whether token `nth` is the name of a directive, as `define` in "#define". */
 bool kiln__token_is_directive(const kiln__tokens *tokens, size_t nth);
 
-/* ---- what is done with them ---- */
+/* ---- readers of tokens: the steps of kiln__definition_create(), in their order ---- */
 
 /* Parse both signature texts of `def` into its params. */
 kiln_status kiln__signature_parse(kiln__definition *def, kiln_error *err);
 
-/* A copy of a signature text in which the types that are 64 bits wide to NumPy say so: "float x" is
- * "float64 x". Every later stage, and a manifest, then reads names of one meaning. */
+/* Make a copy of a signature text in which types that NumPy has with 64 bits are named so: "float
+ * x" becomes "float64 x". Later stages and manifests then need not know the option `numpy_types`. */
 kiln_status kiln__signature_widen(const char *text, char **out, kiln_error *err);
 
-/* The snippets of a definition as tokens, and the macros that its compiler options define (as
- * #define lines) with the names that a module is asked for. */
+/* The snippets of a definition as tokens. The last text has the macros that its compiler options
+ * define (as #define lines) and the names that a module is asked for. */
 #define KILN__SCAN_OPTIONS KILN__SNIPPET_COUNT
 #define KILN__SCAN_COUNT (KILN__SNIPPET_COUNT + 1)
 typedef struct kiln__scan {
     kiln__tokens text[KILN__SCAN_COUNT];
-    kiln__snippet_kind statements; /* which snippet assigns the outputs: op or post */
+    kiln__snippet_kind statements; /* the snippet that assigns the outputs: op or post */
 } kiln__scan;
 
-/* Blank the #includes of headers that the prelude stands for (headers.c). */
+/* Overwrite with blanks the #includes of headers that the prelude replaces (headers.c). */
 kiln_status kiln__includes_blank(char *text, kiln_error *err);
 
-/* The headers of the user's that a definition includes, as tokens. */
+/* The user's headers that a definition includes, as tokens. */
 typedef struct kiln__headers {
     kiln__tokens *file;
     size_t count, room;
     kiln__map seen;     /* their paths */
     kiln__buf included; /* the names in their #includes: "<limits><cmath>" */
-    bool failed;        /* no memory */
+    bool failed;        /* there was no memory */
 } kiln__headers;
+/* Read them; the caller clears *out, also after a failure. */
 kiln_status kiln__headers_read(const kiln__definition *def, const kiln__scan *scan,
                                kiln__headers *out, kiln_error *err);
 void kiln__headers_clear(kiln__headers *headers);
 
-/* Whether a function's results for the neighbours of an access come from one block, and its results for
- * all elements from one key: random numbers. */
-bool kiln__is_shared_word(const char *word);
-/* Whether it stands where an element may take another attempt: KILN_ATTEMPT. (extent.c) */
-bool kiln__is_doubtful_word(const char *word);
+/* Whether `word` names a function that draws random numbers: neighbouring elements share a block of
+ * random words, and all elements a key. (extent.c) */
+bool kiln__is_random_word(const char *word);
+/* Whether `word` is KILN_ATTEMPT, with which the calls begin whose result may need a second
+ * attempt. (extent.c) */
+bool kiln__is_attempt_word(const char *word);
 
-/* Whether some token is a word of which kiln__is_heavy_word() says so. */
+/* Whether kiln__is_heavy_word() is true of some token. */
 bool kiln__tokens_are_heavy(const kiln__tokens *tokens);
 
-/* Whether the statements of a definition, with the functions that they call, are so long that a kernel
- * should hold them once (extent.c). */
+/* Whether the statements of a definition, with the functions that they call, are so long that a
+ * kernel should hold them once (extent.c). */
 bool kiln__is_large(const kiln__scan *scan, const kiln__headers *headers);
 
 /* Fill in the words of a definition (words.c). */
 kiln_status kiln__words_collect(kiln__definition *def, const kiln__scan *scan, kiln_error *err);
 
-/* Fill in all that the snippets decide: words, uses_*, cuda_only*, includes, by_address and
- * read_first. Needs params. */
+/* Fill in everything in `def` that follows from its snippets (uses.c). The params must be known.
+ * The functions below are parts of it: */
 kiln_status kiln__scan_definition(kiln__definition *def, kiln_error *err);
 
-/* The part of it that decides read_first (assign.c). ERR_NO_MEMORY leaves nothing behind. */
+/* read_first of the outputs (assign.c). ERR_NO_MEMORY leaves nothing to free. */
 kiln_status kiln__assign_scan(kiln__definition *def, const kiln__scan *scan, kiln_error *err);
 
-/* The part of it that decides which variables of loop_prep are an element's own (prep.c). */
+/* def->copied (prep.c). */
 kiln_status kiln__prep_scan(kiln__definition *def, const kiln__scan *scan, kiln_error *err);
 
-/* Row programs (row_definition.c); for other requests and definitions these do nothing. In the order
- * of use: both output signatures as one text; the text of a stage, NULL for other kinds; names
- * and values; their check against the parameters; what the texts use. */
+/* def->batching: the batches that the texts allow (reduce_batch.c). */
+void kiln__batch_scan(kiln__definition *def, const kiln__scan *scan);
+
+/* ---- row programs (row_definition.c); for other requests and definitions these do nothing ---- */
+
+/* Join both output signatures to one text, which the caller frees. */
 kiln_status kiln__row_outputs_join(const kiln__definition_request *request, char **out,
                                    kiln_error *err);
+/* The request's text of a stage, NULL for kinds that are none. */
 const char *kiln__row_text(const kiln__definition_request *request, kiln__snippet_kind kind);
+/* The functions of kiln__family_row, see there. */
 kiln_status kiln__row_copy(const kiln__definition_request *request, kiln__definition *def,
                            kiln_error *err);
 kiln_status kiln__row_check(const kiln__definition_request *request, kiln__definition *def,
@@ -151,19 +159,20 @@ kiln_status kiln__row_check(const kiln__definition_request *request, kiln__defin
 kiln_status kiln__row_scan(kiln__definition *def, const kiln__scan *scan, kiln_error *err);
 void kiln__row_clear(kiln__definition *def);
 
+/* ---- macros ---- */
+
 /* One #define line. */
 typedef struct kiln__macro {
     const kiln__tokens *tokens;
     size_t name;        /* index of the name's token */
-    size_t param_begin; /* its parameters lie between these two tokens; equal when it has none */
+    size_t param_begin; /* its parameters are the tokens from here to param_end; equal when it has
+                           none */
     size_t param_end;
     size_t body_begin, body_end;
 } kiln__macro;
 
-/* Go through the #define lines of a scan: `*at` and `*which` start as 0. False after the last. */
+/* Find the next #define line of a scan. `*at` and `*which` start as 0. Returns false after the
+ * last. */
 bool kiln__macro_next(const kiln__scan *scan, size_t *which, size_t *at, kiln__macro *out);
-
-/* Which batches the texts allow, into def->batching. (reduce_batch.c) */
-void kiln__batch_scan(kiln__definition *def, const kiln__scan *scan);
 
 #endif

@@ -86,7 +86,7 @@ static int choose_vec(const kiln__walk *w, const kiln__variant *v, const kiln__o
 /* Accesses a thread has in flight, so that they come to ACCESS_BYTES of the widest operand. */
 static int choose_unroll(const kiln__walk *w, const kiln__definition *def, const kiln__variant *v)
 {
-    const bool random = def->shares && v->layout == KILN__LAYOUT_LINEAR;
+    const bool random = def->draws && v->layout == KILN__LAYOUT_LINEAR;
     int widest = 0;
     bool loads = false, gathers = false;
     for (int k = 0; k < w->count; k++) {
@@ -271,7 +271,7 @@ static void plan_loop(const kiln__plan_request *q, kiln__plan *plan)
     v->rank = (uint8_t)w.rank;
     /* An element whose variables begin with a thread's number has a thread, as in CuPy; so has one
      * whose snippet is large, for each element of a thread is a copy of it. */
-    if (v->backend != KILN_BACKEND_CPU && !(def->own[0] != '\0' && def->cuda_only) && !def->large) {
+    if (v->backend != KILN_BACKEND_CPU && !(def->copied[0] != '\0' && def->cuda_only) && !def->large) {
         if (v->layout != KILN__LAYOUT_TRANSPOSE) {
             v->vec = (uint8_t)choose_vec(&w, v, q->operands);
             v->unroll = (uint8_t)choose_unroll(&w, def, v);
@@ -372,11 +372,11 @@ static const char *refuse(const kiln__definition *def, const kiln__variant *v)
 
     if (v->layout == KILN__LAYOUT_LINEAR && v->rank != 1)
         return "a linear layout has rank 1, unlike";
-    if (tiled ? !kiln__transpose_fits(def, v) : !windows && v->loop.tile != 0)
+    if (tiled ? !kiln__transpose_is_valid(def, v) : !windows && v->loop.tile != 0)
         return "a transpose has rank 2 or more and a tile that its threads share evenly, unlike";
     if ((v->loop.aligned != 0 || v->loop.apart != 0) && !tiled)
         return "only a transpose has tiles with aligned rows or rows apart, unlike";
-    if (windows ? !kiln__window_fits(def, v) : v->loop.planes != 0 || v->loop.across != 0 || v->loop.ring != 0 || v->loop.slant != 0 || v->loop.turned != 0)
+    if (windows ? !kiln__window_is_valid(def, v) : v->loop.planes != 0 || v->loop.across != 0 || v->loop.ring != 0 || v->loop.slant != 0 || v->loop.turned != 0)
         return "windows have rank 2 or more, a tile, and words of 4 bytes or vec=1, unlike";
     if (v->loop.lines != 0 && !has_lines(def, v))
         return "only results whose elements are neighbours on the last axis are stored by lines, unlike";

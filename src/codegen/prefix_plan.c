@@ -212,7 +212,7 @@ static void rows_on_cuda(kiln__plan *plan, const kiln__walk *seq, int units, int
         group = kiln__power_up(length);
     else if (length <= ROW_ACCESSES_OF_WARP && outputs * WARP_THREADS >= full * BLOCK_THREADS / 2)
         group = WARP_THREADS;
-    group = kiln__group_that_fits(outputs, group, block);
+    group = kiln__group_within_grid(outputs, group, block);
     const int64_t most = choose_unroll(seq, v, part);
     v->scan.group = (uint16_t)group;
     v->scan.resident = (uint8_t)choose_resident(part);
@@ -363,7 +363,7 @@ static bool choose_full(column_tiles *c, const kiln__plan_device *device, bool f
     fit_rows(&full, few, part);
     if (full.rows < 1 ||
         (forced == 0 &&
-         (!device->roomy || steps_of(&full, full.wider) < (int64_t)FULL_STEPS * device->units)))
+         (!device->large_shared || steps_of(&full, full.wider) < (int64_t)FULL_STEPS * device->units)))
         return false;
     *c = full;
     return true;
@@ -561,7 +561,7 @@ static void plan_scan(const kiln__plan_request *request, kiln__plan *plan)
     v->rank = (uint8_t)(keep.rank + seq.rank);
 
     v->layout = rows_weight(&keep, &seq) > 0 ||
-                        (backend != KILN_BACKEND_CPU && kiln__walk_many_tiles(&keep))
+                        (backend != KILN_BACKEND_CPU && kiln__walk_exceeds_grid(&keep))
                     ? KILN__LAYOUT_ROWS
                     : KILN__LAYOUT_COLUMNS;
     const bool rows = v->layout == KILN__LAYOUT_ROWS;

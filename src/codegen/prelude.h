@@ -6,17 +6,18 @@
 
 #include "codegen/codegen.h"
 
-/* Append the sections that the dtypes, the layout and the words of the snippets call for, and those
- * that these need, each once and in the order of the table. A word that the snippets or the headers
- * they include declare calls for nothing. Running out of memory shows in out->failed. */
+/* Append the sections that are needed for the dtypes, the layout and the words of the snippets, and
+ * those that these need in turn, each once and in the order of the table. Words that the snippets,
+ * or headers that they include, declare themselves are left out. Running out of memory sets
+ * out->failed. */
 void kiln__prelude_put(const kiln__definition *def, const kiln__variant *variant, kiln__buf *out);
 
-/* guard.c: append a snippet's text with what makes its integer divisions safe on the cpu device.
- * Returns how many were changed, SIZE_MAX without memory; `out` may be NULL. */
+/* Append a snippet's text, with insertions that make its integer divisions safe on the cpu device.
+ * Returns the number of insertions, SIZE_MAX without memory. `out` may be NULL. (guard.c) */
 size_t kiln__guard_put(const kiln__definition *def, const kiln__variant *variant, const char *text,
                        kiln__buf *out);
 
-/* What kiln__guard_put() puts in: it begins with this word and ends with the next '/', '%' or '='. */
+/* The word with which such an insertion begins; it ends with the next '/', '%' or '='. */
 #define KILN__GUARD_WORD "kiln__by"
 
 #endif

@@ -249,6 +249,6 @@ kiln_status kiln__prep_scan(kiln__definition *def, const kiln__scan *scan, kiln_
     }
     if (g.names.failed)
         return kiln__fail_memory(err, g.names.capacity);
-    def->own = kiln__buf_take(&g.names);
-    return def->own == NULL ? kiln__fail_memory(err, 1) : KILN_OK;
+    def->copied = kiln__buf_take(&g.names);
+    return def->copied == NULL ? kiln__fail_memory(err, 1) : KILN_OK;
 }

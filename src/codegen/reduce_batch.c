@@ -119,7 +119,7 @@ static bool is_call(const kiln__tokens *t, const char *function, bool place, siz
 static bool by_value(const kiln__definition *def)
 {
     for (size_t p = 0; p < def->input_count; p++)
-        if (!def->params[p].late && (def->params[p].by_address || def->params[p].writable))
+        if (!def->params[p].post_only && (def->params[p].by_address || def->params[p].writable))
             return false;
     return true;
 }
@@ -128,10 +128,10 @@ static bool by_value(const kiln__definition *def)
  * those of `post` follow. */
 static size_t only_input(const kiln__definition *def)
 {
-    if (def->input_count == 0 || def->params[0].late || def->params[0].raw)
+    if (def->input_count == 0 || def->params[0].post_only || def->params[0].raw)
         return def->param_count;
     for (size_t p = 1; p < def->input_count; p++)
-        if (!def->params[p].late)
+        if (!def->params[p].post_only)
             return def->param_count;
     return 0;
 }
@@ -253,7 +253,7 @@ kiln__batch kiln__reduce_batch(const kiln__definition *def, const kiln__variant 
     bool walks = false;
 
     for (size_t p = 0; p < def->input_count; p++)
-        walks = walks || (!def->params[p].late && !def->params[p].raw &&
+        walks = walks || (!def->params[p].post_only && !def->params[p].raw &&
                           v->access[p] != KILN__ACCESS_SCALAR && v->access[p] != KILN__ACCESS_ONE);
     const kiln__batch batch = batch_on((kiln_backend)v->backend, def->batching.batch, def->masked);
     const bool place = batch == KILN__BATCH_LEAST || batch == KILN__BATCH_GREATEST;

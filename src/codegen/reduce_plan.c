@@ -94,7 +94,7 @@ static int64_t rows_weight(const kiln__walk *keep, const kiln__walk *red)
 static bool takes_rows(kiln_backend backend, const kiln__walk *keep, const kiln__walk *red)
 {
     return rows_weight(keep, red) > 0 ||
-           (backend != KILN_BACKEND_CPU && kiln__walk_many_tiles(keep));
+           (backend != KILN_BACKEND_CPU && kiln__walk_exceeds_grid(keep));
 }
 
 /* Widest vectors along the last axis of `inner` that all inputs' alignment allows, of up to `most`
@@ -230,7 +230,7 @@ static bool hold_on_cuda(const kiln__plan_request *q, const kiln__walk *red, kil
         !(v->reduction.peel || v->reduction.batch != KILN__BATCH_NONE))
         return false;
     const int64_t group = hold_group(red, v, q->device.units, outputs, length, &each);
-    if (group == 0 || kiln__group_that_fits(outputs, group, BLOCK_THREADS) != group)
+    if (group == 0 || kiln__group_within_grid(outputs, group, BLOCK_THREADS) != group)
         return false;
     const int64_t full = (int64_t)q->device.units * BLOCKS_PER_UNIT * BLOCK_THREADS;
     /* What a thread begins with is as much work as a row of up to 8 bytes: it takes twice as many of these. */
@@ -271,7 +271,7 @@ static void rows_on_cuda(kiln__plan *plan, const kiln__plan_request *q, int64_t 
         group = WARP_THREADS;
     else
         group = BLOCK_THREADS;
-    group = kiln__group_that_fits(outputs, group, BLOCK_THREADS);
+    group = kiln__group_within_grid(outputs, group, BLOCK_THREADS);
     const int64_t each = kiln__divide_up(length, group); /* accesses a thread makes for an output */
     v->reduction.group = (uint16_t)group;
     v->unroll = (uint8_t)(each >= FLIGHT_ACCESSES ? FLIGHT_ACCESSES : each >= 2 ? 2 : 1);
@@ -746,7 +746,7 @@ static const char *refuse(const kiln__definition *def, const kiln__variant *v)
             (v->backend != KILN_BACKEND_CUDA || def->params[p].output || v->vec * size != ACCESS_BYTES))
             return "only reductions read 16 bytes once, unlike";
         if (v->access[p] == KILN__ACCESS_TILE &&
-            (r->stage < size || def->params[p].output || def->params[p].late ||
+            (r->stage < size || def->params[p].output || def->params[p].post_only ||
              def->params[p].by_address))
             return "only inputs of short rows are copied, unlike";
     }

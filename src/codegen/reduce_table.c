@@ -482,14 +482,7 @@ bool kiln__reduce_needs_elements(const kiln__reduce_row *r)
     return (r->flags & NEEDS) != 0;
 }
 
-void kiln__reduce_text(const kiln__reduce_row *r, kiln_dtype dtype, kiln__snippet_kind kind,
-                       kiln__buf *b)
-{
-    const kiln__reduce_form plain = {.out = KILN_DTYPE_NONE};
-    kiln__reduce_text_of(r, dtype, &plain, kind, b);
-}
-
-void kiln__reduce_text_of(const kiln__reduce_row *r, kiln_dtype dtype,
+void kiln__reduce_text(const kiln__reduce_row *r, kiln_dtype dtype,
                           const kiln__reduce_form *form, kiln__snippet_kind kind, kiln__buf *b)
 {
     const char *text = kind == KILN__SNIPPET_REDUCE_TYPE ? r->type

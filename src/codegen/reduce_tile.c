@@ -115,7 +115,7 @@ static bool is_plain(const kiln__plan_request *q, const kiln__walk *red, const k
         kiln__reduce_batch(def, v, true) == KILN__BATCH_MOMENTS)
         return false;
     for (size_t p = 0; p < def->input_count; p++)
-        if (!def->params[p].raw && !def->params[p].late &&
+        if (!def->params[p].raw && !def->params[p].post_only &&
             (def->params[p].by_address || def->params[p].writable || q->operands[p].written))
             return false;
     return true;
@@ -296,7 +296,7 @@ const char *kiln__tile_refuse(const kiln__definition *def, const kiln__variant *
     for (size_t p = 0; p < def->param_count; p++) {
         const kiln__param *param = &def->params[p];
         const bool staged = v->access[p] == KILN__ACCESS_STAGED;
-        const bool walks = !param->output && !param->late && v->access[p] != KILN__ACCESS_SCALAR &&
+        const bool walks = !param->output && !param->post_only && v->access[p] != KILN__ACCESS_SCALAR &&
                            v->access[p] != KILN__ACCESS_ONE && v->access[p] != KILN__ACCESS_RAW;
         if (staged != (tile && walks))
             return "inputs are staged in tiles, and only there, unlike";

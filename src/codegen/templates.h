@@ -9,8 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A template, or a part of one, as the expander reads it: words have their prefixes, notes are
- * empty. */
+/* A template, or a part of one, as the expander reads it: its own words have their prefix, lines of
+ * notes are empty. */
 struct kiln__template_file {
     const char *path; /* below templates/: "cuda/linear.cu"; of a part "cuda/strided.cu:burst" */
     const char *text; /* NUL-terminated */
@@ -34,20 +34,20 @@ enum {
 struct kiln__prelude_section {
     const char *name;
     int backends;
-    uint16_t first, same; /* of this name: the first section, and the next one or NONE */
+    uint16_t first, same; /* the first section of this name, and the next one or NONE */
     const char *text;
     size_t bytes;
-    const uint16_t *needs; /* first sections of the names that it needs, ended by NONE */
+    const uint16_t *needs; /* the first sections of the names that it needs, ended by NONE */
     const char *when;      /* terms of more than one condition, separated by blanks */
-    const char *unless;    /* headers that forbid it, separated by blanks */
+    const char *unless;    /* headers whose inclusion rules it out, separated by blanks */
 };
 
 /* At most KILN__SECTIONS_MAX, in the order in which they are emitted. */
 extern const struct kiln__prelude_section kiln__prelude_sections[];
 extern const size_t kiln__prelude_section_count;
 
-/* A term of one condition and a section that it calls for; or '@' and a name, and its first section.
- * Sorted as strcmp() does. */
+/* A term of one condition and a section that is emitted where it holds; or '@' and a section's
+ * name, and the first section of that name. Sorted as strcmp() does. */
 struct kiln__prelude_word {
     const char *word;
     uint16_t section;

@@ -435,7 +435,7 @@ static bool gather_fits(const kiln__definition *def, const kiln__variant *v,
     return tiled > 0 && tiled * (rows * v->loop.apart + 4) <= GATHER_SHARED_MAX;
 }
 
-bool kiln__transpose_fits(const kiln__definition *def, const kiln__variant *v)
+bool kiln__transpose_is_valid(const kiln__definition *def, const kiln__variant *v)
 {
     const kiln__transpose_tile t = kiln__transpose_tile_of(def, v);
 

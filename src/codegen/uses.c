@@ -314,10 +314,10 @@ static void find_numbers_wanted(kiln__definition *def, const kiln__scan *scan)
     }
 }
 
-static void find_late(kiln__definition *def, const kiln__scan *scan)
+static void find_post_only(kiln__definition *def, const kiln__scan *scan)
 {
     for (size_t p = 0; p < def->input_count && def->family->shrinks; p++)
-        def->params[p].late =
+        def->params[p].post_only =
             !def->params[p].raw &&
             kiln__tokens_mention(&scan->text[KILN__SNIPPET_POST], def->params[p].name) &&
             !kiln__tokens_mention(&scan->text[KILN__SNIPPET_MAP], def->params[p].name);
@@ -423,7 +423,7 @@ kiln_status kiln__scan_definition(kiln__definition *def, kiln_error *err)
                      !is_placeholder_of(def, 'n');
     def->uses_indexer = kiln__definition_uses(def, "_ind");
     if (def->family->maps) {
-        find_late(def, &scan);
+        find_post_only(def, &scan);
         KILN_TRY(find_numbers(def, &scan, err));
     }
     def->masked = find_param(def, KILN__WHERE) != NULL;

@@ -41,7 +41,7 @@ void kiln__walk_collect(kiln__walk *w, const kiln__definition *def, const kiln__
         w->param[w->count] = (uint8_t)p;
         w->itemsize[w->count] = o->itemsize;
         w->output[w->count] = def->params[p].output;
-        w->written[w->count] = o->written || def->params[p].late; /* late: it lies as results do */
+        w->written[w->count] = o->written || def->params[p].post_only; /* late: it lies as results do */
         w->begin[w->count] = 0;
         w->count++;
     }
@@ -298,14 +298,14 @@ int64_t kiln__walk_size(const kiln__walk *w)
 /* Blocks of a CUDA grid, at most. */
 #define GRID_MAX INT64_C(2147483647)
 
-bool kiln__walk_many_tiles(const kiln__walk *keep)
+bool kiln__walk_exceeds_grid(const kiln__walk *keep)
 {
     const int64_t last = keep->shape[keep->rank - 1];
 
     return last > 0 && kiln__walk_size(keep) / last * kiln__divide_up(last, 32) > GRID_MAX;
 }
 
-int64_t kiln__group_that_fits(int64_t outputs, int64_t group, int64_t block)
+int64_t kiln__group_within_grid(int64_t outputs, int64_t group, int64_t block)
 {
     if (group > 32 && outputs > GRID_MAX)
         group = 32; /* there are no groups of several warps that are less than a block */

@@ -665,7 +665,7 @@ static bool march_is_valid(const kiln__definition *def, const kiln__variant *v)
     return true;
 }
 
-bool kiln__window_fits(const kiln__definition *def, const kiln__variant *v)
+bool kiln__window_is_valid(const kiln__definition *def, const kiln__variant *v)
 {
     if (v->backend != KILN_BACKEND_CUDA || v->rank < (v->loop.planes > 0 ? 3 : 2) ||
         v->loop.tile == 0 || (v->loop.tile & (v->loop.tile - 1)) != 0 || v->loop.index_linear ||

@@ -204,9 +204,9 @@ kiln_status kiln__words_collect(kiln__definition *def, const kiln__scan *scan, k
     for (size_t k = 0; k < def->words.count; k++)
         def->heavy = def->heavy || kiln__is_heavy_word(def->words.items[k]);
     for (size_t k = 0; k < def->words.count; k++)
-        def->shares = def->shares || kiln__is_shared_word(def->words.items[k]);
+        def->draws = def->draws || kiln__is_random_word(def->words.items[k]);
     for (size_t k = 0; k < def->words.count; k++)
-        def->doubts = def->doubts || kiln__is_doubtful_word(def->words.items[k]);
+        def->attempts = def->attempts || kiln__is_attempt_word(def->words.items[k]);
     if (headers.count > 0)
         KILN_TRY(collect(headers.file, headers.count, &def->header_words, err));
     if (headers.count > 0 && (def->included = kiln__buf_take(&headers.included)) == NULL)

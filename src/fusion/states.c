@@ -20,7 +20,7 @@ static const char *table_text(kiln__build *b, const kiln__form *form, kiln__snip
 {
     const kiln__reduce_form call = {.out = KILN_DTYPE_NONE, .op = form->op};
     kiln__buf *text = &b->scratch[KILN__SCRATCH_SHORT];
-    kiln__reduce_text_of(form->row, form->from, &call, kind, text);
+    kiln__reduce_text(form->row, form->from, &call, kind, text);
     return kiln__build_text(b, text);
 }
 

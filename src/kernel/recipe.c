@@ -282,7 +282,7 @@ kiln__plan_device kiln__plan_device_of(const kiln_device_info *info)
     return (kiln__plan_device){.backend = info->backend,
                                .units = info->unit_count,
                                .clusters = kiln__has_clusters(info),
-                               .roomy = capability >= 90 && capability < 120};
+                               .large_shared = capability >= 90 && capability < 120};
 }
 
 kiln_status kiln__recipe_build(kiln__kernel *op, const kiln__call *call, kiln__recipe **out,

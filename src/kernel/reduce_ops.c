@@ -92,7 +92,7 @@ static kiln_status define(kiln_context *ctx, const wanted *w, kiln__kernel **out
         .batching = kiln__reduce_batching(r),
         .family = w->op > KILN__REDUCE_SCAN ? &kiln__family_scan : &kiln__family_reduction};
     for (size_t k = 0; k < KILN_COUNT_OF(kinds); k++) {
-        kiln__reduce_text_of(r, w->dtype, &w->form, kinds[k], &text[k]);
+        kiln__reduce_text(r, w->dtype, &w->form, kinds[k], &text[k]);
         failed = failed || text[k].failed;
         request.snippet[kinds[k]] = text[k].text;
     }

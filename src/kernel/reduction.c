@@ -54,7 +54,7 @@ static kiln_status check_late(const kiln__definition *d, const kiln__resolved *r
     char text[160];
     for (size_t p = 0; p < d->input_count; p++) {
         const kiln_array *a = r->array[p];
-        for (int k = 0; d->params[p].late && a != NULL && k < a->rank; k++)
+        for (int k = 0; d->params[p].post_only && a != NULL && k < a->rank; k++)
             if (r->along[k + r->rank - a->rank] && a->shape[k] != 1)
                 return kiln__fail(err, KILN_ERR_SHAPE,
                                   "kernel \"%s\": input `%s` is for `post` alone, and its shape %s "

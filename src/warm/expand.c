@@ -310,7 +310,7 @@ static kiln_status fill_shapes(expansion *x, const kiln__manifest_shapes *set,
             args[p].absent = true;
         else
             set_shape(&args[p], rank, shape);
-        if (of[p] == NULL && d->params[p].late && axes != NULL)
+        if (of[p] == NULL && d->params[p].post_only && axes != NULL)
             shrink_axes(&args[p], axes);
     }
     return KILN_OK;

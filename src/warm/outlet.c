@@ -28,7 +28,7 @@ bool kiln__warm_device(kiln_backend backend, size_t nth, kiln__plan_device *out)
     const int size = (int)(nth % sizes);
 
     *out = (kiln__plan_device){
-        .backend = backend, .clusters = nth >= sizes, .roomy = nth >= 2 * sizes};
+        .backend = backend, .clusters = nth >= sizes, .large_shared = nth >= 2 * sizes};
     if (cuda)
         out->units = UNITS_MIN + 2 * size;
     else

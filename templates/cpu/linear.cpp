@@ -11,7 +11,7 @@
 extern "C" __attribute__((visibility("default"))) void ${entry}(const args *kiln__in, long long begin, long long end)
 {
     const args a = *kiln__in;
-//% if doubts
+//% if attempts
 #undef KILN_ATTEMPT
 #define KILN_ATTEMPT attempt, doubt,
     int attempt = 0;

@@ -62,7 +62,7 @@
             }
         }
 //% else
-//% if doubts
+//% if attempts
         constexpr int together = 256; // results and doubts stay in the L1 cache
         for (long long at = 0; at < count; at += together) {
             const long long here = count - at < together ? count - at : together;
@@ -131,7 +131,7 @@
 //% end
         }
 //% else
-//% if shares
+//% if by_fours
 //% if independent
         KILN_INDEPENDENT
 //% end
@@ -185,7 +185,7 @@
                 row_i + k * a.stride_i_${last}
 //% else
 //% if index_natural
-//% if shares
+//% if by_fours
                 four_i | j
 //% else
                 row_i + k
