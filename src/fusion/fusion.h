@@ -1,5 +1,6 @@
 /*
- * fusion.h - the door of src/fusion: from a recorded expression to the kernels of one call.
+ * fusion.h - the header through which other folders use src/fusion: it turns a recorded graph into
+ * the kernels of one call.
  *
  *     record > [lower > facts > online > states > stores > rows > size > order > schedule > sink > write]
  *            > program
@@ -35,9 +36,9 @@
  *     text_loop.c, text_reduce.c, text_rows.c  the definitions of each kind of kernel
  *     explain.c           programs for people: text and DOT
  *
- * A program is a list of steps, each an ordinary kernel (a definition as a user could have written
- * it) with the arrays it is called with. All below definitions - planning, emission, compilation,
- * cache - is not known here, nor is any array or device.
+ * A program is a list of steps. Each is an ordinary kernel (a definition as a user could have
+ * written it) with the arrays that it is called with. This folder knows nothing of what becomes of
+ * definitions (planning, emission, compilation, cache), and no arrays and devices.
  *
  * Rule 1: equal graphs called with equal layouts give equal programs, byte for byte.
  * Rule 2: a program may depend on dtypes, shapes and strides, never on addresses or values.
@@ -62,13 +63,14 @@ typedef enum kiln__node_kind {
     KILN__NODE_CAST,
     KILN__NODE_REDUCE,
     KILN__NODE_VIEW,
-    KILN__NODE_IOTA,   /* position along an axis of the operand's shape; data: the axis, whether it stands alone */
+    KILN__NODE_IOTA,   /* the position along an axis of the operand's shape; data: the axis, and whether
+                          it is a vector along that axis alone */
     KILN__NODE_ARANGE, /* data: count */
     KILN__NODE_DRAW,   /* op: kiln_draw; key, draw, parameters; data: shape, or last operand's */
     KILN__NODE_GATHER, /* operands: array, indices; data: see KILN__GATHER_MODE */
     KILN__NODE_REARRANGED, /* op: kiln_rearrangement; data: its numbers */
-    KILN__NODE_CUSTOM,     /* one output of a kernel of the user's */
-    KILN__NODE_OPAQUE /* one result of an operation that no generated kernel does; data: its own */
+    KILN__NODE_CUSTOM,     /* one output of a user's kernel */
+    KILN__NODE_OPAQUE      /* one result of an operation that a C function does; data: its own */
 } kiln__node_kind;
 
 typedef enum kiln__view_kind {
@@ -79,25 +81,28 @@ typedef enum kiln__view_kind {
     KILN__VIEW_SLICE,     /* data: axis, start, stop, step */
     KILN__VIEW_BROADCAST, /* data: shape */
     KILN__VIEW_RESHAPE,   /* data: shape */
-    KILN__VIEW_MASKED,    /* the first operand, whose shape, or first axes, are those of the second, a mask */
-    KILN__VIEW_LIKE,      /* the first operand, broadcast to the shape of the second */
-    KILN__VIEW_OVER,      /* the first operand, with all axes of the second behind those that it has */
-    KILN__VIEW_WHOLE,     /* the first operand, a mask that has all axes of the second */
-    KILN__VIEW_FOLDED     /* data: axis. The first operand; its axes that are those of the second, a mask, are one */
+    KILN__VIEW_MASKED, /* the first operand, checked: its first axes must be those of the second, a
+                          mask */
+    KILN__VIEW_LIKE,   /* the first operand, broadcast to the shape of the second */
+    KILN__VIEW_OVER,   /* the first operand, with all axes of the second added behind its own */
+    KILN__VIEW_WHOLE,  /* the first operand, a mask, checked: it must have all axes of the second */
+    KILN__VIEW_FOLDED  /* data: axis. The first operand, with the axes from this one on that are those of
+                          the second, a mask, merged into one */
 } kiln__view_kind;
 
-/* Data of a cast that has a second operand, whose dtype it is to: how numbers become whole ones. */
+/* The data of a cast with a second operand, to whose dtype it converts: how floats become integers. */
 enum { KILN__CAST_PLAIN, KILN__CAST_ROUND, KILN__CAST_FLOOR };
 
-/* Data of a gather: a kiln_index_mode, where the axes of the indices stand, then the axis of each. */
+/* The data of a gather: a kiln_index_mode; one of the second enum, which says where the result has
+ * the axes of the index arrays; then the axis that each index array indexes. */
 enum { KILN__GATHER_MODE, KILN__GATHER_KIND, KILN__GATHER_AXES };
 enum {
-    KILN__GATHER_TOGETHER, /* where the indexed axes are, if these are neighbours, else first */
+    KILN__GATHER_TOGETHER, /* in place of the indexed axes, if these are neighbours; else first */
     KILN__GATHER_APART,    /* first */
-    KILN__GATHER_ALONG     /* take_along_axis(): they are the array's */
+    KILN__GATHER_ALONG     /* take_along_axis(): they are the axes of the array */
 };
 
-/* An array that an opaque operation takes or gives, as far as planning knows it. */
+/* An operand or a result of an opaque operation, as far as planning knows it. */
 typedef struct kiln__opaque_value {
     kiln_dtype dtype;
     int rank;
@@ -106,68 +111,72 @@ typedef struct kiln__opaque_value {
 
 enum { KILN__OPAQUE_OPERANDS = 16, KILN__OPAQUE_RESULTS = 4 };
 
-/* What such a node has beside its operands, as numbers of its data. */
+/* What the data of an opaque node is, and how expressions write it. */
 typedef enum kiln__opaque_data {
     KILN__OPAQUE_NONE,
-    KILN__OPAQUE_NUMBER,     /* a whole number, written behind the operands */
+    KILN__OPAQUE_NUMBER,     /* an integer, written behind the operands */
     KILN__OPAQUE_NUMBERS,    /* an axis and numbers, written behind the operands */
-    KILN__OPAQUE_LIST,       /* nothing; its operands, of any number, are written as a list */
-    KILN__OPAQUE_SUBSCRIPTS, /* which of its elements change, in a form of its own */
-    KILN__OPAQUE_TEXT        /* a text with its end, written before the operands, of any number */
+    KILN__OPAQUE_LIST,       /* none; the operands, of any number, are written as a list */
+    KILN__OPAQUE_SUBSCRIPTS, /* the subscripts of the elements that change (src/graph/subscripts.h) */
+    KILN__OPAQUE_TEXT        /* a NUL-terminated text, written before the operands, of any number */
 } kiln__opaque_data;
 
-/* What becomes a part of a matrix product: epilogue(scale * product + residual + bias), as `dtype`. */
+/* What a matrix product does before it stores: epilogue(scale * product + residual + bias), as
+ * `dtype`. */
 typedef struct kiln__finish {
     double scale;        /* 0: 1 */
-    bool residual, bias; /* whether they are operands, behind those of the product in this order */
+    bool residual, bias; /* whether they are operands, behind those of the product, in this order */
     kiln_epilogue epilogue;
     kiln_dtype dtype; /* KILN_DTYPE_NONE: that of the product */
 } kiln__finish;
 
-/* An operation that a function does as a whole, between arrays that are stored: a matrix product by
- * a library. Whoever records such a node has the table of them, and knows how one is run. */
+/* An operation that a C function does as a whole, from stored arrays to stored arrays, such as a
+ * matrix product by a library. The folder that records such nodes has the table of them, and runs
+ * them. */
 typedef struct kiln__opaque {
-    const char *name;                /* for people: "matmul" */
-    int operand_count, result_count; /* no operands: any number of them */
+    const char *name;                /* "matmul", for messages and explained programs */
+    int operand_count, result_count; /* 0 operands: any number of them */
     kiln__opaque_data data;
-    const char *why; /* one line: who does it */
-    /* The results' dtypes and shapes. ERR_DTYPE, ERR_SHAPE, ERR_AXIS. */
+    const char *why; /* one line for explained programs: what does it */
+    /* Give the results' dtypes and shapes. ERR_DTYPE, ERR_SHAPE, ERR_AXIS. */
     kiln_status (*infer)(const struct kiln__opaque *o, const kiln__opaque_value *operands,
                          size_t count, const int64_t *data, kiln__opaque_value *results,
                          kiln_error *err);
-    bool topk; /* the k greatest elements of each row, and where they stand; data: the axis, k */
-    /* Not 0: a matrix product, which a copy of so many bytes of what this stands in finishes. */
+    bool topk; /* it finds the k greatest elements of each row and their positions; data: the axis,
+                  k */
+    /* Not 0: it is a matrix product. Fusion finishes one by a copy of this struct, and of what
+     * follows it in memory, so many bytes in all, in which it sets `finish`. */
     size_t copy_bytes;
     kiln__finish finish;
-    /* KILN__OPAQUE_NUMBERS: whether an axis is the first number, and which where none is named;
-     * behind it one for each letter of `numbers`, 'i' a whole one, 'd' the bits of a double. */
+    /* KILN__OPAQUE_NUMBERS: whether the first number is an axis, and its default. Then a number for
+     * each letter of `numbers`: 'i' is an integer, 'd' the bits of a double. */
     bool takes_axis;
     int64_t axis;
     const char *numbers;
 } kiln__opaque;
 
-/* A recorded node. Zero-initialised, plain bytes but for texts: compared field by field. */
+/* A recorded node. Members that a kind does not use are 0; nodes are compared member by member. */
 typedef struct kiln__node {
     kiln__node_kind kind;
     int op;           /* kiln_op, kiln_reduce_op, kiln__view_kind, kiln_draw or
-                             kiln_rearrangement */
-    kiln_dtype dtype; /* input, cast, reduce: KILN_DTYPE_NONE = open */
-    int rank;         /* input: -1 = open */
-    bool all_axes;    /* reduce, custom reduction: `data` is not asked */
+                         kiln_rearrangement */
+    kiln_dtype dtype; /* input, cast, reduce; KILN_DTYPE_NONE: the call decides */
+    int rank;         /* input; -1: the call decides */
+    bool all_axes;    /* reduce, custom reduction: all axes are reduced, and `data` has none */
     bool keepdims;
-    bool constant;       /* set when added: it, or all that it is made of, is a plain number */
+    bool constant;       /* it is a plain number, or is computed from such alone; _ir_add() sets it */
     kiln__number number; /* CONSTANT */
-    uint32_t operands, operand_count; /* into kiln__ir.edges */
-    uint32_t data, data_count;        /* into kiln__ir.data: axes, shapes, bounds */
+    uint32_t operands, operand_count; /* in kiln__ir.edges */
+    uint32_t data, data_count;        /* in kiln__ir.data: axes, shapes, bounds */
     uint32_t input;                   /* input: which */
     uint32_t result;                  /* custom, opaque: which output */
-    const void *kernel;               /* custom: kiln_elementwise or kiln_reduction, not known here;
-                                         opaque: the kiln__opaque */
+    const void *kernel;               /* custom: a kiln_elementwise or kiln_reduction; opaque: the
+                                         kiln__opaque */
     const kiln__definition *def;      /* custom */
-    const char *file;                 /* where it was recorded; kept by the graph */
+    const char *file;                 /* where it was recorded; the graph owns the text */
     int line;
-    uint32_t hash;  /* set when added */
-    uint32_t older; /* the node before it of those that share a bucket; 0: none */
+    uint32_t hash;  /* _ir_add() sets it */
+    uint32_t older; /* the next node in its hash bucket, which was added before it; 0: none */
 } kiln__node;
 
 typedef struct kiln__ir_name {
@@ -177,15 +186,15 @@ typedef struct kiln__ir_name {
     int line;
 } kiln__ir_name;
 
-/* A recorded graph. Node 0 is none. */
+/* A recorded graph. Id 0 is no node. */
 typedef struct kiln__ir {
     char *name;
-    bool of_text; /* recorded from an expression: the line of a node is a byte of it, from 1 */
+    bool of_text; /* it was recorded from an expression: `line` of a node is a byte of that, from 1 */
     char *text;   /* that expression; may be NULL */
-    int place;    /* not 0: the line of whatever is recorded, instead of its own */
+    int place;    /* not 0: nodes are recorded with this line, and not with their own */
     kiln__node *nodes;
     uint32_t node_count, node_capacity;
-    uint32_t *buckets; /* as many as there is room for nodes: the newest node of each hash */
+    uint32_t *buckets; /* `node_capacity` hash buckets: the newest node of each, or 0 */
     uint32_t *edges;
     uint32_t edge_count, edge_capacity;
     int64_t *data;
@@ -196,10 +205,10 @@ typedef struct kiln__ir {
     uint32_t file_count, file_room;
 } kiln__ir;
 
-/* Most nodes a graph may hold, counting node 0. */
+/* The most nodes of a graph, counting node 0. */
 #define KILN__IR_NODES_MAX (1u << 15)
 
-/* A value into a hash of several; good enough for tables. */
+/* The hash of several values: add one more. Good enough for hash tables, and nothing else. */
 static inline uint32_t kiln__mix(uint32_t hash, uint64_t value)
 {
     const uint64_t mixed = (hash ^ value) * UINT64_C(0x9e3779b97f4a7c15);
@@ -208,62 +217,64 @@ static inline uint32_t kiln__mix(uint32_t hash, uint64_t value)
 
 void kiln__ir_clear(kiln__ir *ir);
 
-/* Add a node, or find the equal one: 0 when memory is short or the graph is full. `node` gives
- * all but operands and data, which are copied from the lists. */
+/* Add a node, or find an equal one. Returns its id; 0 without memory, or when the graph is full.
+ * `node` gives everything but operands and data, which are copied from the lists. */
 uint32_t kiln__ir_add(kiln__ir *ir, const kiln__node *node, const uint32_t *operands,
                       size_t operand_count, const int64_t *data, size_t data_count);
 
-/* The graph's own copy of a file's name; NULL when memory is short. */
+/* The graph's own copy of a file's name; NULL without memory. */
 const char *kiln__ir_file(kiln__ir *ir, const char *file);
 
-/* Name an input (its node is added) or an output. False when memory is short. */
+/* Add an input with its node, or name an output. Returns false without memory. */
 bool kiln__ir_input(kiln__ir *ir, const char *name, kiln_dtype dtype, int rank, const char *file,
                     int line, uint32_t *node_out);
 bool kiln__ir_output(kiln__ir *ir, const char *name, uint32_t node, const char *file, int line);
 
-/* What a node is called in messages: "add", "sum", "transpose", "input `x`". */
+/* Give the name of a node in messages: "add", "sum", "transpose", "input `x`". Returns `text`, or
+ * constant text. */
 const char *kiln__ir_what(const kiln__ir *ir, uint32_t node, char text[96]);
-#define KILN__GRAPH_NAME "kiln_graph" /* of graphs that were given none */
-/* Fail for what `what` at byte `line` of an expression's text asked for; a graph that was given a name is
- * called by it. Where a function is called at that place, the message is the function's, whatever it is made of. */
+#define KILN__GRAPH_NAME "kiln_graph" /* the name of graphs that were given none */
+/* Fail with the message `text` about `what` at byte `line` of an expression. A graph with a name is
+ * called by it. Where a function is called at that byte, the message names the function instead of
+ * `what`, one of the operations that it consists of. */
 kiln_status kiln__fail_in_text(kiln_error *err, kiln_status status, const kiln__ir *ir,
                                const char *what, int line, const char *text);
 
 /* ---- programs -------------------------------------------------------------------------------- */
 
-/* One argument of a call as it is known before anything runs. */
+/* One argument of a call, as far as it is known before anything runs. */
 typedef struct kiln__graph_arg {
-    bool is_array;    /* outputs: given */
+    bool is_array;    /* of outputs: an array was given */
     kiln_dtype dtype; /* of an array */
     int rank;
     const int64_t *shape, *strides; /* strides in bytes */
-    kiln__number number;            /* of a number: its kind counts, not its value */
+    kiln__number number;            /* of a number: planning depends on its kind, not on its value */
 } kiln__graph_arg;
 
 typedef enum kiln__value_kind {
-    KILN__VALUE_ARG,    /* an array argument: input or output, by its place in the call */
-    KILN__VALUE_TEMP,   /* program->temps */
-    KILN__VALUE_SCALAR, /* a number argument, by its place in the call */
+    KILN__VALUE_ARG,    /* an array argument; index: inputs first, then outputs */
+    KILN__VALUE_TEMP,   /* program->temps[index] */
+    KILN__VALUE_SCALAR, /* a number argument; index as above */
     KILN__VALUE_NUMBER, /* a plain number of the graph, for custom kernels */
-    KILN__VALUE_REPORT  /* what kernels report to: KILN__REPORT_SHAPE int64 */
+    KILN__VALUE_REPORT  /* the KILN__REPORT_SHAPE int64 to which kernels report bad indices */
 } kiln__value_kind;
 
 enum { KILN__REPORT_SHAPE = 26 };
 
-/* What a kernel's parameter is bound to: a view of a value. */
+/* The argument of a kernel's parameter: a view of a value. */
 typedef struct kiln__step_param {
     kiln__value_kind kind;
     uint32_t index;
-    uint32_t node; /* recorded node, for people; 0 when there is none */
+    uint32_t node; /* recorded node, for explained programs; 0 when there is none */
     kiln__number number;
     kiln_dtype dtype;
-    bool whole; /* the value's own shape and strides */
-    bool raw;   /* snippets reach it by indices */
-    bool again; /* a raw parameter tells of the same value */
+    bool whole; /* it has the value's own shape and strides */
+    bool raw;   /* the parameter is raw */
+    bool again; /* another parameter of the step, a raw one, has the same value */
     int rank;
     int64_t *shape, *strides; /* strides in bytes */
     int64_t offset;           /* bytes from the value's first element */
-    int64_t bytes;            /* that a kernel touches, each element counted once */
+    int64_t bytes;            /* bytes that a kernel touches, each element counted once */
 } kiln__step_param;
 
 typedef enum kiln__step_kind {
@@ -277,19 +288,20 @@ typedef enum kiln__step_kind {
 
 typedef struct kiln__step {
     kiln__step_kind kind;
-    kiln__definition_request request; /* but for custom ones; texts belong to the program */
-    const void *kernel;               /* custom ones; of an opaque one the kiln__opaque ... */
-    const int64_t *data;              /* ... and the node's data, which the graph owns */
+    kiln__definition_request request; /* not of custom and opaque steps; the program owns the texts */
+    const void *kernel;               /* custom steps: the kernel; opaque steps: the kiln__opaque */
+    const int64_t *data;              /* opaque steps: the node's data, which the graph owns */
     size_t data_count;
     kiln__step_param *params; /* inputs, then outputs */
     size_t param_count, input_count;
     int rank; /* of the loop */
     int64_t *shape;
-    kiln_axes axes; /* reduced ones */
+    kiln_axes axes; /* reduced axes */
     bool keepdims;
-    int column;      /* opaque ones: where in an expression the function stands; 0: in none */
+    int column;      /* opaque steps: the byte of the expression where the function is, from 1; 0:
+                        none */
     const char *why; /* one line: why this is a kernel of its own */
-    uint32_t *nodes; /* recorded nodes computed here, for people */
+    uint32_t *nodes; /* recorded nodes that it computes, for explained programs */
     size_t node_count;
     int64_t bytes_read, bytes_written;
 } kiln__step;
@@ -299,39 +311,39 @@ typedef struct kiln__made {
     kiln_dtype dtype;
     int rank;
     int64_t *shape;
-    int *order;           /* axes from slowest to fastest */
-    uint32_t first, last; /* steps that write it first and use it last; temporaries */
+    int *order;           /* its axes from slowest to fastest in memory */
+    uint32_t first, last; /* temporaries: the steps that write it first and use it last */
 } kiln__made;
 
-/* An operation that makes an operand wider for the sake of another one, for people. */
+/* An operation that converts an operand to a wider dtype, because another operand has that dtype. */
 typedef struct kiln__widened {
     uint32_t node;
     const char *text; /* "float32 widens to float64 in add (norm.c:7): input `b` is float64" */
 } kiln__widened;
 
-/* Most of them that a program tells of. */
+/* The most of them that a program lists. */
 enum { KILN__WIDENED_MAX = 16 };
 
 typedef struct kiln__program {
-    struct kiln__arena *arena; /* everything below lives there */
+    struct kiln__arena *arena; /* it holds everything below */
     kiln__step *steps;
     size_t step_count;
     kiln__made *temps; /* in the order of the steps that write them first */
-    uint32_t *ending;  /* the same by number, in the order of the steps that use them last */
+    uint32_t *ending;  /* their numbers, in the order of the steps that use them last */
     size_t temp_count;
-    kiln__made *outputs; /* as many as the graph has; order is for those not given */
+    kiln__made *outputs; /* of all outputs; `order` is used for those that the call allocates */
     size_t output_count;
-    /* last_read[k]: step that reads input k last, counted from 1; first_write likewise for each
-     * output. 0: never. An input that a step reads at other places than those that it writes counts
-     * as read one step later: what the step writes must not be its memory. */
+    /* last_read[k] is the step that reads input k last, first_write[k] the one that writes output k
+     * first, counted from 1; 0: none. A step that reads an input at other indices than it writes
+     * counts as one later, so that no output of that step may share the input's memory. */
     uint32_t *last_read, *first_write;
     bool reads_elsewhere; /* there is such an input */
     kiln__widened widened[KILN__WIDENED_MAX];
     size_t widened_count;
-    size_t work; /* steps that planning took, for tests: they grow with the nodes */
+    size_t work; /* nodes that planning visited, for tests: it grows with the nodes of the graph */
 } kiln__program;
 
-/* What planning must know of the device. */
+/* The properties of a device, and the options of a graph, that planning depends on. */
 typedef struct kiln__graph_target {
     kiln_backend backend;
     bool clusters; /* it has thread block clusters */
@@ -339,16 +351,17 @@ typedef struct kiln__graph_target {
 } kiln__graph_target;
 
 /*
- * Decide dtypes and shapes of everything, and the kernels. `args`: one for each input, then for
- * each output of `ir`. ERR_DTYPE, ERR_RANGE, ERR_SHAPE, ERR_AXIS, ERR_IDENTITY, ERR_OUTPUT,
- * ERR_OVERFLOW, ERR_NO_MEMORY; messages name the operation and where it was recorded.
+ * Plan one call of a graph: dtypes, shapes and kernels. `args` has an entry for each input and then
+ * for each output of `ir`, which must outlive the program. ERR_DTYPE, ERR_RANGE, ERR_SHAPE,
+ * ERR_AXIS, ERR_IDENTITY, ERR_OUTPUT, ERR_OVERFLOW, ERR_NO_MEMORY; messages name the operation and
+ * where it was recorded.
  */
 kiln_status kiln__program_build(const kiln__ir *ir, const kiln__graph_arg *args,
                                 const kiln__graph_target *target, kiln__program **out,
                                 kiln_error *err);
 void kiln__program_destroy(kiln__program *program); /* accepts NULL */
 
-/* The program as text and as DOT, appended. */
+/* Append a description of the program: as text, and as a graph in the language DOT. */
 void kiln__program_explain(const kiln__ir *ir, const kiln__program *program, kiln__buf *out);
 void kiln__program_dot(const kiln__ir *ir, const kiln__program *program, kiln__buf *out);
 

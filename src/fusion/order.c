@@ -190,7 +190,7 @@ static void place(order *o, uint32_t id)
     if (b->row_parts[id].rows != NULL) {
         place_rows(o, b->row_parts[id].rows);
     } else {
-        if (b->stores[id].stored && kiln__lowered_lies_anyhow(n))
+        if (b->stores[id].stored && kiln__lowered_can_be_epilogue(n))
             place_results(o, id, true);
         for (uint32_t k = 0; k < n->operand_count; k++)
             place_read(o, n->operand[k], n->kind == KILN__LOWERED_REDUCE);

@@ -569,7 +569,7 @@ static kiln__list find_results(row_program *f)
             continue;
         (void)kiln__mark(b, &f->made, id);
         enqueue_users(b, &queue, id);
-        if (b->stores[id].stored && b->row_parts[id].rows == NULL && kiln__lowered_lies_anyhow(n))
+        if (b->stores[id].stored && b->row_parts[id].rows == NULL && kiln__lowered_can_be_epilogue(n))
             kiln__list_add(b, &found, id);
     }
     return found;

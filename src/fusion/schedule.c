@@ -439,7 +439,7 @@ static finish finishes(schedule *s, uint32_t id, const kiln__plan_kernel *kernel
 static kiln__plan_kernel *find_finisher(schedule *s, uint32_t id)
 {
     kiln__build *b = s->b;
-    if (!kiln__lowered_lies_anyhow(&b->lowered[id]))
+    if (!kiln__lowered_can_be_epilogue(&b->lowered[id]))
         return NULL;
     kiln__marks_clear(b, &b->marks);
     kiln__plan_kernel *kernel = last_reduction(b, id, true);

@@ -1,10 +1,11 @@
 /*
  * write.h - one kernel while its texts are written. Private to src/fusion.
  *
- * Each kernel is walked twice: dry, to learn what it reads from memory and how positions run, and
- * again, when everything it reads has a place. Where a parameter would hide a function that the texts
- * call, it is written once more with other names. Each lowered node is a statement, named t1, t2, ...;
- * the same lowered node seen through the same view is one statement.
+ * Each kernel is walked twice: first without writing (`dry`), to find what it reads from memory and
+ * the order of positions; then, when everything that it reads has a place, to write it. Where a
+ * parameter would hide a function that the texts call, the kernel is written once more with other
+ * names. Each lowered node becomes a statement, which names it t1, t2, ...; a lowered node that is
+ * seen several times through the same view is one statement.
  */
 #ifndef KILN_FUSION_WRITE_H
 #define KILN_FUSION_WRITE_H
@@ -16,13 +17,15 @@ typedef struct kiln__seen {
     uint32_t low;
     const kiln__axis_map *map;
     const char *text;
-    bool lasting;    /* seen from every scope that follows */
-    bool of_element; /* computed for an element of a row program: a row's statements see it not */
-    uint32_t before; /* the same lowered node, named before: counted from 1, 0: none */
+    bool lasting;    /* every later scope sees it */
+    bool of_element; /* row programs: it belongs to an element, so that a row's statements do not
+                        see it */
+    uint32_t before; /* the number, from 1, of the last earlier text of the same lowered node; 0:
+                        none */
 } kiln__seen;
 
-/* A function that a row program computes for each element, and in which stage first. What later
- * stages use again becomes a value of the element. */
+/* A function call that a row program makes for each element, and the stage that makes it first. If
+ * a later stage uses it `again`, it becomes a value that the element keeps. */
 typedef struct kiln__reused {
     uint32_t low;
     const kiln__axis_map *map;
@@ -42,7 +45,7 @@ enum {
     KILN__BUF_PREAMBLE /* structs, the user's preambles */
 };
 
-/* What the dry walk of a kernel found. */
+/* What the walk without writing found. */
 typedef struct kiln__survey {
     bool has_iota;
     int64_t iota[KILN_RANK_MAX]; /* coefficients of the first position met */
@@ -56,26 +59,26 @@ typedef struct kiln__writer {
     kiln__step *step;
     uint32_t number; /* of the step, from 0 */
     bool dry;
-    int body;     /* the scratch buffer that statements go to */
+    int body;     /* the scratch buffer that statements are appended to */
     int stage;    /* of a row program */
-    bool careful; /* prefix every parameter: some name collided with a function's */
-    int rank;     /* of the loop: the kernel's axes in the order `axis` */
+    bool careful; /* parameters get a prefix, because the name of one was that of a function */
+    int rank;     /* of the loop, whose axes are the kernel's in the order `axis` */
     const int64_t *shape;
     int axis[KILN_RANK_MAX];
-    kiln__seen *seen; /* that of kiln__writing */
+    kiln__seen *seen; /* the one in kiln__writing */
     size_t seen_count;
-    size_t seen_base; /* what is before belongs to another scope */
+    size_t seen_base; /* texts before this one belong to another scope */
     int next;         /* number of the next statement */
     const char *names[KILN_PARAM_MAX];
-    bool row_outputs; /* outputs go to the row signature */
-    bool post;        /* what follows the results of a reduction is written */
+    bool row_outputs; /* outputs are declared as outputs per row */
+    bool post;        /* statements that use the results of a reduction are being written */
     bool has_iota;
-    bool uses_tuple;             /* `_ind` */
-    bool numbered;               /* some text uses the number of an element */
+    bool uses_tuple;             /* some text uses `_ind` */
+    bool numbered;               /* some text uses the index of an element */
     int64_t iota[KILN_RANK_MAX]; /* coefficients of the first position met */
     int operations;
-    kiln__list snippets;  /* lowered nodes: one of each of the user's kernels that are inlined */
-    kiln__list preambles; /* lowered nodes whose preambles stand in namespaces */
+    kiln__list snippets;  /* lowered nodes: one of each user's kernel that is inlined */
+    kiln__list preambles; /* lowered nodes whose preambles were put into namespaces */
     kiln__reused *reused;
     size_t reused_count, reused_capacity;
     kiln_row_value *values;
@@ -84,87 +87,89 @@ typedef struct kiln__writer {
 
 /* ---- values.c: where values are, and parameters bound to views of them ---- */
 
-/* Give a stored lowered node its place: the output it is, or a temporary. `order` (NULL: C-order):
- * its axes from slowest to fastest, when kiln chooses. */
+/* Give a stored lowered node its place in memory: the output that it is, or a temporary. Where kiln
+ * chooses the order of axes, it is `order`, slowest first (NULL: C-order). */
 void kiln__place(kiln__writer *w, uint32_t low, const int *order);
-/* The input parameter for a lowered node seen through `map`; its name. */
+/* Add an input parameter for a lowered node seen through `map`, or find it. Returns its name. */
 const char *kiln__input_param(kiln__writer *w, uint32_t low, const kiln__axis_map *map);
-/* The same of a lowered node that may be a view. */
+/* The same for a lowered node that may be a view. */
 const char *kiln__walking_param(kiln__writer *w, uint32_t low, const kiln__axis_map *map);
-/* A raw parameter for the array of a GATHER, seen through `map` but for the indexed axes, which
- * come first. The others follow when some walk. */
+/* Add a raw parameter for the array of a GATHER. Its first axes are the indexed ones; if `walks`,
+ * the others follow, as seen through `map`. */
 const char *kiln__table_param(kiln__writer *w, const kiln__lowered *gather,
                               const kiln__axis_map *map, bool walks);
-/* What the kernel reports to. */
+/* Add the parameter for the array that bad indices are reported to. */
 const char *kiln__report_param(kiln__writer *w);
-/* The output parameter for a placed lowered node; axes of its view are given by `strides`. */
+/* Add the output parameter for a placed lowered node, with this shape and these strides. */
 const char *kiln__output_param(kiln__writer *w, uint32_t low, int rank, const int64_t *shape,
                                const int64_t *strides);
-/* An output parameter that nothing reads, in a temporary of its own. */
+/* Add an output parameter that nothing reads, in a temporary of its own. */
 void kiln__spare_param(kiln__writer *w, kiln_dtype dtype, int rank, int64_t *shape);
-/* Strides of a placed lowered node as an output of a reduction of `w`'s kernel: those of the kept
- * axes. */
+/* Give the shape and strides along the kept axes of a placed lowered node that is an output of a
+ * reduction. Returns the rank. */
 int kiln__kept_strides(const kiln__writer *w, uint32_t low, int64_t *shape, int64_t *strides);
 
 /* ---- names.c, text.c ---- */
 
 /* The text that stands for a lowered node seen through `map`, which has an entry for each of its
- * axes; statements it needs are appended to the body. `root`: computed here though it is stored. */
+ * axes. Statements that it needs are appended to the body. `root`: it is computed here although it
+ * is a stored value. */
 const char *kiln__operand_text(kiln__writer *w, uint32_t low, const kiln__axis_map *map, bool root);
-/* The map of a lowered node at the loop's own index: axis by axis. */
+/* The map through which a lowered node of the loop's shape is seen at the loop's index. */
 const kiln__axis_map *kiln__own_map(kiln__writer *w, uint32_t low);
-/* The map of a result, or of what has its shape, at the index of a kept axis each. */
+/* The same for a lowered node whose axes are the kept ones of a reduction. */
 const kiln__axis_map *kiln__kept_map(kiln__writer *w, uint32_t low);
 /* The text registered for a lowered node seen through `map`, or NULL. */
 const char *kiln__find_named(const kiln__writer *w, uint32_t low, const kiln__axis_map *map);
-/* Register a text for a lowered node, as when a reduction has computed it. */
+/* Register a text for a lowered node, such as the result of a reduction. */
 void kiln__name_lowered(kiln__writer *w, uint32_t low, const kiln__axis_map *map, const char *text);
+/* A new name: "t1", "t2", ... */
 const char *kiln__next_name(kiln__writer *w);
-/* The order of axes in which results that kiln allocates follow the inputs (K-order). */
+/* Give the order of axes of results that kiln allocates: that of the inputs (K-order). */
 void kiln__result_order(kiln__writer *w, int *order);
-/* Whether coefficients are `factor` times the linear index of the loop, axes as they are. */
+/* Whether `coef` is a multiple, by *factor, of the strides of the loop's linear index. */
 bool kiln__is_linear(const kiln__writer *w, const int64_t *coef, int64_t *factor);
 
 /* ---- text_loop.c ---- */
 
-/* Put the loop's axes into the order in which positions run, when that makes them its linear
- * index. */
+/* Reorder the loop's axes so that positions are multiples of its linear index, where that is
+ * possible. */
 void kiln__order_axes(kiln__writer *w);
 void kiln__write_loop(kiln__writer *w);
 void kiln__write_custom(kiln__writer *w);
 
 /* ---- text_gather.c ---- */
 
-/* The element of a GATHER, given the texts of its indices (of operands from the second on). */
+/* The text of an element of a GATHER; `operands` are the texts of its indices. */
 const char *kiln__gather_text(kiln__writer *w, uint32_t low, const kiln__axis_map *map,
                               const char *const *operands);
 
 /* ---- text_snippet.c ---- */
 
-/* Append the statements of a SNIPPET over these operands; the name of the result. */
+/* Append the statements of a SNIPPET over these operands. Returns the name of its result. */
 const char *kiln__snippet_text(kiln__writer *w, uint32_t low, const kiln__axis_map *map,
                                const char *const *operands);
-/* Whether some snippet means something else by the name of a parameter. */
+/* Whether some inlined snippet uses the name of a parameter for something else. */
 bool kiln__snippets_hide(const kiln__writer *w, const char *name);
-/* Say which of the user's kernels were inlined. */
+/* Append which of the user's kernels were inlined. */
 void kiln__tell_snippets(const kiln__writer *w, kiln__buf *why);
 
 /* ---- text_reduce.c ---- */
 
-/* What the states of a pass are to a kernel: of one its own texts, of several a struct. */
+/* The texts of a pass: those of its state if it has one, else those of a struct of all its states. */
 typedef struct kiln__pass {
-    const char *declaration; /* of the struct; NULL for one */
+    const char *declaration; /* of the struct; NULL if there is one state */
     const char *type, *map, *reduce, *identity;
-    int64_t bytes; /* of the struct, from above */
+    int64_t bytes; /* upper bound of the bytes of `type` */
     kiln__batching batching;
 } kiln__pass;
 
-/* `struct_name` names the struct, `statements` come before the elements that `elements` are. */
+/* `elements` are the texts of the elements that members reduce, which `statements` prepare. */
 kiln__pass kiln__write_pass(kiln__writer *w, const kiln__member *members, size_t count,
                             const char *struct_name, const char *statements,
                             const char *const *elements);
-/* A statement that gives a name to the result of a member of a pass with so many states, from the
- * reduced value `whole`. */
+/* Append a statement that names the result of a member, which is computed from the accumulator
+ * `whole` of a pass with so many states. Returns the name. */
 const char *kiln__name_result(kiln__writer *w, const kiln__member *m, size_t states,
                               const char *whole);
 void kiln__write_reduction(kiln__writer *w);

@@ -11,36 +11,37 @@ typedef struct kiln__graph_run {
     kiln_graph *graph;
     const kiln__graph_call *call;
     const kiln__entry *entry;
-    kiln__entry *borrowed; /* the same, when the memo was full */
+    kiln__entry *borrowed; /* the same, to be given back, when the memo was full */
     kiln_array **outputs; /* given or fresh */
     kiln_array **temps;   /* NULL unless allocated */
     bool *fresh;          /* outputs allocated for this call */
     size_t begun, ended;  /* temporaries allocated and released */
-    bool *copy;           /* inputs to be copied first */
-    void *heap;           /* memory of the lists when `few` is too small */
+    bool *copy;           /* inputs that must be copied first */
+    void *heap;           /* memory of these lists when `few` is too small */
     kiln_array *few[64];
 } kiln__graph_run;
 
-/* Find or build the entry; take or allocate the outputs. The run must be ended also after a
- * failure. */
+/* Find or build the entry, and take or allocate the outputs. The caller calls kiln__run_end() also
+ * after a failure. */
 kiln_status kiln__run_begin(kiln__graph_run *run, kiln_graph *graph, const kiln__graph_call *call,
                             kiln_error *err);
 /* Allocate the temporaries that `step` writes first. */
 kiln_status kiln__run_temps(kiln__graph_run *run, uint32_t step, kiln_error *err);
-/* ERR_OVERLAP for outputs that overlap; marks inputs that must be copied first. */
+/* Mark inputs that must be copied first. ERR_OVERLAP for outputs that overlap. */
 kiln_status kiln__run_overlaps(const kiln__graph_run *run, bool *copy_out, bool *any_copy,
                                kiln_error *err);
-void kiln__run_deliver(kiln__graph_run *run); /* fresh outputs to the caller */
-void kiln__run_end(kiln__graph_run *run);     /* release what was not delivered */
+void kiln__run_deliver(kiln__graph_run *run); /* hand fresh outputs to the caller */
+void kiln__run_end(kiln__graph_run *run);     /* release the entry and all arrays not delivered */
 
 /* The array that a parameter is a view of. */
 kiln_array *kiln__run_value(const kiln__graph_run *run, const kiln__step_param *param);
 kiln__call kiln__run_call(const kiln__bound_step *step, const kiln_arg *args, kiln_stream *stream);
 
-/* Prepare a step, or get its source when `text_out` is not NULL, with handles made for its views. */
+/* Make arrays for a step's views, and prepare the step, or give its source if `text_out` is not
+ * NULL. */
 kiln_status kiln__step_with_handles(const kiln__graph_run *run, const kiln__bound_step *step,
                                     kiln_launch **launch_out, char **text_out, kiln_error *err);
-/* Run a step of an opaque operation, or prepare it when `launch_out` is not NULL. */
+/* Run an opaque step, or prepare it if `launch_out` is not NULL. */
 kiln_status kiln__step_opaque(const kiln__graph_run *run, const kiln__step *step,
                               kiln_launch **launch_out, kiln_error *err);
 

@@ -217,7 +217,6 @@ static kiln_status bind_step(kiln_graph *graph, const kiln__step *step, kiln__bo
         if (step->params[p].kind == KILN__VALUE_REPORT)
             KILN_CHECK(need_report(graph, err));
         KILN_CHECK(make_view(graph, &step->params[p], &bound->views[p], err));
-        bound->view_bytes += bound->views[p].bytes;
     }
     return kiln__graph_kernel(graph, step, &bound->kernel, err);
 }

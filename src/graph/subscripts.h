@@ -1,5 +1,5 @@
 /*
- * subscripts.h - subscripts of nodes: what recording functions and expressions share. Private to
+ * subscripts.h - subscripts of nodes, for recording functions and expressions. Private to
  * src/graph.
  */
 #ifndef KILN_GRAPH_SUBSCRIPTS_H
@@ -13,12 +13,12 @@ typedef struct kiln__subscript {
     kiln_subscript_kind kind;
     int64_t number[3]; /* index; or start, stop, step */
     kiln_node node;    /* indices */
-    int line;          /* where it stands */
-    const struct kiln__parsed *mask; /* of expressions; not NULL: a mask, or a vector of indices whose length only the
-                                        device knows, and the rest is not looked at */
+    int line;          /* the line with which its nodes are recorded */
+    const struct kiln__parsed *mask; /* expressions: a mask, or indices whose number only the device
+                                        knows; the other members are then not read. Else NULL */
 } kiln__subscript;
 
-/* x[list], of which at most one is an ellipsis. (subscripts.c) */
+/* Record x[list]; at most one item is an ellipsis. (subscripts.c) */
 kiln_node kiln__index_nodes(kiln_node x, const kiln__subscript *list, size_t count,
                             kiln_index_mode mode, const char *file, int line);
 
@@ -27,10 +27,10 @@ bool kiln__are_apart(const kiln__subscript *list, size_t count);
 
 /* ---- record.c ---- */
 
-/* A gather; `kind` as KILN__GATHER_KIND tells. */
+/* Record a gather; `kind` is KILN__GATHER_TOGETHER, _APART or _ALONG. */
 kiln_node kiln__node_gather(kiln_node x, const kiln_node *indices, const int *axes, size_t count,
                             kiln_index_mode mode, int kind, const char *file, int line);
-/* Keep an error in the graph of `x`. */
+/* Record an error in the graph of `x`, and return a faulty node. */
 kiln_node kiln__node_fault(kiln_node x, kiln_status status, const char *what, const char *file,
                            int line, const char *text);
 
