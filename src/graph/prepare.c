@@ -66,7 +66,7 @@ static kiln_status connect(const kiln__graph_run *run, uint32_t s, kiln_launch *
         const bool given = param->kind == KILN__VALUE_ARG || param->kind == KILN__VALUE_SCALAR;
         from[p].argument = given ? param->index : KILN__FROM_NONE;
     }
-    kiln__launch_come_from(part, from);
+    kiln__launch_set_origins(part, from);
     return KILN_OK;
 }
 

@@ -111,7 +111,7 @@ static kiln_status fill(kiln_array *y, double value, kiln_error *err)
     if (!number_fits(y->dtype, value))
         return kiln__fail(err, KILN_ERR_RANGE, "%.17g does not fit %s", value,
                           kiln_dtype_name(y->dtype));
-    if (kiln__plain_loop_suits(y, NULL) && y->contiguous) {
+    if (kiln__host_loop_is_faster(y, NULL) && y->contiguous) {
         host_ramp(y, value, 0.0, NULL);
         return KILN_OK;
     }
@@ -168,7 +168,7 @@ kiln_status kiln_array_arange(kiln_context *ctx, kiln_dtype dtype, double start,
         return kiln__fail(err, KILN_ERR_OVERFLOW, "arange of %g elements", count);
     const int64_t shape[] = {count > 0 ? (int64_t)count : 0};
     KILN_TRY(kiln_array_empty(ctx, dtype, 1, shape, &y, err));
-    if (kiln__plain_loop_suits(y, NULL)) {
+    if (kiln__host_loop_is_faster(y, NULL)) {
         host_ramp(y, start, step, NULL);
     } else {
         const kiln_arg args[] = {kiln_arg_float(start), kiln_arg_float(step), kiln_arg_array(y)};
@@ -193,7 +193,7 @@ kiln_status kiln_array_linspace(kiln_context *ctx, kiln_dtype dtype, double star
     KILN_CHECK_NULL(out, err);
     *out = NULL;
     KILN_TRY(kiln_array_empty(ctx, dtype, 1, &count, &y, err));
-    if (kiln__plain_loop_suits(y, NULL)) {
+    if (kiln__host_loop_is_faster(y, NULL)) {
         host_ramp(y, start, step, &stop);
     } else {
         const kiln_arg args[] = {kiln_arg_float(start), kiln_arg_float(step), kiln_arg_float(stop),

@@ -195,7 +195,7 @@ done:
     return status;
 }
 
-void kiln__launch_come_from(kiln_launch *part, kiln__launch_from *from)
+void kiln__launch_set_origins(kiln_launch *part, kiln__launch_from *from)
 {
     part->from = from;
 }
@@ -241,7 +241,7 @@ kiln_status kiln__launch_part(kiln__launch_parts *parts, kiln__kernel *op, void 
     return status;
 }
 
-void kiln__launch_hold(kiln_launch *part, kiln_array **arrays, size_t count, size_t arg_count)
+void kiln__launch_set_arrays(kiln_launch *part, kiln_array **arrays, size_t count, size_t arg_count)
 {
     part->arrays = arrays;
     part->array_count = count;

@@ -183,8 +183,8 @@ static kiln_status prepare_group(listing *l, group *g, void *entry, size_t bytes
 
     KILN_CHECK(kiln__launch_part(l->parts, l->op, entry, &g->config, g->block, bytes, describe, g,
                                  l->one.stream, &part, err));
-    kiln__launch_hold(part, g->arrays, g->count * g->arg_count, g->arg_count);
-    kiln__launch_come_from(part, g->from);
+    kiln__launch_set_arrays(part, g->arrays, g->count * g->arg_count, g->arg_count);
+    kiln__launch_set_origins(part, g->from);
     g->arrays = NULL;
     g->from = NULL;
     return KILN_OK;
@@ -309,7 +309,7 @@ static kiln_status do_alone(listing *l, kiln_error *err)
     KILN_CHECK(kiln__make_zeroed(&from, call.arg_count + 1, sizeof *from, err));
     for (size_t p = 0; p < call.arg_count; p++)
         from[p] = (kiln__launch_from){(uint32_t)p, (uint32_t)l->at};
-    kiln__launch_come_from(launch, from);
+    kiln__launch_set_origins(launch, from);
     return KILN_OK;
 }
 

@@ -131,7 +131,7 @@ void kiln__bound_used(const kiln__recipe *recipe, const kiln__bound *bound, kiln
 /* On the cpu device: from here on a kernel on all cores beats a plain loop. */
 enum { HOST_LOOP_BYTES = 4 << 20 };
 
-bool kiln__plain_loop_suits(const kiln_array *a, kiln_stream *stream)
+bool kiln__host_loop_is_faster(const kiln_array *a, kiln_stream *stream)
 {
     kiln__device *const device = kiln__context_device(a->ctx);
 
@@ -189,7 +189,7 @@ kiln_status kiln__array_assign_on(kiln_array *dst, const kiln_array *src, kiln_s
     if (src->dtype == dst->dtype && src->contiguous && dst->contiguous && src->size == dst->size &&
         !overlap)
         return kiln__copy_device_to_device(device, dst->data, src->data, bytes, stream, err);
-    if (src->dtype == dst->dtype && kiln__plain_loop_suits(dst, stream) && src->rank == dst->rank &&
+    if (src->dtype == dst->dtype && kiln__host_loop_is_faster(dst, stream) && src->rank == dst->rank &&
         memcmp(src->shape, dst->shape, (size_t)src->rank * sizeof src->shape[0]) == 0 && !overlap) {
         kiln__host_copy(dst->data, dst->strides, src->data, src->strides, dst->rank, dst->shape,
                         kiln_dtype_size(dst->dtype));
