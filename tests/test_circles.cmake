@@ -8,9 +8,6 @@
 
 cmake_minimum_required(VERSION 3.22)
 
-# Folders that are not in order yet, and how many of their files stand in circles or between two. A
-# number falls with each circle that is cut, and never rises; at 0 the line goes.
-
 execute_process(COMMAND ${NM} -A -P -g @${OBJECTS} OUTPUT_VARIABLE text RESULT_VARIABLE result)
 if(NOT result EQUAL 0)
     message(FATAL_ERROR "${NM} cannot read the objects of ${OBJECTS}")
@@ -89,11 +86,7 @@ foreach(folder IN LISTS folders)
         set(left ${kept})
         list(LENGTH left size)
     endwhile()
-    set(allowed 0)
-    if(DEFINED circles_${folder})
-        set(allowed ${circles_${folder}})
-    endif()
-    if(size GREATER allowed)
+    if(size GREATER 0)
         foreach(file IN LISTS left)
             foreach(owner IN LISTS calls_${file})
                 if(owner IN_LIST left)
@@ -101,11 +94,8 @@ foreach(folder IN LISTS folders)
                 endif()
             endforeach()
         endforeach()
-        message(SEND_ERROR "${size} files of src/${folder} stand in circles, ${allowed} may: ${left}")
-    elseif(size LESS allowed)
-        message("${size} files of src/${folder} stand in circles, fewer than the ${allowed} that "
-                "test_circles.cmake allows: lower its number")
+        message(SEND_ERROR "${size} files of src/${folder} stand in circles: ${left}")
     endif()
 endforeach()
 list(LENGTH folders count)
-message("the files of ${count} folders stand in order, but for those allowed")
+message("the files of ${count} folders stand in order")

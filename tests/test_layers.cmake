@@ -1,5 +1,5 @@
-# The rule of docs/design.md, "Folders": arrows between the folders of src/ point one way, and a
-# folder is entered only by its one door, the header of its own name.
+# The rule of docs/design.md, "Folders": the folders of src/ use each other in one direction, and of
+# another folder only the header of its name is included.
 #
 #     cmake -D SOURCE=.. -P test_layers.cmake
 
@@ -57,7 +57,7 @@ foreach(file IN LISTS files)
         if(NOT target IN_LIST uses_${folder})
             message(SEND_ERROR "src/${file} includes ${included}: ${folder} may not use ${target}")
         elseif(NOT included STREQUAL "${target}/${target}.h")
-            message(SEND_ERROR "src/${file} includes ${included}: the door is ${target}/${target}.h")
+            message(SEND_ERROR "src/${file} includes ${included}: other folders include ${target}/${target}.h only")
         endif()
     endforeach()
 endforeach()

@@ -1,20 +1,20 @@
 /*
- * parts.h - what the files of src/cache share; no other folder includes it (cache.h is the door).
+ * parts.h - what the files of src/cache share. Private to src/cache.
  *
  *     catalog.c    the tools' functions: list, verify, prune, clear
  *     pack.c       a folder into a bundle, and back
  *     publish.c    put an entry into the folder
  *     store.c      find an entry; the cache's life
  *     fork.c       an open cache in a forked child
- *     journal.c    what happened, for stamps and the index      index.c   SQLite, for the tools
+ *     journal.c    hits and stores not yet written down         index.c   SQLite, for the tools
  *     evict.c      which entries go when the folder is full     flight.c  one compilation per key
  *     ledger.c     how many bytes the folder holds; locks
  *     entry.c      what is in the folder: shards and entries, checked as they are opened
  *     blob.c       what a file must look like                   bundle.c  many of them in one file
- *     dir.c        which folder, is it ours, make it            limit.c   sizes as text
- *     way.c        who could put another folder in its place
+ *     dir.c        finds, checks and makes the folder           limit.c   sizes as text
+ *     way.c        checks that nobody else can replace a folder of its path
  *
- * A file calls those below it only.
+ * A file calls only those below it.
  */
 #ifndef KILN_CACHE_PARTS_H
 #define KILN_CACHE_PARTS_H
@@ -54,7 +54,8 @@ static inline void kiln__put_le(unsigned char *p, int bytes, uint64_t v)
 
 #define KILN__BLOB_HEADER_BYTES ((size_t)64)
 
-/* Larger than any kernel: what claims more is damaged, and no memory is asked for it. */
+/* Larger than any kernel. A file whose header says more is damaged, and no memory is allocated for
+ * it. */
 #define KILN__BLOB_FILE_BYTES_MAX ((uint64_t)1 << 30)
 
 typedef enum kiln__verdict {
@@ -74,7 +75,7 @@ kiln__verdict kiln__blob_verify(const void *file, size_t file_bytes, const void 
                                size_t key_bytes, const void **payload_out,
                                size_t *payload_bytes_out);
 
-/* As kiln__blob_verify, for whatever key the file itself holds; points at it. True when VALID. */
+/* As kiln__blob_verify, for the key in the file itself, to which *key_out points. True when VALID. */
 bool kiln__blob_verify_any(const void *file, size_t file_bytes, const void **key_out,
                           size_t *key_bytes_out, kiln__verdict *verdict_out);
 
@@ -122,8 +123,8 @@ int kiln__way_open(const char *path, int flags, int *fd_out, char reason[KILN__R
 
 /* ---- entry.c ---- */
 
-/* As errno: what is there is not ours, open to others, or of another kind than it must be. No file
- * system says EDOM. */
+/* A value of errno: the file is another user's, others can write it, or it is not of the kind that
+ * it must be. No file system sets EDOM. */
 #define KILN__EFOREIGN EDOM
 
 #define KILN__SHARD_BYTES ((size_t)3) /* two hex digits, NUL */
@@ -136,7 +137,7 @@ void kiln__place_path(kiln__hash128 hash, char path[KILN__PATH_BYTES]);
 
 void kiln__shard_name(unsigned shard, char name[3]);
 bool kiln__is_entry_name(const char *name);
-/* Which shards have a folder; all of them, and false with errno, when that cannot be told. */
+/* Find which shards have a folder. If that is not possible: all of them, and false with errno. */
 bool kiln__find_shards(int folder, bool present[KILN__SHARD_COUNT]);
 /* Call `fn` for each name in a shard. False with errno when the shard could not be read. */
 typedef void (*kiln__list_fn)(void *user, int shard_fd, const char *name);
@@ -160,10 +161,11 @@ int kiln__entry_open(int folder, const char *path, struct stat *st, bool *shard_
  * (nothing that could be an entry) or UNREADABLE, with errno. */
 kiln__verdict kiln__entry_read(int folder, const char name[33], size_t max,
                                unsigned char **data_out, size_t *bytes_out);
-/* Free the place of something that must not be there. Files and links are removed; a folder is
- * moved aside, and removed too when nothing but entries is in it. Whether the place is free now. */
+/* Remove something from a name that an entry needs. Files and links are deleted; a folder is
+ * renamed, and deleted as well if it holds nothing but entries. Returns whether the name is free
+ * now. */
 bool kiln__make_way(int folder, const char *name);
-/* 32 digits that no other process can guess, so that nobody can lay a file or link in its way. */
+/* 32 digits that no other process can guess, so that nobody can create that name before. */
 void kiln__random_hex(char hex[33]);
 
 /* ---- ledger.c ---- */
@@ -261,8 +263,8 @@ typedef struct kiln__bundle {
     char *path; /* NULL for one of the caller's memory */
 } kiln__bundle;
 
-/* Whether these bytes are a bundle as far as header and index tell. Blobs are verified when they are
- * found. ERR_FORMAT. */
+/* Whether these bytes are a bundle as far as header and index tell. Blobs are verified when they
+ * are found. ERR_FORMAT. */
 kiln_status kiln__bundle_check(const void *bytes, size_t size, kiln__bundle *out, kiln_error *err);
 /* Map a file: ERR_IO, ERR_FORMAT, ERR_CACHE (not to be trusted), ERR_NO_MEMORY. Messages name it. */
 kiln_status kiln__bundle_open(const char *path, kiln__bundle *out, kiln_error *err);

@@ -122,7 +122,7 @@ kiln_status kiln_observer_to_string(kiln_observer *observer, char **text_out, ki
     if (!kiln__observers_hold())
         return kiln__fail(err, KILN_ERR_ARGUMENT, "an observer's function may not call kiln");
     status = observer->ready.text(observer->ready.state, text_out, err);
-    kiln__observers_let_go();
+    kiln__observers_release();
     return status;
 }
 
@@ -133,12 +133,12 @@ kiln_status kiln_observer_flush(kiln_observer *observer, kiln_error *err)
     KILN_CHECK_NULL(observer, err);
     if (is_foreign(observer))
         return fail_foreign(err);
-    kiln__runs_settle(observer->link.device, false);
+    kiln__runs_report(observer->link.device, false);
     if (!kiln__observers_hold())
         return kiln__fail(err, KILN_ERR_ARGUMENT, "an observer's function may not call kiln");
     if (observer->ready.flush != NULL)
         status = observer->ready.flush(observer->ready.state, err);
-    kiln__observers_let_go();
+    kiln__observers_release();
     return status;
 }
 
@@ -147,7 +147,7 @@ void kiln_observer_destroy(kiln_observer *observer)
     if (observer == NULL || is_foreign(observer))
         return;
     if ((observer->link.kinds & KILN_OBSERVE(KILN_OBSERVED_RUN)) != 0)
-        kiln__runs_settle(observer->link.device, true);
+        kiln__runs_report(observer->link.device, true);
     kiln__observer_remove(&observer->link);
     if (observer->ready.flush != NULL)
         (void)observer->ready.flush(observer->ready.state, NULL);

@@ -1,19 +1,19 @@
 /*
- * backend.h - what a backend must supply, and what it may know of a device. Private to src/device.
+ * backend.h - the functions that a backend supplies, and the structs that it may read. Private to
+ * src/device.
  *
  *     upper folders -> device.h -> device.c stream.c calls.c compile.c -> [kiln__backend] -> cuda/
  *                                                                                       cpu/
  *
  * A backend is one constant table of functions. The files beside this header do what both backends
- * need - choosing a device, the fork and fault check, streams, the pool - and call the table for
- * the rest. "native" below is the backend's own handle (CUstream, CUevent, ...), opaque to others.
+ * need (choosing a device, the checks for forks and faults, streams, the pool) and call the table
+ * for the rest. `native` is the backend's own handle: a CUstream, a CUevent, ...
  *
- * Rule 1: a callback is never called on a device of another process: calls.c checks first.
- *         `close` and the destroyers are the exception, see there.
- * Rule 2: whoever makes a thing through the table destroys it through the table, with the same
- *         device. Destroyers cannot fail and accept NULL.
- * Rule 3: every callback may run in any thread at any time; only `open` and `close` are alone with
- *         their device.
+ * Rule 1: a function is never called for a device of another process: calls.c checks that. `close`
+ *         and the destroyers are exceptions, see there.
+ * Rule 2: what one of the functions has made is destroyed by another one, with the same device.
+ *         Destroyers cannot fail and accept NULL.
+ * Rule 3: every function may be called by several threads at once, but for `open` and `close`.
  * Rule 4: out parameters are NULL or 0 after a failure.
  */
 #ifndef KILN_DEVICE_BACKEND_H
@@ -40,39 +40,39 @@ struct kiln__device {
     const kiln__backend *backend;
     void *state;              /* the backend's own; freed by `close` */
     unsigned fork_generation; /* of the process that opened the device */
-    /* NULL, or constant text for the fault that ended the device's life; see below. */
-    _Atomic(const char *) fault;
+    _Atomic(const char *) fault; /* constant text of the fault after which the device cannot be
+                                    used; NULL: none. See kiln__device_fault(). */
     kiln_device_info info;
     char no_gpu[KILN_ERROR_MESSAGE_BYTES]; /* see kiln__device_no_gpu() */
     kiln_stream *stream;                   /* the device's own */
     kiln__pool *pool;
     kiln__host_pool *host_pool;
-    _Atomic(int64_t *) report; /* of the host pool; NULL: no kernel may report anything yet */
-    struct kiln__entry_name *entry_names; /* what observers know entries by; see runs.c */
-    struct kiln__runs *runs; /* work whose times somebody observes; NULL: none yet */
+    _Atomic(int64_t *) report; /* see kiln__device_report(); NULL: not made yet */
+    struct kiln__entry_name *entry_names; /* the names by which observers know entries (runs.c) */
+    struct kiln__runs *runs; /* work whose times are observed; NULL: none yet */
 };
 
-/* A stream. The struct outlives its handle while it is retained or a pool block calls it home, so
- * that a pointer to it never means another stream. */
+/* A stream. The struct is freed when the handle is destroyed, nobody retains it and no block of the
+ * pool has it as its home, so that a pointer to it never means another stream. */
 struct kiln_stream {
     kiln__device *device;
     void *native;
-    kiln__recording *recording;     /* work for this stream is noted there, not enqueued */
-    _Atomic(kiln_stream *) standin; /* while recorded: what work for this stream goes to */
-    _Atomic(kiln_stream *) behind;  /* of a recording: where it was last run (retained); its work
-                                       is done when that stream has passed */
+    kiln__recording *recording;     /* of a stand-in: the recording that its work goes to; else NULL */
+    _Atomic(kiln_stream *) standin; /* of a recorded stream: its stand-in; else NULL */
+    _Atomic(kiln_stream *) behind;  /* of a stand-in: the stream on which the recording was last run
+                                       (retained), whose work includes that run */
     void *owner;                    /* of the layer above */
     kiln__pool_arena *arena;             /* the stream's part of the pool; made with the stream */
-    void *closing_event;            /* once closed: the end of its work */
-    bool wrapped;                   /* `native` belongs to somebody else */
+    void *closing_event;            /* of a destroyed stream: recorded after all of its work */
+    bool wrapped;                   /* the user owns `native` */
     atomic_bool closed;             /* the handle is gone, and `native` with it */
     _Atomic(kiln__block *) tickets; /* NULL until first asked for; see kiln__stream_tickets() */
     atomic_uint refs;               /* the handle, the arena's blocks, kiln__stream_retain() */
     _Atomic(uint64_t) work;         /* see kiln__stream_enter() */
 };
 
-/* The native stream of one that is not recorded, for work that is about to be enqueued: counted, so that
- * kiln__stream_work() tells whether there has been any since it was last asked. */
+/* The native stream, on which the caller is about to enqueue work; counts it for
+ * kiln__stream_work(). The stream must not be recorded. */
 static inline void *kiln__stream_enter(kiln_stream *stream)
 {
     (void)atomic_fetch_add_explicit(&stream->work, 1, memory_order_relaxed);
@@ -100,9 +100,8 @@ struct kiln__backend {
     /* ---- devices ---- */
 
     /*
-     * Describe the devices, usable or not, best first; returns how many there are (which may
-     * exceed `capacity`). Never fails: what stands in the way is written to `reason`, if need be
-     * in one entry that stands for the whole backend.
+     * Describe up to `capacity` devices, usable or not, best first. Returns how many there are. It
+     * never fails: an error goes into `reason` of a device, or of one entry for the whole backend.
      */
     size_t (*list)(kiln_device_info *infos, size_t capacity);
 
@@ -143,7 +142,7 @@ struct kiln__backend {
     size_t (*compiler_targets)(kiln__target *targets, size_t capacity);
 };
 
-/* What src/device/raw.c hands on; see the functions of these names in device.h. */
+/* The functions that raw.c calls; see those of the same names in device.h. */
 struct kiln__raw_backend {
     kiln_status (*limits)(kiln__device *device, kiln__raw_limits *out, kiln_error *err);
     kiln_status (*load)(kiln__device *device, const void *image, void **module_out, char **log_out,
@@ -164,7 +163,7 @@ struct kiln__raw_backend {
 extern const kiln__backend kiln__backend_cuda; /* cuda/cuda.c */
 extern const kiln__backend kiln__backend_cpu;  /* cpu/cpu.c */
 
-/* Fill what `open` of a backend fills, and the backend. (dry.c) */
+/* Fill in device->backend, and what the backend's `open` fills in. (dry.c) */
 kiln_status kiln__dry_open(kiln__device *device, const kiln__dry_device *what, kiln_error *err);
 
 /* ---- helpers for backends (calls.c) ---- */
@@ -182,7 +181,7 @@ static inline bool kiln__device_ok(const kiln__device *device)
            atomic_load_explicit(&device->fault, memory_order_relaxed) == NULL;
 }
 
-/* Whether an event's point has been passed; never waits. A fault counts as passed. */
+/* Whether an event is reached, without waiting. After a fault it counts as reached. */
 static inline bool kiln__event_done(kiln__device *device, void *native)
 {
     bool done = false;
@@ -190,7 +189,7 @@ static inline bool kiln__event_done(kiln__device *device, void *native)
     return device->backend->event_query(device, native, &done, NULL) != KILN_OK || done;
 }
 
-/* ---- steps of recordings (recording.c) ---- what calls on a recording stream become */
+/* ---- recordings (recording.c) ---- Each adds a step to the recording of a stand-in. */
 kiln_status kiln__record_launch(kiln_stream *stream, void *entry, const kiln__launch_config *config,
                                 const void *args, size_t args_bytes, kiln__describe_fn describe,
                                 const void *user, kiln_error *err);
@@ -207,8 +206,8 @@ kiln_status kiln__record_memset(kiln_stream *stream, void *dst, int byte, size_t
 kiln_status kiln__record_host_call(kiln_stream *stream, kiln_host_fn fn, void *user,
                                    kiln_error *err);
 
-/* Remember that the device has faulted (the first text stays) and return ERR_FAULT with a message
- * that names the device. `what` must be constant text, e.g. "an illegal memory access". */
+/* Set device->fault, unless it is set, and return ERR_FAULT with a message that names the device.
+ * `what` is constant text such as "an illegal memory access". */
 kiln_status kiln__device_fault(kiln__device *device, const char *what, kiln_error *err);
 
 #endif

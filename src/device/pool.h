@@ -20,11 +20,10 @@
 
 #include "device/backend.h"
 
-/* Every address and size is a multiple of this: what CUDA's own allocator promises and what
- * 16-byte vector accesses of any row start from. */
+/* Every address and size is a multiple of this, as in CUDA's own allocator. */
 #define KILN__GRANULE 512u
 
-/* Devices hand out memory in pages of this size; smaller segments would waste the rest. */
+/* Devices allocate memory in pages of this size; smaller segments would waste the rest of a page. */
 #define KILN__SEGMENT_STEP ((size_t)2 << 20)
 
 /* Blocks up to this size count as small. */
@@ -48,29 +47,29 @@ struct kiln__node {
     kiln__node *before, *after; /* neighbours in the segment */
     kiln__node *left, *right;   /* in the tree; `right` links recycled and pending nodes */
     kiln__mark *marks;          /* PENDING: events still to pass */
-    _Atomic(const char *) label; /* what the thread that allocated it worked under; NULL: nothing */
-    uint32_t priority;          /* the treap's heap order */
+    _Atomic(const char *) label; /* the label of the thread that allocated it; NULL: none */
+    uint32_t priority;          /* its priority in the treap */
     kiln__node_state state;
 };
 
 /* A piece of memory taken from the device. */
 struct kiln__segment {
     kiln__segment *next, *previous;
-    void *raw;    /* as the device handed it out */
-    size_t bytes; /* as asked of the device */
+    void *raw;    /* the address that the device returned */
+    size_t bytes; /* the size that the device was asked for */
     kiln__node *first;
-    bool small;        /* holds small blocks only */
-    kiln_stream *from; /* spare: the closed stream whose end must have passed (retained) */
+    bool small;        /* it holds small blocks only */
+    kiln_stream *from; /* of a spare segment: the closed stream (retained), whose work must be done */
 };
 
-/* An event recorded on some stream, recycled when it has passed. */
+/* An event recorded on some stream. It is recycled when it has been reached. */
 struct kiln__mark {
     kiln__mark *next;
     void *event;
 };
 
-/* Small blocks have segments of their own, so that a long-lived scalar does not hold a segment
- * that could be given back or hold a large array. */
+/* Small blocks have segments of their own: a long-lived scalar would keep a large segment from
+ * being given back, and from being used for a large array. */
 enum { KILN__CLASS_SMALL, KILN__CLASS_LARGE, KILN__CLASS_COUNT };
 
 struct kiln__pool_arena {
@@ -87,9 +86,9 @@ struct kiln__pool_arena {
     uint64_t allocation_count;
     size_t live;   /* blocks handed out or pending */
     uint32_t seed; /* of the priorities */
-    unsigned tick; /* paces the polling of pending blocks */
-    bool closed;   /* the stream's handle is gone */
-    bool sealed;   /* a recording's: free blocks are used by its steps, and stay */
+    unsigned tick; /* counts allocations, at every nth of which pending blocks are polled */
+    bool closed;   /* the stream was destroyed */
+    bool sealed;   /* it belongs to a recording, whose steps use its free blocks; none is given back */
 };
 
 struct kiln__pool {
@@ -113,93 +112,100 @@ struct kiln__pool {
 };
 
 /* ---- mark.c ---- */
-/* An event recorded on `stream` now. NULL: the stream's work was waited for instead. */
+/* Record an event on `stream`. If that fails, waits for the stream's work and returns NULL. */
 kiln__mark *kiln__mark_make(kiln__pool *pool, kiln_stream *stream);
-/* The same for a stream that is not kiln's; a failure is an error. */
+/* The same for a CUstream without a handle; a failure is an error. */
 kiln_status kiln__mark_native(kiln__pool *pool, void *native, kiln__mark **out, kiln_error *err);
 void kiln__mark_recycle(kiln__pool *pool, kiln__mark *mark);
 /* Wait for the work of a stream, closed or not. */
 void kiln__stream_drain(kiln_stream *stream);
-/* Mark the end of the stream's work and let the native stream go. */
+/* Record the closing event, and destroy the native stream. */
 void kiln__stream_close(kiln_stream *stream);
 
 /* ---- pool_source.c ---- */
-/* Take memory from the source within the limit, for use in the order of `stream`. ERR_DEVICE_MEMORY
- * without a message when there is none. And give it back; all work on it is enqueued on `stream`, or
- * done. */
+/* Take memory from the source, within the limit, for use on `stream`. ERR_DEVICE_MEMORY without a
+ * message when there is none. _free gives it back; all work on it must be done, or enqueued on
+ * `stream`. */
 kiln_status kiln__pool_source_alloc(kiln__pool *pool, size_t bytes, kiln_stream *stream,
                                     void **raw_out, kiln_error *err);
 void kiln__pool_source_free(kiln__pool *pool, void *raw, size_t bytes, kiln_stream *stream);
 
 /* ---- pool_watch.c ---- */
-/* ERR_DEVICE_MEMORY that says what the pool holds, and for whom. No lock is held. */
+/* Return ERR_DEVICE_MEMORY with a message that says what the pool holds, and under which labels.
+ * The caller holds no lock. */
 kiln_status kiln__pool_fail_full(kiln__pool *pool, size_t bytes, kiln_error *err);
-/* Tell observers; pool->lock is not held. */
+/* Call observers. The caller does not hold pool->lock. */
 void kiln__pool_tell(kiln__pool *pool, kiln_observed kind, const kiln_stream *stream,
                      const void *address, size_t bytes, kiln_status status);
-/* A block was handed out: note the thread's label, and tell. */
+/* Note the thread's label in a block that was allocated, and call observers. */
 void kiln__pool_tell_alloc(kiln__pool *pool, kiln__node *node);
-/* What is looked for before either is called. */
-#define KILN__WATCH_BLOCKS                                                                             (KILN__LABELLED | KILN_OBSERVE(KILN_OBSERVED_ALLOC) | KILN_OBSERVE(KILN_OBSERVED_FREE))
+/* Neither function needs to be called unless kiln__is_watched() is true of these kinds. */
+#define KILN__WATCH_BLOCKS                                                                         \
+    (KILN__LABELLED | KILN_OBSERVE(KILN_OBSERVED_ALLOC) | KILN_OBSERVE(KILN_OBSERVED_FREE))
 
 /* ---- pool.c ---- */
 kiln_status kiln__pool_create(kiln__device *device, kiln__pool **out, kiln_error *err);
-/* All work is done. In a forked child only host memory is freed. Accepts NULL. */
+/* All work must be done. In a forked child only host memory is freed. Accepts NULL. */
 void kiln__pool_destroy(kiln__pool *pool);
 
 /* ---- pool_arena.c ---- */
 /* Gives `stream` its arena, which keeps the stream's struct alive. */
 kiln_status kiln__pool_arena_create(kiln__pool *pool, kiln_stream *stream, kiln_error *err);
-/* The arena is a recording's: nothing of it goes back to the device before it is closed. */
+/* Make the arena one of a recording: no memory of it goes back to the device until it is closed. */
 void kiln__pool_arena_seal(kiln__pool_arena *arena);
-/* Whether a block has come back, so that the next one may be memory that was used before. */
+/* Whether a block was freed, so that the next allocation may return memory that was used before. */
 bool kiln__pool_arena_had_back(kiln__pool_arena *arena);
-/* The stream is closed: the arena goes now, or with its last block. */
+/* Close the arena of a closed stream: it is freed now, or together with its last block. */
 void kiln__pool_arena_close(kiln__pool_arena *arena);
-/* Free the arena's host memory; its segments must be gone or are given up. */
+/* Free the arena's host memory. Segments that it still has are leaked. */
 void kiln__pool_arena_free(kiln__pool_arena *arena);
 
 /* The functions below need arena->lock. */
 
-/* Best fit, of the block's own class or of any; NULL: none. */
+/* Take the free block that fits best, of the class for `bytes` or (any_class) of either; NULL:
+ * none. */
 kiln__node *kiln__pool_arena_take(kiln__pool_arena *arena, size_t bytes, bool any_class);
 /* A block of zero bytes; NULL: no host memory. */
 kiln__node *kiln__pool_arena_take_zero(kiln__pool_arena *arena);
-/* Free a USED or PENDING node (whose marks have passed) and merge it with its neighbours. */
+/* Make a USED node, or a PENDING one whose marks have been reached, FREE, and merge it with its
+ * neighbours. */
 void kiln__pool_arena_put(kiln__pool_arena *arena, kiln__node *node);
-/* Free pending nodes whose marks have passed, oldest first, until `most` were found that have not;
- * or wait for all. */
+/* Free pending nodes whose marks have been reached, oldest first, until `most` others were found;
+ * or (`wait`) wait for all marks and free all. */
 void kiln__pool_arena_poll(kiln__pool_arena *arena, bool wait, size_t most);
-/* Make pending blocks free, oldest first, by letting the arena's stream wait for their marks, until one of
- * `bytes` can be taken; NULL: none. */
+/* Take a block of `bytes` from pending nodes, oldest first: the arena's stream waits for their
+ * marks. NULL: none is large enough. */
 kiln__node *kiln__pool_arena_claim(kiln__pool_arena *arena, size_t bytes);
-/* Give the memory of a block that is the source's alone back to it, in the order of the stream, which
- * waits for the marks. The lock is not needed. */
+/* Give a block that has an allocation of its own back to the source, after the stream has waited
+ * for the marks. Does not need arena->lock. */
 void kiln__pool_arena_give_direct(kiln__pool_arena *arena, kiln__node *node, kiln__mark *marks);
-/* Unlink a segment that is wholly free and can hold `bytes`, the smallest; NULL: none. Work on it is
- * enqueued on the arena's stream, or done. */
+/* Unlink the smallest segment that is wholly free and can hold `bytes`; NULL: none. Work on it is
+ * done, or enqueued on the arena's stream. */
 kiln__segment *kiln__pool_arena_give(kiln__pool_arena *arena, size_t bytes);
-/* Take over such a segment, once the stream waits for `mark` (NULL: for nothing). False without host
- * memory: the segment is the caller's still. */
+/* Add such a segment, after making the stream wait for `mark` (NULL: for nothing). Returns false
+ * without host memory; the caller then still owns the segment. */
 bool kiln__pool_arena_adopt(kiln__pool_arena *arena, kiln__segment *segment, kiln__mark *mark);
-/* Add a segment that can hold `bytes`. ERR_DEVICE_MEMORY without a message when there is no room
- * for it. `generous` may take more than is needed now. */
-kiln_status kiln__pool_arena_grow(kiln__pool_arena *arena, size_t bytes, bool generous, kiln_error *err);
-/* Give whole free segments back to the device until that is `enough` bytes; waits for the stream.
+/* Add a segment that can hold `bytes`, or (`generous`) a larger one. ERR_DEVICE_MEMORY without a
+ * message when the device has too little memory. */
+kiln_status kiln__pool_arena_grow(kiln__pool_arena *arena, size_t bytes, bool generous,
+                                  kiln_error *err);
+/* Give wholly free segments back to the device, until that is `enough` bytes; waits for the stream.
  * Returns the bytes. */
 size_t kiln__pool_arena_trim(kiln__pool_arena *arena, size_t enough);
-/* Whether the arena has outlived its stream and its blocks: unlock, then kiln__pool_arena_retire(). */
+/* Whether the stream is closed and the last block was freed. The caller then unlocks the arena and
+ * calls kiln__pool_arena_retire(). */
 bool kiln__pool_arena_is_over(const kiln__pool_arena *arena);
 
-/* Unlink and free an arena that is over; its segments become spare. No lock is held. */
+/* Unlink and free such an arena; its segments become spare. The caller holds no lock. */
 void kiln__pool_arena_retire(kiln__pool_arena *arena);
 
-/* Give spare segments back to the device; waits for the streams they are from. */
+/* Give spare segments back to the device; waits for the streams that they are from. Returns the
+ * bytes. */
 size_t kiln__pool_trim_spares(kiln__pool *pool);
 
 /* ---- host_pool.c ---- */
 kiln_status kiln__host_pool_create(kiln__device *device, kiln__host_pool **out, kiln_error *err);
-/* All work is done; before the pool, whose marks it uses. Accepts NULL. */
+/* All work must be done, and the pool, whose marks are used, must still exist. Accepts NULL. */
 void kiln__host_pool_destroy(kiln__host_pool *pool);
 
 /* ---- pool_tree.c ---- a treap over free nodes, by size, then by address */

@@ -76,7 +76,7 @@ void kiln__entry_set_name(kiln__module *module, const void *entry, const char *n
         device->entry_names = n;
         n = NULL;
     }
-    kiln__observers_let_go();
+    kiln__observers_release();
     kiln__free(n);
 }
 
@@ -99,7 +99,7 @@ void kiln__entry_forget_names(const kiln__module *module)
     if (kiln__device_forked(module->device) || !kiln__observers_hold())
         return;
     forget_names(module->device, module);
-    kiln__observers_let_go();
+    kiln__observers_release();
 }
 
 void kiln__work_name(kiln__work *work, const void *entry)
@@ -111,7 +111,7 @@ void kiln__work_name(kiln__work *work, const void *entry)
         snprintf(work->kernel, sizeof work->kernel, "%s", n->name);
         work->what.kernel = work->kernel;
     }
-    kiln__observers_let_go();
+    kiln__observers_release();
     work->what.begin_us = kiln__now_us();
 }
 
@@ -251,14 +251,14 @@ static void settle(kiln__runs *runs, bool wait)
     }
 }
 
-void kiln__runs_settle(const kiln__device *device, bool wait)
+void kiln__runs_report(const kiln__device *device, bool wait)
 {
     if (!kiln__observers_hold())
         return;
     for (kiln__runs *runs = all; runs != NULL; runs = runs->next)
         if (device == NULL || runs->device == device)
             settle(runs, wait);
-    kiln__observers_let_go();
+    kiln__observers_release();
 }
 
 void kiln__runs_close(kiln__device *device)
@@ -266,7 +266,7 @@ void kiln__runs_close(kiln__device *device)
     kiln__runs *const runs = device->runs;
     const bool forked = kiln__device_forked(device);
 
-    kiln__runs_settle(device, true);
+    kiln__runs_report(device, true);
     if (runs != NULL && kiln__observers_hold()) {
         for (kiln__runs **at = &all; *at != NULL; at = &(*at)->next)
             if (*at == runs) {
@@ -282,7 +282,7 @@ void kiln__runs_close(kiln__device *device)
         }
         if (!forked)
             device->backend->event_destroy(device, runs->anchor);
-        kiln__observers_let_go();
+        kiln__observers_release();
         kiln__free(runs);
     }
     device->runs = NULL;
@@ -313,7 +313,7 @@ void kiln__work_open(kiln__work *work, kiln_observed kind, kiln__device *device,
     work->what.stream = stream != NULL ? stream->native : NULL;
     if (times_are_asked_for(device, stream) && kiln__observers_hold()) {
         work->run = run_begin(device, stream->native);
-        kiln__observers_let_go();
+        kiln__observers_release();
     }
     kiln__watch_fill(device, &work->what);
     work->what.begin_us = kiln__now_us();
@@ -325,7 +325,7 @@ void kiln__work_close(kiln__work *work, kiln_status status)
     work->what.status = status;
     if (work->run != NULL && kiln__observers_hold()) {
         run_end(work, work->run);
-        kiln__observers_let_go();
+        kiln__observers_release();
     }
     kiln__watch_tell(work->device, &work->what);
     if (is_host(work->device) && work->stream != NULL && status == KILN_OK) {
@@ -333,7 +333,7 @@ void kiln__work_close(kiln__work *work, kiln_status status)
         kiln__watch_tell(work->device, &work->what);
     }
     if (!is_host(work->device))
-        kiln__runs_settle(work->device, false);
+        kiln__runs_report(work->device, false);
 }
 
 kiln_status kiln__library_call(kiln_stream *stream, const char *name, kiln__library_fn call,

@@ -40,7 +40,7 @@ bool kiln__observers_hold(void)
     return true;
 }
 
-void kiln__observers_let_go(void)
+void kiln__observers_release(void)
 {
     inside = false;
     kiln__process_lock_give(&lock);
@@ -64,7 +64,7 @@ void kiln__observer_add(kiln__observer *observer)
     observer->next = observers;
     observers = observer;
     count_kinds();
-    kiln__observers_let_go();
+    kiln__observers_release();
 }
 
 void kiln__observer_remove(kiln__observer *observer)
@@ -77,7 +77,7 @@ void kiln__observer_remove(kiln__observer *observer)
             break;
         }
     count_kinds();
-    kiln__observers_let_go();
+    kiln__observers_release();
 }
 
 /* ---- telling ---- */
@@ -112,7 +112,7 @@ void kiln__watch_tell(const kiln__device *device, kiln_observation *what)
     if (!kiln__observers_hold())
         return;
     kiln__watch_tell_held(device, what);
-    kiln__observers_let_go();
+    kiln__observers_release();
 }
 
 /* ---- calls of kernels ---- */

@@ -154,7 +154,7 @@ static kiln_status compile(kiln__cache *cache, const kiln__definition *def,
                            const kiln__source *source, const kiln__target *target, kiln__demand *w,
                            kiln__warmed *out, kiln_error *err)
 {
-    const bool settled = kiln__demand_settle(w, def, source, target);
+    const bool settled = kiln__demand_await_stamps(w, def, source, target);
     kiln__compile_result result = KILN__COMPILE_RESULT_INIT;
     double us = 0;
     kiln_status status = kiln__jit_compile(cache, def, source, target, NULL, &result, &us, err);

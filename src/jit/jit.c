@@ -189,7 +189,7 @@ static kiln_status compile(kiln_context *ctx, program *p, const kiln__definition
     kiln__cache *cache = kiln__context_cache(ctx);
     double us = 0;
 
-    *certain = kiln__demand_settle(w, def, source, target);
+    *certain = kiln__demand_await_stamps(w, def, source, target);
     double begin_us = kiln__now_us();
     /* A refusal stays with the program, for all who ask for it. */
     kiln_status status =

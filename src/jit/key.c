@@ -74,7 +74,7 @@ static bool is_same(const kiln__demand *a, const kiln__demand *b)
            kiln__inputs_equal(&a->inputs, &b->inputs);
 }
 
-bool kiln__demand_settle(kiln__demand *w, const kiln__definition *def, const kiln__source *source,
+bool kiln__demand_await_stamps(kiln__demand *w, const kiln__definition *def, const kiln__source *source,
                          const kiln__target *target)
 {
     const int64_t wait_ns = kiln__inputs_wait_ns(&w->inputs);

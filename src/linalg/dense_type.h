@@ -1,16 +1,17 @@
 /*
- * dense_type.h - kiln's own factorisations, for one dtype at a time: dense.c includes this file once for each.
+ * dense_type.h - kiln's own factorisations for one dtype. dense.c includes this file once for each
+ * dtype, and defines before:
  *
  *     NAME(x)   x with a suffix for the dtype         T    its C type     R    that of its real part
- *     SIZE(v)   what pivots are compared by           CONJ(v), RE(v), ABS(v)
+ *     SIZE(v)   the size by which pivots are chosen   CONJ(v), RE(v), ABS(v)
  *     SQRT(r), LOG(r), HYPOT(r, r), RABS(r), EPSILON  of R
  *     SMALLEST  the smallest normal number of R
- *     EXPONENT  R's largest numbers are just below 2 to it
+ *     EXPONENT  the largest numbers of R are just below 2^EXPONENT
  *
- * It undefines all of them at its end, for the next dtype.
+ * The file undefines them at its end.
  *
- * Inner loops run down columns, whose elements are neighbours. They are not blocked: a LAPACK is faster for
- * matrices that do not fit a cache.
+ * Matrices are in column order. Inner loops run down columns, whose elements are contiguous; they
+ * are not blocked, so that a LAPACK is faster for matrices that do not fit a cache.
  */
 
 static int64_t NAME(lu)(int64_t m, int64_t n, void *matrix, int32_t *pivots)
@@ -74,7 +75,7 @@ static void NAME(lu_solve)(int64_t n, int64_t columns, const void *lu, const int
     }
 }
 
-/* The exponent of a number's size; 0 of 0, NaN and infinities. */
+/* The binary exponent of SIZE(v); 0 for 0, NaN and infinities. */
 static int NAME(exponent)(T v)
 {
     const bool large = isinf(SIZE(v)); /* a sum of two parts may be, too */
@@ -87,7 +88,7 @@ static int NAME(exponent)(T v)
     return large ? power + 2 : power;
 }
 
-/* v times 2^power, in steps whose factors are numbers of R; only the last of them rounds. */
+/* v * 2^power, multiplied by powers of two that R can hold; only the last product is rounded. */
 static T NAME(raise)(T v, int64_t power)
 {
     const int64_t step = EXPONENT / 2 - 4, most = 4 * EXPONENT;
@@ -100,7 +101,8 @@ static T NAME(raise)(T v, int64_t power)
     return v * (R)ldexp(1, (int)power);
 }
 
-/* The product is kept near 1, its power of two beside it: only the whole product may overflow or vanish. */
+/* Determinant from an LU factorisation. The product is kept near 1, with its power of two beside
+ * it, so that intermediate results neither overflow nor underflow. */
 static void NAME(lu_det)(int64_t n, const void *lu, const int32_t *pivots, void *sign_out,
                          void *log_out, void *det_out)
 {
@@ -182,7 +184,8 @@ static void NAME(nan)(int64_t count, void *values)
 
 /* ---- Hermitian matrices that need not be positive -------------------------------------------- */
 
-/* Exchange rows and columns `low` < `high` of the lower triangle of a Hermitian matrix, from column `low` on. */
+/* Exchange rows and columns `low` < `high` of the lower triangle of a Hermitian matrix, from column
+ * `low` on. */
 static void NAME(exchange)(int64_t n, T *a, int64_t low, int64_t high)
 {
     const T diagonal = a[low * n + low];
@@ -202,8 +205,9 @@ static void NAME(exchange)(int64_t n, T *a, int64_t low, int64_t high)
     a[low * n + high] = CONJ(a[low * n + high]);
 }
 
-/* Which row step k exchanges, and whether it takes two columns (Bunch and Kaufman): an element of the diagonal is taken
- * where it is not much smaller than the others of its column, else a block of four. */
+/* Which row step k exchanges, and whether it takes two columns (Bunch and Kaufman): an element of
+ * the diagonal is taken where it is not much smaller than the others of its column, else a block of
+ * four. */
 static int64_t NAME(choose)(int64_t n, const T *a, int64_t k, bool *two)
 {
     const R share = (1 + SQRT((R)17)) / 8, diagonal = RABS(RE(a[k * n + k]));
@@ -248,8 +252,9 @@ static void NAME(eliminate_two)(int64_t n, T *a, int64_t k)
     }
 }
 
-/* a = L D L^H as LAPACK's hetrf: factors and blocks in the lower triangle; pivots[k] is the row, from 1, that row k was
- * exchanged with, or, in both places of a block of four, its negative, with the second row of the block. */
+/* a = L D L^H as LAPACK's hetrf: factors and blocks in the lower triangle; pivots[k] is the row,
+ * from 1, that row k was exchanged with, or, in both places of a block of four, its negative, with
+ * the second row of the block. */
 static void NAME(ldl)(int64_t n, void *matrix, int32_t *pivots)
 {
     T *a = matrix;
@@ -283,8 +288,8 @@ static void NAME(ldl)(int64_t n, void *matrix, int32_t *pivots)
     }
 }
 
-/* L and D by themselves. Exchanges were not made in the columns of earlier steps: L gets them from the last to the first,
- * and `places` follows its rows. */
+/* L and D by themselves. Exchanges were not made in the columns of earlier steps: L gets them from
+ * the last to the first, and `places` follows its rows. */
 static void NAME(ldl_form)(int64_t n, const void *matrix, const int32_t *pivots, void *l_matrix,
                            void *d_matrix, int64_t *places)
 {
@@ -322,9 +327,9 @@ static void NAME(ldl_form)(int64_t n, const void *matrix, const int32_t *pivots,
 
 /* ---- elements of any size ----------------------------------------------------------------- */
 
-/* Multiply by a power of two that brings the largest element between 2^(-EXPONENT / 8) and 2^high, as LAPACK does
- * it, so that what is made of the elements neither overflows nor vanishes. A matrix within is left alone. The power
- * that brings results back is the return value. */
+/* Multiply by a power of two that brings the largest element between 2^(-EXPONENT / 8) and 2^high,
+ * as LAPACK does it, so that what is made of the elements neither overflows nor vanishes. A matrix
+ * within is left alone. The power that brings results back is the return value. */
 static int NAME(bring_near)(int high, int64_t count, void *values)
 {
     T *a = values;
@@ -344,8 +349,9 @@ static int NAME(bring_near)(int high, int64_t count, void *values)
     return -power;
 }
 
-/* Whether all elements are so near the subnormal numbers that pivots may be such ones, by whose reciprocals, which
- * are infinite, a LAPACK would multiply. Of other matrices mostly the first element tells. */
+/* Whether all elements are so near the subnormal numbers that pivots may be such ones, by whose
+ * reciprocals, which are infinite, a LAPACK would multiply. Of other matrices mostly the first
+ * element tells. */
 static bool NAME(is_tiny)(int64_t count, const void *values)
 {
     const R limit = SMALLEST / EPSILON / EPSILON;
@@ -392,7 +398,8 @@ static void NAME(reflect)(int64_t n, T scale, const T *v, T *b)
         b[i] -= sum * v[i];
 }
 
-/* a = Q R by Householder's reflections, as LAPACK's geqrf: R in and above the diagonal, vectors below it. */
+/* a = Q R by Householder's reflections, as LAPACK's geqrf: R in and above the diagonal, vectors
+ * below it. */
 static void NAME(qr)(int64_t m, int64_t n, void *matrix, void *scales)
 {
     T *a = matrix, *tau = scales;
@@ -486,8 +493,8 @@ static void NAME(sort)(int64_t n, bool rising, R *value, int64_t m, T *u, T *v)
     }
 }
 
-/* Eigenvalues of the Hermitian matrix `a`, rising, and its vectors; `a` is used up. False where they did not
- * converge. */
+/* Eigenvalues of the Hermitian matrix `a`, rising, and its vectors; `a` is used up. False where
+ * they did not converge. */
 static bool NAME(eigh)(int64_t n, void *matrix, void *values, void *vectors)
 {
     T *a = matrix, *v = vectors;
@@ -548,8 +555,9 @@ static void NAME(complete)(int64_t m, int64_t k, void *matrix)
     }
 }
 
-/* a = U S V^H for m >= n: `a` becomes U, its first n columns. By rotations that make columns orthogonal. Columns
- * that are rounding errors of the others are left alone: turned again and again they would never be orthogonal. */
+/* a = U S V^H for m >= n: `a` becomes U, its first n columns. By rotations that make columns
+ * orthogonal. Columns that are rounding errors of the others are left alone: turned again and again
+ * they would never be orthogonal. */
 static bool NAME(svd)(int64_t m, int64_t n, void *matrix, void *values, void *right)
 {
     T *a = matrix, *v = right;

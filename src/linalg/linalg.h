@@ -1,27 +1,28 @@
 /*
- * linalg.h - the one door of src/linalg: products of matrices, by libraries or by kiln itself.
+ * linalg.h - the header through which other folders use src/linalg: linear algebra by libraries or
+ * by kiln itself.
  *
  *     matmul.c        the public function: dtypes, shapes, the output
  *     product.c       from arrays to a kiln__product: stacks, strides
  *     product_cuda.c  a product by cuBLASLt
  *     product_tune.c  the fastest of its algorithms, measured
- *     gpu_library.c   cuBLASLt, cuBLAS, cuSOLVER: found, loaded
- *     product_kernel.c  by kernels of kiln's, and what follows a product elementwise, on a CUDA device
- *     product_cpu.c   a product on the cpu device: which way
- *     product_blas.c  by a BLAS
- *     product_own.c   by kiln's own blocked product, for all dtypes and strides
- *     tile.c          its inner loop
+ *     gpu_library.c   finds and loads cuBLASLt, cuBLAS and cuSOLVER
+ *     product_kernel.c  a product, and epilogues, by kernels of kiln's own on a CUDA device
+ *     product_cpu.c   a product on the cpu device: chooses one of the two that follow
+ *     product_blas.c  a product by a BLAS
+ *     product_own.c   a product by kiln's own blocked loops, for all dtypes and strides
+ *     tile.c          their inner loop
  *     tensor.c        products of arrays of any rank; chain.c: of more than two matrices
  *     einsum.c        sums of products by the names of axes
- *     infer.c         both by their names, for graphs
+ *     infer.c         tensor.c and einsum.c by the names of their functions, for graphs
  *     solve.c         equations, inverses, determinants; factor.c: QR, eigenvalues, singular values
- *     solver.c        what they have in common: a call on a stack of matrices
- *     named.c         functions by their names, for graphs
- *     solver_cuda.c   the stack by cuSOLVER and cuBLAS
- *     dense.c         the same of one matrix: by a LAPACK, or by kiln's own loops (dense_type.h)
- *     finish.c        what follows a product elementwise
- *     threads.c       the device's threads
- *     host.c          the BLAS of the system: found, loaded, its threads
+ *     solver.c        what these have in common: a call on a stack of matrices
+ *     named.c         these functions by their names, for graphs
+ *     solver_cuda.c   a stack by cuSOLVER and cuBLAS
+ *     dense.c         one matrix on the cpu: by a LAPACK, or by kiln's own loops (dense_type.h)
+ *     finish.c        epilogues on the cpu device
+ *     threads.c       runs a function on the cpu device's threads
+ *     host.c          finds and loads the system's BLAS and LAPACK
  *
  * Nothing is linked: libraries are loaded when they are first needed.
  *
@@ -37,28 +38,29 @@
 
 /* A stack of matrices in memory. Strides count bytes and may have any sign. */
 typedef struct kiln__side {
-    char *data; /* of the first element of the first matrix */
+    char *data; /* the first element of the first matrix */
     int64_t row, column;
     int64_t step[KILN_RANK_MAX]; /* along the axes of the stack; 0 where it is broadcast */
 } kiln__side;
 
-/* y = epilogue(alpha * a @ b + beta * c + bias), for each matrix of the stack. `y` overlaps nothing. */
+/* y = epilogue(alpha * a @ b + beta * c + bias), for each matrix of the stack. `y` does not overlap
+ * the operands. */
 typedef struct kiln__product {
-    kiln_dtype in, out; /* of a and b; of y and the bias */
-    kiln_dtype b_in; /* of b where cuBLASLt multiplies two kinds of float8; else KILN_DTYPE_NONE */
+    kiln_dtype in, out; /* dtype of a and b; of y and the bias */
+    kiln_dtype b_in; /* dtype of b where it is another float8 than a's; else KILN_DTYPE_NONE */
     int64_t m, n, k;   /* a is m x k, b is k x n, y is m x n */
-    int64_t count;     /* how many matrices, never 0 */
-    const char *bias;  /* NULL: none */
-    int64_t bias_step; /* bytes from one column's to the next */
+    int64_t count;     /* the number of matrices, not 0 */
+    const char *bias;  /* an element for each column; NULL: none */
+    int64_t bias_step; /* bytes from element to element */
     double alpha, beta;
     kiln_epilogue epilogue;
     kiln_compute compute;
-    bool autotune; /* measure algorithms instead of asking which is best */
+    bool autotune; /* measure the library's algorithms instead of using the one that it proposes */
     int stack_rank;
-    /* Of these, and of the steps of a side, only the first `stack_rank` are set. */
+    /* Only the first `stack_rank` items are set, also of the steps of sides. */
     int64_t stack[KILN_RANK_MAX];
     kiln__side a, b, y;
-    kiln__side c; /* its data NULL: c is what y holds before. Others only where cuBLASLt computes */
+    kiln__side c; /* data NULL: c is y. Only cuBLASLt takes another c. */
 } kiln__product;
 
 static inline int64_t kiln__round_up(int64_t count, int64_t block)
@@ -66,10 +68,10 @@ static inline int64_t kiln__round_up(int64_t count, int64_t block)
     return kiln__blocks(count, block) * block;
 }
 
-/* Whether products of `in` can be given as `out`. (matmul.c) */
+/* Whether products of `in` can be stored as `out`. (matmul.c) */
 bool kiln__product_fits(kiln_dtype in, kiln_dtype out);
 
-/* Whether anything but the bare product is asked for. */
+/* Whether a product has a bias or an epilogue. */
 static inline bool kiln__product_finishes(const kiln__product *p)
 {
     return p->bias != NULL || p->epilogue != KILN_EPILOGUE_NONE;
@@ -86,7 +88,7 @@ static inline char *kiln__side_matrix(const kiln__product *p, const kiln__side *
     return at;
 }
 
-/* alpha or beta as a library reads it, of a floating-point or complex dtype, or of int32. */
+/* Write alpha or beta as a library reads it: as `dtype`, which is floating-point, complex or int32. */
 static inline void kiln__put_number(kiln_dtype dtype, double value, double out[2])
 {
     const float narrow[2] = {(float)value, 0};
@@ -100,47 +102,50 @@ static inline void kiln__put_number(kiln_dtype dtype, double value, double out[2
         memcpy(out, &whole, sizeof whole);
 }
 
-/* A matrix as a BLAS sees it: columns without gaps, `step` elements apart, or the transpose of such. */
+/* A matrix as a BLAS describes it: contiguous columns, or (`transposed`) contiguous rows, which are
+ * `step` elements apart. `fits`: the matrix can be described so. */
 typedef struct kiln__view {
     bool fits, transposed;
     int64_t step;
 } kiln__view;
 
-/* A side's matrices of `rows` x `columns`. A stride along an axis of one element does not matter.
- * (product.c) */
+/* Describe a side's matrices of `rows` x `columns`. (product.c) */
 kiln__view kiln__view_of(int64_t rows, int64_t columns, const kiln__side *side, size_t itemsize);
-/* The same where it is known whether they lie transposed, which matters for those of one row or column. */
+/* The same with `transposed` given; matrices of one row or column can be described either way. */
 kiln__view kiln__view_as(int64_t rows, int64_t columns, const kiln__side *side, size_t itemsize,
                          bool transposed);
 
-/* Shapes of a product by NumPy's rules, and of its result: `shape` has room for KILN_RANK_MAX. Fills
- * m, n, k and the stack of `p`. ERR_SHAPE. (product.c) */
+/* Find the shapes of a product by NumPy's rules: fill in m, n, k and the stack of `p`, and give the
+ * shape of the result (up to KILN_RANK_MAX axes). ERR_SHAPE. (product.c) */
 kiln_status kiln__product_shape(const kiln_array *a, const kiln_array *b, kiln__product *p,
                                 int *rank_out, int64_t *shape, kiln_error *err);
 
-/* The dtype of a product of `in` where nothing else is asked for. (matmul.c) */
+/* The default dtype of a product of `in`. (matmul.c) */
 kiln_dtype kiln__product_dtype(kiln_dtype in);
 
-/* What kiln_matmul() without options gives for operands of which only dtypes and shapes are looked at.
- * ERR_SHAPE. (matmul.c) */
+/* Give dtype and shape of the result of kiln_matmul() without options. Only dtypes and shapes of
+ * the operands are read. ERR_SHAPE. (matmul.c) */
 kiln_status kiln__matmul_infer(const kiln_array *a, const kiln_array *b, kiln_dtype *dtype_out,
                                int *rank_out, int64_t *shape, kiln_error *err);
 
-/* Fill the sides of `p` from arrays of those shapes, and make axes of the stack one where memory allows:
- * `m`, `n`, `stack` change. `c` may be NULL: what y holds. (product.c) */
+/* Fill in the sides of `p` from arrays of these shapes, and merge axes of the stack where strides
+ * allow it, which may change m, n and the stack. `c` NULL: y. (product.c) */
 void kiln__product_bind(kiln__product *p, const kiln_array *a, const kiln_array *b,
                         const kiln_array *c, const kiln_array *y);
-/* Whether the matrices of `c`, which has y's shape, lie as those of `y`. (product.c) */
+/* Whether `c`, which has y's shape, can be read where it is: its matrices lie in memory as those of
+ * y. (product.c) */
 bool kiln__product_reads(const kiln__product *p, const kiln_array *a, const kiln_array *b,
                          const kiln_array *c, const kiln_array *y);
 
-/* The addresses of a product that stands at `offset` of what is recorded. (product.c) */
+/* Describe the addresses in a kiln__product at byte `offset` of a recorded call's arguments.
+ * (product.c) */
 void kiln__product_describe(size_t offset, kiln__step_note *note);
 
 /* ---- on a CUDA device ------------------------------------------------------------------------ */
 
-/* Enqueue it; the sides have layouts that fit (kiln__view_of). What follows the product elementwise is
- * still to be done where `*finished_out` is false. ERR_UNSUPPORTED without cuBLASLt. (product_cuda.c) */
+/* Enqueue a product by cuBLASLt. The sides must have views that fit (kiln__view_of). If
+ * *finished_out is false, bias and epilogue are still to be done. ERR_UNSUPPORTED without cuBLASLt.
+ * (product_cuda.c) */
 kiln_status kiln__product_cuda(kiln_context *ctx, const kiln__product *p, kiln_stream *stream,
                                bool *finished_out, kiln_error *err);
 /* Whether cuBLASLt multiplies that dtype. */
@@ -154,35 +159,36 @@ typedef enum kiln__gpu_library {
 } kiln__gpu_library;
 void kiln__gpu_library_describe(kiln__gpu_library which, kiln_linalg_info *info);
 
-/* The same by kernels of kiln's: sums of products, for dtypes that the library lacks; no epilogue, and
- * p->in is p->out. (product_kernel.c) */
+/* Enqueue a product by kernels of kiln's own, for dtypes that the library lacks. The caller does
+ * bias and epilogue, and p->in must be p->out. (product_kernel.c) */
 kiln_status kiln__product_kernel(const kiln__product *p, const kiln_array *a, const kiln_array *b,
                                  kiln_array *y, kiln_stream *stream, kiln_error *err);
-/* What follows a product elementwise, by one kernel. (product_kernel.c) */
+/* Enqueue a kernel that adds the bias and applies the epilogue. (product_kernel.c) */
 kiln_status kiln__finish_kernel(const kiln__product *p, kiln_array *y, const kiln_array *bias,
                                 kiln_stream *stream, kiln_error *err);
 
 /* ---- on the cpu device ----------------------------------------------------------------------- */
 
-/* Compute it now, or at each run of what is recorded. ERR_NO_MEMORY. (product_cpu.c) */
+/* Compute a product before returning, or record it. ERR_NO_MEMORY. (product_cpu.c) */
 kiln_status kiln__product_cpu(kiln__device *device, const kiln__product *p, kiln_stream *stream,
                               kiln_error *err);
-/* By kiln's own loops, whatever libraries there are. (product_own.c) */
+/* Compute it by kiln's own loops. (product_own.c) */
 kiln_status kiln__product_own(kiln__device *device, const kiln__product *p, kiln_error *err);
-/* By a BLAS; ERR_UNSUPPORTED, and nothing has happened, where it cannot. (product_blas.c) */
+/* Compute it by a BLAS. ERR_UNSUPPORTED, with y unchanged, for what no BLAS can do.
+ * (product_blas.c) */
 kiln_status kiln__product_blas(kiln__device *device, const kiln__product *p, kiln_error *err);
 
 /* Add the bias to row `row` of matrix `y` and apply the epilogue. (finish.c) */
 void kiln__finish_row(const kiln__product *p, char *y, int64_t row);
 
-/* Call `entry` with pieces of [0, units) on the device's threads. (threads.c) */
+/* Call `entry` with parts of [0, units) on the device's threads, and wait for all. (threads.c) */
 kiln_status kiln__on_threads(kiln__device *device, kiln__cpu_entry entry, const void *args,
                              size_t args_bytes, int64_t units, kiln_error *err);
 
 /* ---- the inner loop of kiln's own product (tile.c) ------------------------------------------- */
 
-/* What the elements of packed operands are. 16-bit floats are packed as float, complex numbers as two
- * rows and columns of their parts, integers as unsigned ones that wrap around. */
+/* The type of packed elements. 16-bit floats are packed as float, complex numbers as two rows or
+ * columns of their parts, integers as unsigned ones, which wrap around. */
 typedef enum kiln__tile_kind {
     KILN__TILE_FLOAT,
     KILN__TILE_DOUBLE,
@@ -199,7 +205,7 @@ typedef struct kiln__tile {
     void (*run)(int64_t k, const void *a, const void *b, void *sum, int64_t step);
 } kiln__tile;
 
-/* The one for this machine's processor. */
+/* The fastest one for this machine's processor. */
 const kiln__tile *kiln__tile_of(kiln__tile_kind kind);
 
 /* ---- functions by name, for graphs (named.c) ------------------------------------------------- */
@@ -236,29 +242,31 @@ typedef enum kiln__linalg_function {
         KILN__LINALG_COUNT
 } kiln__linalg_function;
 
-/* What an array will be. */
+/* Dtype and shape of a result. */
 typedef struct kiln__linalg_value {
     kiln_dtype dtype;
     int rank;
     int64_t shape[KILN_RANK_MAX];
 } kiln__linalg_value;
 
-/* The results of a function; of the operands only dtypes and shapes are read. ERR_DTYPE, ERR_SHAPE. */
+/* Describe the results of a function. Only dtypes and shapes of the operands are read. ERR_DTYPE,
+ * ERR_SHAPE. */
 kiln_status kiln__linalg_infer(kiln__linalg_function function, const kiln_array *const *operands,
                                kiln__linalg_value *results, kiln_error *err);
-/* Call it; `outs` as those of the public function. */
+/* Call it; `outs` are as in the public function. */
 kiln_status kiln__linalg_run(kiln__linalg_function function, const kiln_array *const *operands,
                              kiln_stream *stream, kiln_array **outs, kiln_error *err);
 
-/* norm() and cond() as operations of graphs. `data`: a kiln_norm, the bits of its order, two axes (INT64_MIN: not given),
- * whether they stay. (norm.c) */
+/* The same for norm() and cond(). `data` is: a kiln_norm, the bits of its order, two axes
+ * (INT64_MIN: not given), keepdims. (norm.c) */
 enum { KILN__NORM_DATA = 5 };
 kiln_status kiln__norm_infer(bool cond, const kiln_array *x, const int64_t *data,
                              kiln__linalg_value *out, kiln_error *err);
 kiln_status kiln__norm_run(bool cond, const kiln_array *x, const int64_t *data, kiln_stream *stream,
                            kiln_array **out, kiln_error *err);
 
-/* X(name, operands, data): products of arrays of any rank; operands 0: any number; data: what else there is. */
+/* X(name, operands, data): products of arrays of any rank. Operands 0: any number; data: what
+ * `data` is, as in kiln__opaque_data. */
 #define KILN__TENSOR_FUNCTIONS(X)                                                                  \
     X(dot, 2, NONE)                                                                                \
     X(inner, 2, NONE)                                                                              \
@@ -278,8 +286,8 @@ typedef enum kiln__tensor_function {
         KILN__TENSOR_COUNT
 } kiln__tensor_function;
 
-/* As above. `data`: of tensordot how many axes are summed, of matrix_power the exponent, of einsum the text
- * with its end. (infer.c) */
+/* The same for these. `data` is, of tensordot: how many axes are summed; of matrix_power: the
+ * exponent; of einsum: the NUL-terminated text. (infer.c) */
 kiln_status kiln__tensor_infer(kiln__tensor_function function, const kiln_array *const *operands,
                                size_t count, const int64_t *data, kiln__linalg_value *out,
                                kiln_error *err);
@@ -289,9 +297,9 @@ kiln_status kiln__tensor_run(kiln__tensor_function function, const kiln_array *c
 
 /* ---- the host's libraries (host.c) ----------------------------------------------------------- */
 
-/* Which of a routine's four symbols serves a dtype. */
+/* Each routine has four symbols. This is the number of the one for a dtype, -1 for dtypes that a
+ * BLAS lacks. */
 enum { KILN__BLAS_DTYPES = 4 };
-/* -1 for dtypes that a BLAS lacks. */
 int kiln__blas_dtype(kiln_dtype dtype);
 
 typedef struct kiln__blas {
@@ -306,11 +314,12 @@ typedef struct kiln__lapack {
 #undef KILN_LAPACK
 } kiln__lapack;
 
-/* The LAPACK, or NULL. */
+/* The system's LAPACK, or NULL. */
 const kiln__lapack *kiln__lapack_get(void);
 void kiln__lapack_describe(kiln_linalg_info *info);
 
-/* The BLAS, set to that many threads; NULL when there is none, or only one that is slower than kiln. */
+/* The system's BLAS, after setting it to that many threads; NULL when there is none, or only one
+ * that is slower than kiln's own loops. */
 const kiln__blas *kiln__blas_get(int threads);
 void kiln__blas_describe(kiln_linalg_info *info);
 

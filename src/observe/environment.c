@@ -29,11 +29,11 @@ void kiln__observe_environment_flush(void)
     kiln__process_lock_give(&lock);
     if (!traces)
         return;
-    kiln__runs_settle(NULL, false);
+    kiln__runs_report(NULL, false);
     if (!kiln__observers_hold())
         return;
     (void)trace.flush(trace.state, NULL);
-    kiln__observers_let_go();
+    kiln__observers_release();
 }
 
 /* The name with the process's number in the place of %p. */
