@@ -269,7 +269,7 @@ struct kiln_elementwise {
 kiln_status kiln__kernel_new(kiln_context *ctx, bool owns_ctx, const kiln__family_calls *calls,
                              const kiln__definition_request *request, kiln__kernel **out,
                              kiln_error *err);
-/* The same for a definition that a user gives: also fails for an output that no text assigns. */
+/* The same for a definition that a user gives. Logs a warning for an output that no text assigns. */
 kiln_status kiln__kernel_define(kiln_context *ctx, const kiln__family_calls *calls,
                                 const kiln__definition_request *request, kiln__kernel **out,
                                 kiln_error *err);
