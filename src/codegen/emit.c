@@ -342,9 +342,9 @@ static void find_conditions(emitter *e)
         {"bursts", e->v->unroll > 1},
         {"plain_loads", any_param(e, is_plain_load)},
         {"packed", is_tiled(e) && e->v->vec > 1},
-        {"even", kiln__transpose_even(e->v)},
+        {"square_tiles", kiln__transpose_even(e->v)},
         {"gathers", is_transpose(e) && e->v->loop.apart != 0},
-        {"tall", is_transpose(e) && !kiln__transpose_even(e->v) && !kiln__transpose_narrow(e->v) &&
+        {"shifted_tiles", is_transpose(e) && !kiln__transpose_even(e->v) && !kiln__transpose_narrow(e->v) &&
                      e->v->loop.apart == 0},
         {"skew", kiln__transpose_tile_of(e->def, e->v).skew != 0},
         {"independent", is_independent(e)},
@@ -372,8 +372,8 @@ static void find_conditions(emitter *e)
         {"initial", d->has_initial},
         {"chain", is_scan && e->v->layout == KILN__LAYOUT_COLUMNS && e->v->scan.split != 0 &&
                       e->v->scan.fan == 1},
-        {"flat", is_scan && e->v->scan.flat != 0},
-        {"few", is_scan && e->v->scan.flat == KILN__FLAT_FEW},
+        {"flat_inputs", is_scan && e->v->scan.flat != 0},
+        {"flat_results", is_scan && e->v->scan.flat == KILN__FLAT_FEW},
         {"one_axis", e->v->layout == KILN__LAYOUT_ROWS && e->v->rank == e->v->keep_rank + 1},
         {"whole_block", kiln__variant_number(e->v, "group", 5) == e->v->block},
         {"by_fours", is_by_fours(e) || is_attempted(e)},

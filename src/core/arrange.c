@@ -26,14 +26,6 @@ const char *kiln_rearrangement_name(kiln_rearrangement what)
     return (size_t)what < KILN_COUNT_OF(names) && names[what] != NULL ? names[what] : "unknown";
 }
 
-kiln_rearrangement kiln__rearrangement_named(const char *name, size_t bytes)
-{
-    for (size_t k = 0; k < KILN_COUNT_OF(names); k++)
-        if (names[k] != NULL && kiln__same_word(name, bytes, names[k]))
-            return (kiln_rearrangement)k;
-    return (kiln_rearrangement)0;
-}
-
 /* ---- axes ---- */
 
 kiln_status kiln__arrange_axis(const char *what, int64_t axis, int rank, int *out, kiln_error *err)

@@ -436,8 +436,6 @@ float kiln__float8_e4m3fn_to_float(uint8_t v);
 float kiln__float8_e5m2_to_float(uint8_t v);
 uint16_t kiln__float16_from_double(double v);
 uint16_t kiln__bfloat16_from_double(double v);
-uint8_t kiln__float8_e4m3fn_from_double(double v);
-uint8_t kiln__float8_e5m2_from_double(double v);
 
 /* ---- what rearrangements do to shapes (arrange.c) ---- */
 
@@ -467,9 +465,7 @@ typedef struct kiln__axis_run {
     int64_t at, count, from, step;
 } kiln__axis_run;
 
-/* 0 where no rearrangement has the name. */
-kiln_rearrangement kiln__rearrangement_named(const char *name, size_t bytes);
-/* Whether nothing moves. */
+/* Whether a rearrangement is a view of its operand. */
 bool kiln__arrange_is_view(kiln_rearrangement what);
 /* Make an axis count from the front. ERR_AXIS. */
 kiln_status kiln__arrange_axis(const char *what, int64_t axis, int rank, int *out, kiln_error *err);

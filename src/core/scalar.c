@@ -106,16 +106,6 @@ uint16_t kiln__bfloat16_from_double(double v)
     return round_to(&BFLOAT16, v);
 }
 
-uint8_t kiln__float8_e4m3fn_from_double(double v)
-{
-    return (uint8_t)round_to(&FLOAT8_E4M3FN, v);
-}
-
-uint8_t kiln__float8_e5m2_from_double(double v)
-{
-    return (uint8_t)round_to(&FLOAT8_E5M2, v);
-}
-
 float kiln__bfloat16_to_float(uint16_t v)
 {
     uint32_t bits = (uint32_t)v << 16;

@@ -106,8 +106,10 @@ static bool is_single(const kiln__parser *p, const kiln__parsed *v)
     return n->kind == KILN__NODE_REDUCE && n->all_axes && !n->keepdims;
 }
 
-kiln_status kiln__join_chosen(const kiln__parser *p, const kiln__parsed *operands, size_t count,
-                              kiln__parsed *out)
+/* Give the kind of the result of an operation: CHOSEN or COUNTED, with everything but `node`, if an
+ * operand is. ERR_UNSUPPORTED for operands of different masks or counts. */
+static kiln_status join_chosen(const kiln__parser *p, const kiln__parsed *operands, size_t count,
+                               kiln__parsed *out)
 {
     const kiln__parsed *chosen = NULL;
 
@@ -165,7 +167,7 @@ kiln_status kiln__apply(kiln__parser *p, kiln_op op, kiln__parsed *operands, siz
         result = record(op, found->arity, nodes, at);
     }
     kiln__set_node(out, result);
-    return kiln__join_chosen(p, operands, (size_t)found->arity, out);
+    return join_chosen(p, operands, (size_t)found->arity, out);
 }
 
 kiln_status kiln__apply_matmul(kiln__parser *p, kiln__parsed *operands, size_t at,

@@ -140,10 +140,6 @@ kiln_status kiln__define_name(kiln__parser *p, const char *name, size_t bytes,
 void *kiln__parser_keep(kiln__parser *p, size_t bytes);
 kiln_node *kiln__tuple_new(kiln__parser *p, size_t count); /* the same for `count` nodes */
 void kiln__parser_drop(kiln__parser *p);
-/* Give the kind of the result of an operation: CHOSEN or COUNTED, with everything but `node`, if an
- * operand is. ERR_UNSUPPORTED for operands of different masks or counts. */
-kiln_status kiln__join_chosen(const kiln__parser *p, const kiln__parsed *operands, size_t count,
-                              kiln__parsed *out);
 /* Record a matrix product. */
 kiln_status kiln__apply_matmul(kiln__parser *p, kiln__parsed *operands, size_t at,
                                kiln__parsed *out);

@@ -50,9 +50,6 @@ static inline kiln__uint128 kiln__einsum_set(const kiln__einsum_term *term)
     return set;
 }
 
-/* How many elements an array of these labels has. */
-double kiln__einsum_size(const kiln__einsum *e, kiln__uint128 set);
-
 /* ERR_SYNTAX, ERR_SHAPE, ERR_ARGUMENT_COUNT. */
 kiln_status kiln__einsum_parse(const char *subscripts, const kiln_array *const *arrays,
                                size_t count, kiln__einsum *out, kiln_error *err);

@@ -7,7 +7,8 @@
  */
 #include "linalg/einsum.h"
 
-double kiln__einsum_size(const kiln__einsum *e, kiln__uint128 set)
+/* The number of elements of an array with these labels. */
+static double size_of(const kiln__einsum *e, kiln__uint128 set)
 {
     double size = 1;
 
@@ -70,9 +71,9 @@ kiln_status kiln__einsum_plan(const kiln__einsum *e, kiln__einsum_step *steps, k
             for (int b = a + 1; b < count; b++) {
                 const kiln__uint128 left = kiln__einsum_set(&terms[a]);
                 const kiln__uint128 right = kiln__einsum_set(&terms[b]);
-                const double growth = kiln__einsum_size(e, kept_labels(e, terms, count, a, b)) -
-                                      kiln__einsum_size(e, left) - kiln__einsum_size(e, right);
-                const double cost = kiln__einsum_size(e, left | right);
+                const double growth = size_of(e, kept_labels(e, terms, count, a, b)) -
+                                      size_of(e, left) - size_of(e, right);
+                const double cost = size_of(e, left | right);
                 if (found && (growth > best || (growth == best && cost >= best_cost)))
                     continue;
                 *step = (kiln__einsum_step){.a = a, .b = b, .multiplications = cost};

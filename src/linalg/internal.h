@@ -22,9 +22,6 @@ void kiln__tensor_one(kiln_dtype dtype, unsigned char out[16]);
 kiln_status kiln__tensor_reshape(const kiln_array *array, int rank, const int64_t *shape,
                                  kiln_stream *stream, kiln_array **out, kiln_error *err);
 
-/* Whether an array that the caller gave can receive `made`. */
-kiln_status kiln__tensor_check_out(const char *function, const kiln_array *given,
-                                   const kiln_array *made, kiln_error *err);
 /* Give `made` to the caller: in `*out`, or into the array that is there. Takes `made` over, NULL is fine. */
 kiln_status kiln__tensor_deliver(const char *function, kiln_array *made, kiln_stream *stream,
                                  kiln_array **out, kiln_error *err);

@@ -394,8 +394,8 @@ static kiln_status may_have_failed(kiln__solver_gpu *g, const kiln_array *told, 
     return status;
 }
 
-/* The call's one wait. */
-kiln_status kiln__gpu_read_info(kiln__solver_gpu *g, kiln_error *err)
+/* Copy the library's result for each matrix into s->info. Nothing else in a call waits for the device. */
+static kiln_status read_info(kiln__solver_gpu *g, kiln_error *err)
 {
     kiln__solver *s = g->s;
     const int64_t count = g->info_of_stack ? s->layout.count : g->matrices;
@@ -556,7 +556,7 @@ kiln_status kiln__solver_cuda(kiln__solver *s, kiln_error *err)
     if (status == KILN_OK)
         status = s->task->cuda(&g, err);
     if (status == KILN_OK)
-        status = may_defer(&g) ? defer_info(&g, err) : kiln__gpu_read_info(&g, err);
+        status = may_defer(&g) ? defer_info(&g, err) : read_info(&g, err);
     pthread_mutex_unlock(&state->lock);
 
 done:

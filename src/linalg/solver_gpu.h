@@ -68,8 +68,6 @@ kiln_status kiln__gpu_addresses(kiln__solver_gpu *g, const kiln_array *of, int64
 /* Which of `g->a` the nth of the stack is. */
 int64_t kiln__gpu_matrix(const kiln__solver_gpu *g, int64_t nth);
 
-/* What the library says of each matrix, into s->info. */
-kiln_status kiln__gpu_read_info(kiln__solver_gpu *g, kiln_error *err);
 /* Mark matrices with elements that are not finite as failed, and make them 0. They are `g->matrices`. */
 kiln_status kiln__gpu_refuse_nan(kiln__solver_gpu *g, kiln_error *err);
 /* Routines that square elements as they are lose those near the ends of the dtype's range, and cuBLAS subnormal pivots.

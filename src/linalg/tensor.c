@@ -75,8 +75,9 @@ done:
     return status;
 }
 
-kiln_status kiln__tensor_check_out(const char *function, const kiln_array *given,
-                                   const kiln_array *made, kiln_error *err)
+/* Whether an array that the caller gave can receive `made`. */
+static kiln_status check_out(const char *function, const kiln_array *given, const kiln_array *made,
+                             kiln_error *err)
 {
     char wanted[160], got[160];
 
@@ -100,7 +101,7 @@ kiln_status kiln__tensor_deliver(const char *function, kiln_array *made, kiln_st
         return KILN_OK;
     }
     const kiln_array *given = *out;
-    kiln_status status = kiln__tensor_check_out(function, given, made, err);
+    kiln_status status = check_out(function, given, made, err);
     if (status == KILN_OK && made->size > 0)
         status = kiln__array_assign_on(*out, made, stream, err);
     if (status == KILN_OK && given->storage->home != stream)
@@ -117,7 +118,7 @@ kiln_status kiln__tensor_deliver_all(const char *function, kiln_array **made, in
 
     for (int k = 0; k < count && status == KILN_OK; k++)
         if (made[k] != NULL && *outs[k] != NULL)
-            status = kiln__tensor_check_out(function, *outs[k], made[k], err);
+            status = check_out(function, *outs[k], made[k], err);
     for (int k = 0; k < count && status == KILN_OK; k++) {
         if (made[k] == NULL)
             continue;

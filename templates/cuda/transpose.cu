@@ -24,13 +24,13 @@
 //% if narrow
 //% insert cuda/transpose_narrow.cu
 //% end
-//% if even
+//% if square_tiles
 //% insert cuda/transpose_even.cu
 //% end
 //% if gathers
 //% insert cuda/transpose_gather.cu
 //% end
-//% if tall
+//% if shifted_tiles
 extern "C" __global__ void __launch_bounds__(${block})
 ${entry}(const __grid_constant__ args a)
 {

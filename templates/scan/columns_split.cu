@@ -11,7 +11,7 @@
 //#        `carrier`
 //#
 //# As in rows_split.cu a block publishes the sums of a tile one tile before it needs the sum of
-//# everything above it; where results are `few`, the next tile is loaded before it waits:
+//# everything above it; where results are contiguous (`flat_results`), the next tile is loaded before it waits:
 //#
 //#     tile n - 1:   loaded, sums published |     wait, write |
 //#     tile n:                      load .. | sums published  |     wait, write |
@@ -20,7 +20,7 @@
 //# Inputs lie in one of two buffers in shared memory, because threads load other elements than they
 //# sum: a lane loads 16 neighbouring bytes, be they in one row of many columns or in several rows
 //# of few. Inputs that are not contiguous along the columns are read where they are. Results of rows
-//# that are short (`few`) go to memory in the same way.
+//# that are short (`flat_results`) go to memory in the same way.
 //#
 //# A block waits only for sums above its tile, which have smaller tickets. Every word is zero again
 //# when the kernel ends, as in rows_split.cu.
@@ -64,14 +64,14 @@ ${entry}(const __grid_constant__ args a)
     // Of the tile that is held: what stands above the thread's rows in it, below its first rows.
     part held_base;
     int slot = 0;
-//% if few
+//% if flat_results
     fetch(taken);
 //% end
     for (;;) {
         const bool more = taken < total;
         ${index} next = total;
         part base;
-//% if few
+//% if flat_results
         // All have read what the buffer held, and the results of the tile before.
         __syncthreads();
 //% end
@@ -79,13 +79,13 @@ ${entry}(const __grid_constant__ args a)
             const ${index} step = a.by_splits.quotient(taken), begin = step * height;
             const columns here = find(taken - step * tiles);
             unsigned char *const place_of = shared + slot * stage_bytes;
-//% if !few
+//% if !flat_results
 //% insert :registers
 //% insert :load
 //% end
 //% insert :stage
 //% insert :tell
-//% if !few
+//% if !flat_results
         } else {
             __syncthreads();
 //% end
@@ -116,7 +116,7 @@ ${entry}(const __grid_constant__ args a)
 
 //% part fetch
 //# The next tile is loaded while a block waits.
-//% if few
+//% if flat_results
 //% insert :registers
     auto fetch = [&](const ${index} ticket) {
         const ${index} step = a.by_splits.quotient(ticket), begin = step * height;
@@ -154,7 +154,7 @@ ${entry}(const __grid_constant__ args a)
         if (held >= 0) {
             const ${index} step = a.by_splits.quotient(held), begin = step * height;
             const columns here = find(held - step * tiles);
-//% if few
+//% if flat_results
             unsigned char *const place_of = shared + (1 - slot) * stage_bytes;
 //% else
             const unsigned char *const place_of = shared + (1 - slot) * stage_bytes;
@@ -265,7 +265,7 @@ ${entry}(const __grid_constant__ args a)
                         all_of[to * K + c] = next_all;
                         groups_of[to * K + c] = next;
                     }
-//% if few
+//% if flat_results
                     __syncwarp();
                     if (lane == 0) {
                         __threadfence_block(); // of what all lanes have written
@@ -316,7 +316,7 @@ ${entry}(const __grid_constant__ args a)
 //% end
         stage_bytes
     };
-//% if few
+//% if flat_results
     // Results of a tile lie behind each other as well: those of one output in the place of an input of
     // as many bytes, of which every element has been read by the thread that writes there.
     enum : int {
@@ -377,7 +377,7 @@ ${entry}(const __grid_constant__ args a)
 //% end
         return found;
     };
-//% if flat
+//% if flat_inputs
     const int pitch = (int)a.shape_${keep_last}; // elements from row to row in shared memory
 //% else
     constexpr int pitch = K;
@@ -414,8 +414,8 @@ ${entry}(const __grid_constant__ args a)
 //% end
 
 //% part load
-//# Where results are `few` this is the body of fetch(ticket), which runs a tile ahead.
-//% if flat
+//# Where results are contiguous (`flat_results`) this is the body of fetch(ticket), which runs a tile ahead.
+//% if flat_inputs
             // The tile is one piece of memory, and kiln__valid elements of it are there.
             const ${index} rows_left = length - begin;
             const int valid = (rows_left < height ? (int)rows_left : height) * pitch;
@@ -459,10 +459,10 @@ ${entry}(const __grid_constant__ args a)
 //% end
 
 //% part stage
-//% if flat
+//% if flat_inputs
             const int all = height * pitch;
 //% end
-//% if !few
+//% if !flat_results
             __syncthreads();
 //% end
             #pragma unroll
@@ -502,7 +502,7 @@ ${entry}(const __grid_constant__ args a)
                 keep_ticket(coming);
             __syncthreads();
             next = ticket;
-//% if few
+//% if flat_results
             if (next < total)
                 fetch(next);
 //% end
@@ -553,7 +553,7 @@ ${entry}(const __grid_constant__ args a)
             const ${index} start = begin + row, left = length - start;
             const int rows = c >= here.width || left < 0 ? 0 : left < U ? (int)left : U; // that it stores
             int spot = row * pitch + c;
-//% if few
+//% if flat_results
             #pragma unroll 4 // the next tile's inputs are in registers
             for (int u = 0; u < rows; u++, spot += pitch) {
 //% else
@@ -564,7 +564,7 @@ ${entry}(const __grid_constant__ args a)
 //% end
                 const ${index} j = start + u;
 //% for p in outputs
-//% if few
+//% if flat_results
                 [[maybe_unused]] ${p.type} *const to_${p.name} = (${p.type} *)(here.row_${p.name} + c * (${index})a.stride_${p.name}_${keep_last} + along_${p.name}(j));
 //% else
                 ${p.type} *const to_${p.name} = (${p.type} *)(here.row_${p.name} + c * (${index})a.stride_${p.name}_${keep_last} + along_${p.name}(j));
@@ -589,14 +589,14 @@ ${entry}(const __grid_constant__ args a)
 //% end
                 );
 //% for p in outputs
-//% if few
+//% if flat_results
                 ((${p.type} *)(out_of(place_of) + result_${p.name}))[spot] = out_${p.name}[0];
 //% else
                 store(to_${p.name}, out_${p.name});
 //% end
 //% end
             }
-//% if few
+//% if flat_results
             __syncthreads();
             const ${index} rows_left = length - begin;
             const int valid = (rows_left < height ? (int)rows_left : height) * pitch;
