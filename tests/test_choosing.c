@@ -291,6 +291,10 @@ static void test_choosing__what_is_refused(void **state)
         {"reshape(flatnonzero(x), -1)", KILN_ERR_ARGUMENT, "whose length only the device knows"},
         {"compress(m)", KILN_ERR_ARGUMENT_COUNT, "takes 2 arguments"},
         {"nonzero(x, axis=0)", KILN_ERR_NAME, "no axis"},
+        {"column_stack([x[m], x[m]], axis=None)", KILN_ERR_NAME, "column_stack takes no axis"},
+        {"hstack([x[m], x[m]], axis=0)", KILN_ERR_NAME, "hstack takes no axis"},
+        {"concatenate([x[m], x[m]], 0, 1)", KILN_ERR_ARGUMENT_COUNT, "does not take 3 arguments"},
+        {"append(x[m], x[m], 0, 1)", KILN_ERR_ARGUMENT_COUNT, "does not take 4 arguments"},
     };
     kiln_graph *graph = NULL;
     kiln_array *y = NULL, *count = NULL;

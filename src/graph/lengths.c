@@ -149,12 +149,18 @@ static kiln_status join_rows(const kiln__parser *p, const kiln__parsed_call *c, 
     return KILN_OK;
 }
 
-/* The values of a call, and the axis, which `at` arguments stand before. */
+/* The values of a call, and the axis where it takes one, which `at` arguments stand before. */
 static kiln_status read_joining(kiln__parser *p, kiln__parsed_call *c, size_t at, joining *j)
 {
-    const kiln__parsed *axis;
+    const bool along = !kiln__same_word(c->name, c->bytes, "hstack") &&
+                       !kiln__same_word(c->name, c->bytes, "column_stack");
+    const kiln__parsed none = {.width = 0}, *axis = &none;
 
-    KILN_CHECK(kiln__call_axis(p, c, at, &axis));
+    if (c->count > at + along)
+        return kiln__parse_fail(p, c->at, c->bytes, KILN_ERR_ARGUMENT_COUNT,
+                                "%.*s does not take %zu arguments", (int)c->bytes, c->name, c->count);
+    if (along)
+        KILN_CHECK(kiln__call_axis(p, c, at, &axis));
     if (axis->width != 0 && axis->kind == KILN__PARSED_NONE)
         j->axis = ALL;
     else if (axis->width != 0)
