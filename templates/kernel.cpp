@@ -1,5 +1,11 @@
 //% own a of_ op
+//% plain GCC __GNUC__ optimize
 // ${title}
+//% if attempts
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC optimize("schedule-insns")
+#endif
+//% end
 ${prelude}
 //% for p in placeholders
 typedef ${p.ctype} ${p.placeholder};

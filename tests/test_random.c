@@ -233,6 +233,58 @@ static void test_random__integers_refuse_what_would_be_biased(void **state)
     }
 }
 
+/* A Feistel network of twelve rounds over as many bits as n - 1 has, 10 at least, until it is below n. */
+static uint64_t permuted(uint64_t key, uint64_t i, uint64_t n)
+{
+    uint32_t keys[12];
+    int bits = 10;
+
+    while ((UINT64_C(1) << bits) < n)
+        bits++;
+    for (uint64_t block = 0; block < 3; block++)
+        philox(key, block, 0, keys + 4 * block);
+    do {
+        uint32_t half[2] = {(uint32_t)(i & ((UINT64_C(1) << (bits + 1) / 2) - 1)),
+                            (uint32_t)(i >> (bits + 1) / 2)};
+        for (int round = 0; round < 12; round++) {
+            const uint32_t from = half[round % 2],
+                           wanted = round % 2 == 0 ? bits / 2 : (bits + 1) / 2;
+            uint32_t f = (from ^ keys[round]) * UINT32_C(0x9E3779B1);
+            f = (f ^ f >> 15) * UINT32_C(0x85EBCA77) + keys[round];
+            f = (f ^ f >> 13) * UINT32_C(0xC2B2AE3D);
+            half[1 - round % 2] ^= (f ^ f >> 16) & ((UINT32_C(1) << wanted) - 1);
+        }
+        i = (uint64_t)half[1] << (bits + 1) / 2 | half[0];
+    } while (i >= n);
+    return i;
+}
+
+/* Bounds and lengths as constants of an expression, one call that repeats attempts in a kernel and two of them. */
+static void test_random__constants_and_several_calls_change_no_value(void **state)
+{
+    test_env *t = *state;
+    static const uint64_t ranges[] = {3, 100, UINT64_C(3) << 30, 1000000000, UINT64_C(3) << 40};
+
+    for (size_t k = 0; k < 2 * COUNT(ranges); k++) {
+        const uint64_t range = ranges[k / 2], key = test_random_below(t, 1000);
+        const int n = 1 + (int)test_random_below(t, 5000);
+        char text[128];
+        if (k % 2 == 0)
+            snprintf(text, sizeof text, "integers(key, %d, 0, %llu)", n, (unsigned long long)range);
+        else
+            snprintf(text, sizeof text, "integers(key, %d, 0, %llu) + permutation(key, %d)", n,
+                     (unsigned long long)range, n);
+        int64_t *got = evaluated(t, text, (int64_t)key, (size_t)n * sizeof *got);
+        for (int i = 0; i < n; i++) {
+            const uint64_t want = integer(key, (uint64_t)i, range) +
+                                  (k % 2 == 0 ? 0 : permuted(key, (uint64_t)i, (uint64_t)n));
+            CHECK((uint64_t)got[i] == want, "%s with key %d: element %d is %lld", text, (int)key, i,
+                  (long long)got[i]);
+        }
+        free(got);
+    }
+}
+
 /* A value belongs to its index, wherever it is computed and in whatever order. */
 static void test_random__values_belong_to_places(void **state)
 {
@@ -567,7 +619,7 @@ static void test_random__streams_draws_and_neighbours_are_uncorrelated(void **st
 static void test_random__permutations_have_each_number_once(void **state)
 {
     test_env *t = *state;
-    static const int64_t sizes[] = {0, 1, 2, 3, 31, 1023, 1024, 1025, 100000};
+    static const int64_t sizes[] = {0, 1, 2, 3, 31, 1023, 1024, 1025, 3000, 33003, 100000};
 
     for (size_t k = 0; k < COUNT(sizes); k++) {
         kiln_random rng;
@@ -577,6 +629,7 @@ static void test_random__permutations_have_each_number_once(void **state)
         bool *seen = calloc((size_t)sizes[k] + 1, sizeof *seen);
         for (int64_t i = 0; i < sizes[k]; i++) {
             assert_true(got[i] >= 0 && got[i] < sizes[k] && !seen[got[i]]);
+            assert_int_equal(got[i], permuted(k, (uint64_t)i, (uint64_t)sizes[k]));
             seen[got[i]] = true;
         }
         free(seen);
@@ -762,6 +815,7 @@ int main(int argc, char **argv)
         TEST(test_random__words_and_uniforms_are_those_of_plain_c),
         TEST(test_random__uniforms_of_16_bits_are_below_one),
         TEST(test_random__integers_refuse_what_would_be_biased),
+        TEST(test_random__constants_and_several_calls_change_no_value),
         TEST(test_random__values_belong_to_places),
         TEST(test_random__parameters_may_be_arrays),
         TEST(test_random__floats_have_their_distributions),

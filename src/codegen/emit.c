@@ -208,6 +208,18 @@ static bool is_attempted(const emitter *e)
     return !on_cuda(e) && e->def->attempts && e->v->layout == KILN__LAYOUT_LINEAR;
 }
 
+/* cpu: whether what an attempt knows of an element is kept for the next one: one call of the snippet alone attempts. */
+static bool is_keeping_doubts(const emitter *e)
+{
+    static const char word[] = "KILN_ATTEMPT";
+    int calls = 0;
+
+    for (int s = 0; s < KILN__SNIPPET_COUNT; s++)
+        for (const char *at = e->def->snippet[s]; (at = strstr(at, word)) != NULL; at++)
+            calls++;
+    return is_attempted(e) && calls == 1;
+}
+
 /* cpu: whether outputs may be stored past the caches: they are written as a whole and never read, and
  * the kernel is bound by memory and not by arithmetic. */
 static bool is_streaming(const emitter *e)
@@ -378,6 +390,7 @@ static void find_conditions(emitter *e)
         {"whole_block", kiln__variant_number(e->v, "group", 5) == e->v->block},
         {"by_fours", is_by_fours(e) || is_attempted(e)},
         {"attempts", is_attempted(e)},
+        {"keeps_doubts", is_keeping_doubts(e)},
         {"streams", is_streaming(e)},
     };
     _Static_assert(KILN_COUNT_OF(rows) < CONDITIONS_MAX, "more conditions than emit.h has room for");

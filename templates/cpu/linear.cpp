@@ -15,7 +15,11 @@ extern "C" __attribute__((visibility("default"))) void ${entry}(const args *kiln
 #undef KILN_ATTEMPT
 #define KILN_ATTEMPT attempt, doubt,
     int attempt = 0;
+//% if keeps_doubts
+    unsigned long long doubt = 0;
+//% else
     unsigned int doubt = 0;
+//% end
 //% end
 //% insert kernel.cpp:environment
     {

@@ -12,8 +12,9 @@
 //#
 //# Elements that may be in doubt (KILN_ATTEMPT) are attempted by blocks, whose results wait
 //# aside. Those that remain in doubt, and those that are not part of a four, are listed and attempted side by
-//# side, and what is left then one by one. Nothing is stored before, so that inputs can be read again.
-//% own N T a any at attempt count doubt doubts four four_i head here j k late line n once_ op places out_ reg_ row_ row_i step_ stop stream together
+//# side, and what is left then one by one. Where one call alone has doubts, what it knows of an element is kept, and
+//# elements are attempted side by side until none is left. Nothing is stored before, so that inputs can be read again.
+//% own N T a any at attempt count doubt doubts four four_i head here j k late line n once_ op places out_ reg_ row_ row_i step_ still stop stream together
 //% plain GCC
 //% for p in loaded
 //% if p.splat
@@ -63,10 +64,14 @@
         }
 //% else
 //% if attempts
+//% if keeps_doubts
+        constexpr int together = 1024; // results and doubts stay in the L1 cache
+//% else
         constexpr int together = 256; // results and doubts stay in the L1 cache
+//% end
         for (long long at = 0; at < count; at += together) {
             const long long here = count - at < together ? count - at : together;
-            unsigned int doubts[together], any = 0;
+            decltype(doubt) doubts[together], any = 0;
             int places[together], late = 0;
 //% for p in stored
             ${p.type} out_${p.name}[together];
@@ -89,13 +94,41 @@
                 }
             }
             for (long long n = here / 4 * 4; n < here; n++)
-                doubts[n] = 1;
+                doubts[n] = (decltype(doubt))-1; // of those nothing is known
             for (long long n = 0; n < here; n++)
                 any |= doubts[n];
             for (int n = 0; n < (int)here && any != 0; n++) {
                 places[late] = n;
                 late += doubts[n] != 0;
             }
+//% if keeps_doubts
+            for (int n = 0; n < late; n++)
+                doubts[n] = doubts[places[n]];
+            for (attempt = 1; late > 0 && attempt < 1 << 20; attempt++) {
+                KILN_INDEPENDENT
+#pragma GCC unroll 4
+                for (int n = 0; n < late; n++) {
+                    const long long k = at + places[n];
+//% if index_natural
+                    const long long four_i = row_i + k;
+                    constexpr int j = 0;
+//% end
+                    doubt = doubts[n];
+//% insert :element
+//% for p in stored
+                    out_${p.name}[places[n]] = reg_${p.name};
+//% end
+                    doubts[n] = doubt;
+                }
+                int still = 0;
+                for (int n = 0; n < late; n++) {
+                    places[still] = places[n];
+                    doubts[still] = doubts[n];
+                    still += doubts[n] != 0;
+                }
+                late = still;
+            }
+//% else
             attempt = 1;
             KILN_INDEPENDENT
             for (int n = 0; n < late; n++) {
@@ -125,6 +158,7 @@
                 out_${p.name}[places[n]] = reg_${p.name};
 //% end
             }
+//% end
 //% for p in stored
             for (long long n = 0; n < here; n++)
                 *(${p.type} *)(row_${p.name} + (at + n) * step_${p.name}) = out_${p.name}[n];

@@ -213,8 +213,9 @@ KILN_FN T kiln_random_integer(unsigned long long key, unsigned long long draw, l
 
 //% section random_attempt when KILN_ATTEMPT
 // random_attempt: the first arguments of the functions below. There are none, but in kernels that attempt
-// a block of elements at once, and then, twice at most, those that were left in doubt (cpu/row.cpp): the
-// number of the attempt, of which 2 leaves no doubt, and what is set where there is one.
+// a block of elements at once, and then those that were left in doubt (cpu/row.cpp): the number of the
+// attempt, and what is set where there is a doubt. That has 32 bits where several calls share it, and the third attempt
+// leaves none. Else it has 64, which the next attempt finds again.
 #define KILN_ATTEMPT
 
 //% section drawn_integer needs random_integer when kiln_drawn_integer
@@ -228,18 +229,22 @@ KILN_FN T kiln_drawn_integer(unsigned long long key, unsigned long long draw, lo
 
 //% section drawn_integer on cpu needs random_integer when kiln_drawn_integer
 // drawn_integer (CPU): the first word alone, without a loop, so that compilers make vectors. It may be
-// refused only where the product with the number of values is small.
-template <class T>
-KILN_FN T kiln_drawn_integer(int attempt, unsigned int &doubt, unsigned long long key,
+// refused only where the product with the number of values is small: how small, is told where compilers know it.
+template <class T, class Doubt>
+KILN_FN T kiln_drawn_integer(int attempt, Doubt &doubt, unsigned long long key,
                              unsigned long long draw, long long i, T low, T high)
 {
     const unsigned long long range = (unsigned long long)high - (unsigned long long)low;
     unsigned long long found = 0;
-    if (attempt > 0)
+    if (attempt > 0) {
+        doubt = 0;
         return kiln_random_integer<T>(key, draw, i, low, high);
+    }
     if (range <= 0x100000000ull) {
         const unsigned long long product = kiln_random_word(key, draw, i) * range;
-        doubt |= (unsigned int)product < range;
+        const unsigned long long most =
+            __builtin_constant_p(range) && range > 0 ? (0x100000000ull - range) % range : range;
+        doubt |= (unsigned int)product < most;
         found = product >> 32;
     } else {
         const unsigned long long word = kiln_random_word64(key, draw, i), half = 0xffffffffull;
@@ -411,8 +416,9 @@ KILN_FN long long kiln_drawn_permuted(unsigned long long key, unsigned long long
 }
 
 //% section drawn_permuted on cpu needs random_permuted when kiln_drawn_permuted
-// drawn_permuted (CPU): once through the network, then five times, without loops, so that compilers
-// make vectors. Half of the numbers land outside at most.
+// drawn_permuted (CPU): once through the network, without loops, so that compilers make vectors. Half of the
+// numbers land outside at most. Where a kernel keeps a word of 64 bits for each element, that holds where
+// it landed, and the next attempt goes on from there; else five more follow from the beginning.
 struct kiln__permuted_parts {
     unsigned int low, left_mask, right_mask, keys[12];
 };
@@ -440,10 +446,12 @@ KILN_FN unsigned long long kiln__permuted_attempts(unsigned long long at, unsign
         return at;
     }
 }
-KILN_FN long long kiln_drawn_permuted(int attempt, unsigned int &doubt, unsigned long long key,
+template <class Doubt>
+KILN_FN long long kiln_drawn_permuted(int attempt, Doubt &doubt, unsigned long long key,
                                       unsigned long long draw, long long i, long long n)
 {
-    if (attempt > 1)
+    constexpr bool keeps = sizeof(Doubt) == 8;
+    if (!keeps && attempt > 1)
         return kiln_random_permuted(key, draw, i, n);
     const unsigned int bits = n > 1024 ? 64 - __builtin_clzll((unsigned long long)n - 1) : 10;
     const kiln_philox_words k[3] = {kiln_philox(key, 0, draw), kiln_philox(key, 1, draw),
@@ -454,8 +462,15 @@ KILN_FN long long kiln_drawn_permuted(int attempt, unsigned int &doubt, unsigned
                                     {k[0].x, k[0].y, k[0].z, k[0].w, k[1].x, k[1].y,
                                      k[1].z, k[1].w, k[2].x, k[2].y, k[2].z, k[2].w}};
     const unsigned long long first = (unsigned long long)i, most = (unsigned long long)n;
-    const unsigned long long at = attempt == 0 ? kiln__permuted_attempts<1>(first, most, p)
-                                               : kiln__permuted_attempts<5>(first, most, p);
-    doubt |= at >= most;
-    return (long long)at;
+    if constexpr (keeps) {
+        const unsigned long long from = attempt == 0 || doubt == ~0ull ? first : doubt - 1;
+        const unsigned long long at = kiln__permuted_attempts<1>(from, most, p);
+        doubt = at >= most ? at + 1 : 0;
+        return (long long)at;
+    } else {
+        const unsigned long long at = attempt == 0 ? kiln__permuted_attempts<1>(first, most, p)
+                                                   : kiln__permuted_attempts<5>(first, most, p);
+        doubt |= at >= most;
+        return (long long)at;
+    }
 }
