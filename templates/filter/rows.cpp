@@ -151,12 +151,12 @@ extern "C" __attribute__((visibility("default"))) void ${entry}(const args *kiln
                     sizeof(${p.type}) != 4 && sizeof(${p.type}) != 8 ? 32 :
 //% end
                     QUICK;
-                if (many >= least && to - at >= 64 && put + 64 <= end) {
+                if (many >= least && to - at >= 64 && put + 128 <= end) {
 //% else
-                if (many >= 32 && to - at >= 64 && put + 64 <= end) {
+                if (many >= 32 && to - at >= 64 && put + 128 <= end) {
 //% end
 //% for p in outputs
-                    alignas(64) ${p.type} some_${p.name}[64];
+                    alignas(64) ${p.type} some_${p.name}[128];
 //% end
                     KILN_INDEPENDENT
                     for (int k = 0; k < 64; k++) {
@@ -191,8 +191,9 @@ extern "C" __attribute__((visibility("default"))) void ${entry}(const args *kiln
                 }
 
 //% part pack
-//# Those of 64 values whose bits are set, one after the other, `step` bytes apart. There is room for 64 of them.
-//% own bits from k lanes4 lanes8 pack QUICK step to
+//# Those of 64 values whose bits are set, one after the other, `step` bytes apart. There is room for 128 of them, and as
+//# many may be read: where few are left out, each run between these is 64 values, of which the next run overwrites the rest.
+//% own bits from gaps k lanes4 lanes8 next pack QUICK step to
 //% plain T __AVX512F__ aligned __builtin_ia32_compressdi512_mask __builtin_ia32_compresssi512_mask __builtin_popcount
 //% if otherwise
 // So many of 64 results, or more, are packed where all have 4 or 8 bytes. An instruction for that pays sooner than a loop.
@@ -204,7 +205,7 @@ constexpr int QUICK = 32;
 //% end
 typedef long long lanes8 __attribute__((vector_size(64), may_alias, aligned(8)));
 typedef int lanes4 __attribute__((vector_size(64), may_alias, aligned(4)));
-template <class T> KILN_FN void pack(char *to, const long long step, const T (&from)[64], unsigned long long bits)
+template <class T> KILN_FN void pack(char *to, const long long step, const T (&from)[128], unsigned long long bits)
 {
 #if defined(__AVX512F__)
     if (sizeof(T) == 8 && step == 8) {
@@ -222,6 +223,17 @@ template <class T> KILN_FN void pack(char *to, const long long step, const T (&f
         return;
     }
 #endif
+    if (step == sizeof(T) && __builtin_popcountll(bits) >= 48) {
+        const T *next = from;
+        for (unsigned long long gaps = ~bits;; gaps &= gaps - 1) {
+            __builtin_memcpy(to, next, 64 * sizeof(T));
+            if (gaps == 0)
+                return;
+            const int k = __builtin_ctzll(gaps);
+            to += (from + k - next) * (long long)sizeof(T);
+            next = from + k + 1;
+        }
+    }
     for (int k = 0; k < 64; k++, bits >>= 1) {
         *(T *)to = from[k];
         to += (long long)(bits & 1) * step;
