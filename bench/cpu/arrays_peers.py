@@ -3,7 +3,8 @@
     PYTHONPATH=build/python taskset -c 0 python3 bench/cpu/arrays_peers.py [--only REGEX]
 
 Each case runs kiln and NumPy by turns for --seconds; the least time of each counts, because other
-programs may share the processor. kiln takes and gives arrays of its own; both allocate results.
+programs may share the processor; with one processor it is the time that the thread has had.
+kiln takes and gives arrays of its own; both allocate results.
 kiln has as many threads as taskset leaves it processors, NumPy has one. `--below 1` prints those
 cases alone in which kiln is slower than NumPy.
 """
@@ -233,19 +234,55 @@ def lengths():
         both(f"lexsort {name}", y, lambda m, x, y: m.lexsort((y, x)))
 
 
+def others():
+    """Small arrays, where the call counts, and what depends on odd numbers."""
+    for n in (10, 10**3, 10**5):
+        x = Arrays(x=lambda n=n: numbers("float32", n), i=lambda n=n: draw.integers(0, n, n))
+        both(f"concat {n} float32", x, lambda m, x, i: m.concat((x, x)))
+        both(f"take {n} float32", x, lambda m, x, i: m.take(x, i))
+        both(f"x[i] {n} float32", x, lambda m, x, i: x[i])
+        both(f"repeat {n} float32 3 times", x, lambda m, x, i: m.repeat(x, 3))
+        for dtype in ("float32", "float64", "int32", "int64"):
+            x = Arrays(x=lambda dtype=dtype, n=n: numbers(dtype, n))
+            both(f"partition {n} {dtype}", x, lambda m, x, n=n: m.partition(x, n // 2))
+            both(f"sort {n} {dtype}", x, lambda m, x: m.sort(x))
+    theirs = np.random.default_rng(7)
+    for n in (1000, 33000, 1 << 16, 10**5):
+        case(f"permutation({n})", lambda n=n: kiln.eval(f"permutation(7, {n})"),
+             lambda n=n: theirs.permutation(n))
+    for dtype, high in (("uint8", 2), ("int32", 100), ("int32", 10**9), ("int64", 10**12)):
+        case(f"integers {dtype}, 10^5 below {high}",
+             lambda dtype=dtype, high=high: kiln.eval(f"integers(7, 100000, 0, {high}, {dtype})"),
+             lambda dtype=dtype, high=high: theirs.integers(0, high, 10**5, dtype))
+    case("random float64, 10^5", lambda: kiln.eval("random(7, 100000, float64)"),
+         lambda: theirs.random(10**5))
+    case("gamma(2.5), 10^5", lambda: kiln.eval("gamma(7, 100000, 2.5)"),
+         lambda: theirs.gamma(2.5, size=10**5))
+    for share in (50, 99):
+        for dtype in ("uint8", "int16"):
+            x = Arrays(x=lambda dtype=dtype: numbers(dtype, 10**5),
+                       mask=lambda share=share: draw.random(10**5) < share / 100)
+            both(f"x[mask] {dtype}, {share} % of 10^5", x, lambda m, x, mask: x[mask])
+
+
 def measure(label, seconds):
     """The least time of kiln and of NumPy, in turns."""
     calls, least = CASES[label], [float("inf")] * 2
+    clock = time.thread_time if len(os.sched_getaffinity(0)) == 1 else time.perf_counter
     for call in calls:
         call()
+    start = clock()
+    for call in calls:
+        call()
+    repeats = max(1, int(50e-6 / (clock() - start)))
     end = time.perf_counter() + seconds
     rounds = 0
     while rounds < 5 or time.perf_counter() < end:
         for k, call in enumerate(calls):
-            start = time.perf_counter()
-            result = call()
-            least[k] = min(least[k], time.perf_counter() - start)
-            del result
+            start = clock()
+            for _ in range(repeats):
+                call()
+            least[k] = min(least[k], (clock() - start) / repeats)
         rounds += 1
     return [1e3 * t for t in least]
 
@@ -257,7 +294,7 @@ def main():
     parser.add_argument("--below", type=float, default=float("inf"))
     options = parser.parse_args()
     kiln.set_default_device("cpu")
-    for group in (sorts, indices, rearrangements, scans, draws, lengths):
+    for group in (sorts, indices, rearrangements, scans, draws, lengths, others):
         group()
     threads = len(os.sched_getaffinity(0))
     print(f"{threads} thread(s), NumPy {np.__version__}, load {os.getloadavg()[0]:.1f}")
