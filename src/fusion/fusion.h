@@ -87,7 +87,8 @@ typedef enum kiln__view_kind {
     KILN__VIEW_OVER,   /* the first operand, with all axes of the second added behind its own */
     KILN__VIEW_WHOLE,  /* the first operand, a mask, checked: it must have all axes of the second */
     KILN__VIEW_FOLDED  /* data: axis. The first operand, with the axes from this one on that are those of
-                          the second, a mask, merged into one */
+                          the second, a mask, merged into one; of one operand as many axes as the
+                          next number says */
 } kiln__view_kind;
 
 /* The data of a cast with a second operand, to whose dtype it converts: how floats become integers. */

@@ -139,6 +139,22 @@ static uint32_t whole(kiln__build *b, uint32_t node, uint32_t operand)
     return operand;
 }
 
+/* Some axes, from one on, as one. */
+static uint32_t fold_axes(kiln__build *b, uint32_t node, uint32_t operand, int64_t at, int64_t count)
+{
+    const kiln__lowered *o = &b->lowered[operand];
+    int64_t shape[KILN_RANK_MAX + 1];
+
+    if (count == 1)
+        return operand;
+    const int rank = o->rank + 1 - (int)count;
+    for (int a = 0; a < rank; a++)
+        shape[a] = o->shape[a <= at ? a : a + (int)count - 1];
+    for (int64_t a = 1; a < count; a++)
+        shape[at] *= o->shape[at + a];
+    return kiln__lowered_reshaped(b, operand, rank, shape, node);
+}
+
 /* The axes that are a mask's as one. An axis below 0 is where the last of them stands. */
 static uint32_t folded(kiln__build *b, uint32_t node, uint32_t operand)
 {
@@ -147,7 +163,6 @@ static uint32_t folded(kiln__build *b, uint32_t node, uint32_t operand)
     const kiln__lowered *o = &b->lowered[operand];
     const int64_t data = b->ir->data[n->data];
     const int64_t at = data < 0 ? data + 1 + o->rank - mask->rank : data;
-    int64_t shape[KILN_RANK_MAX + 1];
 
     if (mask->dtype != KILN_BOOL)
         kiln__build_fail(b, node, KILN_ERR_DTYPE, "a mask is of bool, not of %s",
@@ -158,14 +173,19 @@ static uint32_t folded(kiln__build *b, uint32_t node, uint32_t operand)
                          "a mask of shape %s does not fit an array of shape %s at axis %lld",
                          kiln__build_shape(b, mask->rank, mask->shape),
                          kiln__build_shape(b, o->rank, o->shape), (long long)data);
-    if (mask->rank == 1)
-        return operand;
-    const int rank = o->rank + 1 - mask->rank;
-    for (int a = 0; a < rank; a++)
-        shape[a] = o->shape[a <= at ? a : a + mask->rank - 1];
-    for (int a = 1; a < mask->rank; a++)
-        shape[at] *= mask->shape[a];
-    return kiln__lowered_reshaped(b, operand, rank, shape, node);
+    return fold_axes(b, node, operand, at, mask->rank);
+}
+
+/* The last axes as one. */
+static uint32_t merged(kiln__build *b, uint32_t node, uint32_t operand)
+{
+    const int64_t count = b->ir->data[b->ir->nodes[node].data + 1];
+    const kiln__lowered *o = &b->lowered[operand];
+
+    if (count < 1 || count > o->rank)
+        kiln__build_fail(b, node, KILN_ERR_AXIS, "%lld axes are named of an array of rank %d",
+                         (long long)count, o->rank);
+    return fold_axes(b, node, operand, o->rank - count, count);
 }
 
 /* A mask of the first axes is true for all that lies behind them. What does not fit is told by masked(). */
@@ -188,6 +208,8 @@ uint32_t kiln__lower_view(kiln__build *b, uint32_t node, uint32_t operand)
         return masked(b, node, operand);
     if (n->op == KILN__VIEW_WHOLE)
         return whole(b, node, operand);
+    if (n->op == KILN__VIEW_FOLDED && n->operand_count == 1)
+        return merged(b, node, operand);
     if (n->op == KILN__VIEW_FOLDED)
         return folded(b, node, operand);
     memset(&s, 0, sizeof s);

@@ -131,7 +131,7 @@ static kiln_status reduce(kiln__parser *p, kiln__parsed_call *c, int op, kiln__p
     KILN_CHECK(need_array(p, c));
     KILN_CHECK(kiln__need_axes(p, c, axis));
     KILN_CHECK(read_axes(p, axis, &axes, &given));
-    if (c->keepdims.width != 0) {
+    if (c->keepdims.width != 0 && c->keepdims.kind != KILN__PARSED_NONE) {
         if (c->keepdims.kind != KILN__PARSED_NODE || c->keepdims.node.kind != KILN_NODE_BOOL)
             return kiln__parse_fail(p, c->keepdims.at, c->keepdims.width, KILN_ERR_ARGUMENT,
                                     "keepdims is True or False");
@@ -783,7 +783,7 @@ static kiln_status fail_unknown(kiln__parser *p, const kiln__parsed_call *c)
 
 kiln_status kiln__apply_call(kiln__parser *p, kiln__parsed_call *c, kiln__parsed *out)
 {
-    if (c->dtype.width != 0)
+    if (c->dtype.width != 0 && c->dtype.kind != KILN__PARSED_NONE)
         KILN_CHECK(read_dtype(p, &c->dtype));
     const kiln_status status = apply(p, c, out);
     if (c->unknown)

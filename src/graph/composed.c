@@ -449,6 +449,80 @@ static kiln_status call_partition_copy(kiln__parser *p, kiln__parsed_call *c, ki
     return KILN_OK;
 }
 
+/* ---- over several axes ------------------------------------------------------------------------------ */
+
+/* Axes in the order in which new ones are put in their places: from the first, or, counted from the end, from the last. */
+static kiln_status read_several(const kiln__parser *p, const kiln__parsed *v, int64_t *axes)
+{
+    for (size_t k = 0; k < v->count; k++) {
+        kiln__parsed one = *v;
+        size_t at = k;
+        int64_t axis = 0;
+        kiln__set_node(&one, v->items[k]);
+        KILN_CHECK(kiln__need_integer(p, &one, &axis));
+        if (axis < -KILN_RANK_MAX || axis >= KILN_RANK_MAX ||
+            (k > 0 && (axis < 0) != (axes[0] < 0)))
+            return kiln__parse_fail(p, v->at, v->width, KILN_ERR_AXIS,
+                                    "axes are counted from one end, and no array has more than %d",
+                                    KILN_RANK_MAX);
+        for (; at > 0 && (axis < 0 ? axes[at - 1] < axis : axes[at - 1] > axis); at--)
+            axes[at] = axes[at - 1];
+        axes[at] = axis;
+    }
+    return KILN_OK;
+}
+
+/* median(x, axis=(0, 2)) and its like: along the last axis of x, where those are one. */
+static kiln_status call_over(kiln__parser *p, kiln__parsed_call *c, kiln__parsed *axis,
+                             kiln__parsed *out)
+{
+    const kiln__parsed keep = c->keepdims, given = *axis;
+    const bool lists = c->count > 1 && c->arg[1].kind == KILN__PARSED_TUPLE && axis != &c->arg[1];
+    int64_t numbers[2 * KILN_RANK_MAX];
+    const size_t count = given.count;
+
+    if (count == 0 || count > KILN_RANK_MAX)
+        return kiln__parse_fail(p, given.at, given.width, KILN_ERR_AXIS, "1 to %d axes stand here",
+                                KILN_RANK_MAX);
+    KILN_CHECK(kiln__need_node(p, &c->arg[0]));
+    KILN_CHECK(read_several(p, &given, numbers));
+    for (size_t k = 0; k < count; k++)
+        numbers[count + k] = (int64_t)k - (int64_t)count;
+    kiln_node x = kiln__graph_number(p->graph, c->arg[0].node);
+    x = kiln_node_rearrange(KILN_REARRANGE_MOVEAXIS, &x, 1, numbers, 2 * count, KILN__PLACE(c->at));
+    kiln__set_node(&c->arg[0], kiln__node_merged(x, (int64_t)count, KILN__PLACE(c->at)));
+    kiln__set_node(axis, kiln_node_of_int(-1));
+    c->keepdims.width = 0;
+    KILN_CHECK(p->call(p, c, out));
+    c->takes |= KILN__TAKES_AXIS | KILN__TAKES_KEEPDIMS;
+    if (keep.width == 0 || keep.kind == KILN__PARSED_NONE)
+        return KILN_OK;
+    if (keep.kind != KILN__PARSED_NODE || keep.node.kind != KILN_NODE_BOOL)
+        return kiln__parse_fail(p, keep.at, keep.width, KILN_ERR_ARGUMENT,
+                                "keepdims is True or False");
+    for (size_t k = 0; k < count && keep.node.value.b; k++)
+        kiln__set_node(out,
+                       kiln_node_newaxis(out->node, (int)(numbers[k] + (lists && numbers[k] >= 0)),
+                                         KILN__PLACE(c->at)));
+    return KILN_OK;
+}
+
+/* The axes of such a call, where there are several. */
+static kiln__parsed *several_axes(kiln__parsed_call *c)
+{
+    static const char *const names[] = {"median",     "nanmedian",   "quantile",
+                                        "percentile", "nanquantile", "nanpercentile"};
+
+    for (size_t k = 0; k < KILN_COUNT_OF(names); k++) {
+        const size_t at = k < 2 ? 1 : 2;
+        kiln__parsed *const axis = c->count > at ? &c->arg[at] : &c->axis;
+        if (kiln__same_word(c->name, c->bytes, names[k]) && axis->width != 0 &&
+            axis->kind == KILN__PARSED_TUPLE && c->count > at - 1)
+            return axis;
+    }
+    return NULL;
+}
+
 /* ---- by name --------------------------------------------------------------------------------------- */
 
 bool kiln__composed_takes(const kiln__parsed_call *c, const char *name, size_t bytes)
@@ -474,7 +548,11 @@ kiln_status kiln__apply_composed(kiln__parser *p, kiln__parsed_call *c, kiln__pa
                      {"place", call_place},
                      {"unique", call_unique},
                      {"partition_copy", call_partition_copy}};
+    kiln__parsed *const axes = several_axes(c);
 
+    *known = axes != NULL;
+    if (*known)
+        return call_over(p, c, axes, out);
     for (size_t k = 0; k < KILN_COUNT_OF(functions); k++) {
         if (!kiln__same_word(c->name, c->bytes, functions[k].name))
             continue;

@@ -185,6 +185,8 @@ kiln_node kiln__node_rearranged(kiln_rearrangement what, const kiln_node *operan
 
 /* x, of which the axes from `axis` on that are the mask's are one; below 0: that one's place from the end. (record.c) */
 kiln_node kiln__node_folded(kiln_node x, kiln_node mask, int axis, const char *file, int line);
+/* x, of which the last `count` axes are one. (record.c) */
+kiln_node kiln__node_merged(kiln_node x, int64_t count, const char *file, int line);
 /* Positions along an axis of x, and no other one. (record.c) */
 kiln_node kiln__node_places(kiln_node x, int axis, const char *file, int line);
 

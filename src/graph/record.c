@@ -616,6 +616,12 @@ kiln_node kiln__node_folded(kiln_node x, kiln_node mask, int axis, const char *f
     return add(&node, operands, 2, &data, 1, &(place){"mask", file, line});
 }
 
+kiln_node kiln__node_merged(kiln_node x, int64_t count, const char *file, int line)
+{
+    const int64_t data[] = {-1, count};
+    return add_view(KILN__VIEW_FOLDED, x, data, 2, &(place){"reshape", file, line});
+}
+
 kiln_node kiln__node_places(kiln_node x, int axis, const char *file, int line)
 {
     const kiln__node node = {.kind = KILN__NODE_IOTA};

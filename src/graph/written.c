@@ -26,6 +26,8 @@ static const written functions[] = {
     {"_first", "s",
      "i = iota(s, 0); p = take(s, i - 1, mode=clip);"
      "(i == 0) | ((s != p) & ((s == s) | (p == p)))"},
+    {"isin", "x, test, invert:True", "~isin(x, test)"},
+    {"isin", "x, test, invert:False", "isin(x, test)"},
     {"isin", "x, test", "_is_among(sort(ravel(test)), x)"},
     {"in1d", "x, test", "isin(ravel(x), test)"},
     {"unique", "x", "s = sort(x, axis=None); s[_first(s)]"},
@@ -212,6 +214,10 @@ static const written functions[] = {
     {"_rising", "e",
      "i = iota(e, 0); _need(~(e < take(e, i - 1, mode=clip)), e, float64(i) - 1, 3)"},
     {"histogram", "x", "histogram(x, 10)"},
+    {"histogram", "x, bins:whole, range",
+     "e = _edges_between(1.0 * range[0], 1.0 * range[1], bins); _histogram([ravel(x), e]), e"},
+    {"histogram", "x, bins=10, density:True",
+     "h, e = histogram(x, bins); h / sum(h) / (e[1:] - e[:-1]), e"},
     {"histogram", "x, bins:whole", "e = _edges(x, bins); _histogram([ravel(x), e]), e"},
     {"histogram", "x, bins", "_histogram([ravel(x), _rising(bins)]), bins"},
     {"histogram2d", "x, y, bins:whole",
@@ -315,7 +321,49 @@ static const written functions[] = {
     {"meshgrid", "x, y, indexing:xy", "meshgrid(x, y)"},
     {"meshgrid", "x, y, indexing:ij", "broadcast_arrays(ravel(x)[:, None], ravel(y))"},
     {"_fill", "x, mask, value", "where(mask, _as(broadcast_to(value, ()), x), x)"},
-    {"ptp", "x, axis=None", "max(x, axis=axis) - min(x, axis=axis)"},
+    {"ptp", "x, axis=None, keepdims=None",
+     "max(x, axis=axis, keepdims=keepdims) - min(x, axis=axis, keepdims=keepdims)"},
+    /* Of elements where a mask is true; the parameter `where` is called `mask` in a text. */
+    {"sum", "x, axis=None, dtype=None, keepdims=None, where",
+     "sum(where(mask, x, False), axis=axis, dtype=dtype, keepdims=keepdims)"},
+    {"sum", "x, axis=None, dtype=None, keepdims=None, where, initial",
+     "_plus(sum(x, axis=axis, dtype=dtype, keepdims=keepdims, where=mask), initial)"},
+    {"sum", "x, axis=None, dtype=None, keepdims=None, initial",
+     "_plus(sum(x, axis=axis, dtype=dtype, keepdims=keepdims), initial)"},
+    {"prod", "x, axis=None, dtype=None, keepdims=None, where",
+     "prod(where(mask, x, True), axis=axis, dtype=dtype, keepdims=keepdims)"},
+    {"prod", "x, axis=None, dtype=None, keepdims=None, initial",
+     "p = prod(x, axis=axis, dtype=dtype, keepdims=keepdims); _as(p * initial, p)"},
+    {"_plus", "x, initial", "_as(x + initial, x)"},
+    {"any", "x, axis=None, keepdims=None, where",
+     "any(where(mask, x, False), axis=axis, keepdims=keepdims)"},
+    {"all", "x, axis=None, keepdims=None, where",
+     "all(where(mask, x, True), axis=axis, keepdims=keepdims)"},
+    {"max", "x, axis=None, keepdims=None, initial",
+     "i = _as(broadcast_to(initial, ()), x); maximum(max(x, axis=axis, keepdims=keepdims), i)"},
+    {"max", "x, axis=None, keepdims=None, initial, where",
+     "i = _as(broadcast_to(initial, ()), x);"
+     "maximum(max(where(mask, x, i), axis=axis, keepdims=keepdims), i)"},
+    {"min", "x, axis=None, keepdims=None, initial",
+     "i = _as(broadcast_to(initial, ()), x); minimum(min(x, axis=axis, keepdims=keepdims), i)"},
+    {"min", "x, axis=None, keepdims=None, initial, where",
+     "i = _as(broadcast_to(initial, ()), x);"
+     "minimum(min(where(mask, x, i), axis=axis, keepdims=keepdims), i)"},
+    {"_how_many", "x, axis, keepdims, mask", "sum(_like(mask, x), axis=axis, keepdims=keepdims)"},
+    {"mean", "x, axis=None, keepdims=None, where",
+     "y = 1.0 * x; s = sum(where(mask, y, False), axis=axis, keepdims=keepdims);"
+     "_as(s / _how_many(x, axis, keepdims, mask), y)"},
+    {"var", "x, axis=None, keepdims=None, ddof",
+     "v = var(x, axis=axis, keepdims=keepdims); n = _how_many(x, axis, keepdims, True);"
+     "_as(v * (n / (n - ddof)), v)"},
+    {"var", "x, axis=None, keepdims=None, where, ddof=0",
+     "y = 1.0 * x; m = mean(x, axis=axis, keepdims=True, where=mask); d = abs(where(mask, y - m, 0));"
+     "_as(sum(d * d, axis=axis, keepdims=keepdims) /"
+     " (_how_many(x, axis, keepdims, mask) - ddof), d)"},
+    {"std", "x, axis=None, keepdims=None, ddof",
+     "sqrt(var(x, axis=axis, keepdims=keepdims, ddof=ddof))"},
+    {"std", "x, axis=None, keepdims=None, where, ddof=0",
+     "sqrt(var(x, axis=axis, keepdims=keepdims, where=mask, ddof=ddof))"},
     {"average", "x, axis=None", "mean(x, axis=axis)"},
     /* Weights of one axis are those along the axis: here it is the last one of either operand. */
     {"average", "x, axis:whole, weights",
@@ -607,7 +655,9 @@ static kiln_status expand(kiln__parser *p, const kiln__parsed_call *c, const wri
     for (param q; next_param(&list, &q); at++) {
         const kiln__parsed *v = given(c, &q, at);
         const kiln__parsed missing = v == NULL ? value_of(&q) : *v;
-        KILN_CHECK(kiln__define_name(p, q.name, q.bytes, &missing));
+        const bool is_where = is_param(&q, "where"); /* the name is a function's */
+        KILN_CHECK(kiln__define_name(p, is_where ? "mask" : q.name, is_where ? 4 : q.bytes,
+                                     &missing));
     }
     p->text = f->text;
     memset(&p->token, 0, sizeof p->token);

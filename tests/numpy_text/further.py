@@ -293,7 +293,48 @@ def interpolated(d):
     d.add("interp({0}, {1}, {2})", x, xp, fp, terms=0)
 
 
+def several(d, x):
+    """Some axes as a tuple, counted from one end."""
+    from_end = x.rank * d.below(2)
+    axes = [int(a) - from_end for a in d.rng.permutation(x.rank)[:1 + d.below(x.rank)]]
+    return "(" + "".join("%d, " % a for a in axes) + ")"
+
+
+def ranked_over_axes(d):
+    """Medians and quantiles along several axes."""
+    x = d.array(2, "iuf", same=True)
+    numbers = np.asarray(x.value, np.float64)
+    if x.size == 0 or np.isinf(numbers).any() or x.dtype == np.float16:
+        raise Rejected
+    over, keep = several(d, x), d.among("", ", keepdims=True")
+    names = ["median({0}, axis=%s%s)", "nanmedian({0}, axis=%s%s)"]
+    if x.dtype == np.float64 and not np.isnan(numbers).any():
+        names += ["quantile({0}, 0.25, axis=%s%s)", "quantile({0}, [0.5, 0.75], %s%s)", "nanquantile({0}, [0.25, 1.0], axis=%s%s)",
+                  "percentile({0}, 25, %s, method='lower'%s)"]
+    d.add(d.among(*names) % (over, keep), x, terms=0)
+
+
+def reduced_where(d):
+    """Reductions of the elements where a mask is true, that begin with a value, or of fewer degrees of freedom."""
+    x = d.array(1, "iuf", same=True)
+    if x.size == 0 or not np.isfinite(np.asarray(x.value, np.float64)).all() or x.dtype == np.float16:
+        raise Rejected
+    over = d.among("", ", axis=%s" % d.axis(x), ", axis=" + several(d, x)) + d.among("", ", keepdims=True")
+    m = d.matching(x, dtype="bool")
+    text = d.among("sum({0}%s, where={1})", "any({0}%s, where={1})", "all({0} > 0%s, where={1})", "sum({0}%s, initial=2)",
+                   "max({0}%s, where={1}, initial=3)", "min({0}%s, initial=3)", "sum({0}%s, where={1}, initial=3)",
+                   "mean({0}%s, where={1})", "var({0}%s, ddof=1)", "std({0}%s, ddof=1)", "var({0}%s, where={1})")
+    if m.kind != "b":
+        raise Rejected
+    exact = text.startswith(("any", "all", "max", "min"))
+    found = d.add(text % over, x, m, moves=exact, jumps=exact, terms=x.size + 1 if text.startswith("sum") else 0)
+    if not np.isfinite(np.asarray(found.value, np.float64)).all():
+        d.parts.remove(found)
+        raise Rejected  # of no element, or of one
+
+
 WEIGHTS = {
+    ranked_over_axes: 2, reduced_where: 4,
     compared_near: 2, cleaned: 2, running_without_nan: 1, covered: 2, interpolated: 1,
     nan_quantiles: 3, histograms_of_points: 2, values_by_lists: 2, placed_values: 2, columns: 2, distinct: 4, searched_complex: 1, repeated_rows: 2,
     named: 4, named_jumps: 3, pair: 5, complex_parts: 2, two_results: 2, views_of_views: 6, nan_reduced: 3,
