@@ -48,7 +48,7 @@ from .linalg import dot, einsum, inner, kron, matmul, outer, tensordot, vecdot
 
 concatenate = concat
 globals().update(_standard.SCANS)
-globals().update({name: made for name, made in _expressions.MADE.items() if name[:3] != "nan"})
+globals().update({name: made for name, made in _expressions.MADE.items() if not hasattr(_sorting, name)})
 from ._numpy import bincount, compress, delete, gradient, histogram, histogram2d, histogramdd, insert, pad
 from ._observe import trace
 

@@ -279,6 +279,44 @@ class ndarray(_kiln.Array):
     def clip(self, min=None, max=None):
         return NUMPY["clip"](self, min, max)
 
+    # ---- NumPy's methods that are functions of the package ----
+
+    def round(self, decimals=0):
+        return NUMPY["round"](self, decimals) if decimals else NUMPY["round"](self)
+
+    def cumsum(self, axis=None, dtype=None, out=None):
+        return _of_package("cumsum")(self, axis, dtype, out)
+
+    def cumprod(self, axis=None, dtype=None, out=None):
+        return _of_package("cumprod")(self, axis, dtype, out)
+
+    def dot(self, other):
+        return _of_package("dot")(self, other)
+
+    def trace(self, offset=0, axis1=0, axis2=1, dtype=None, out=None):
+        return _of_package("trace")(self, offset, axis1, axis2, dtype, out)
+
+    def diagonal(self, offset=0, axis1=0, axis2=1):
+        return _of_package("diagonal")(self, offset, axis1, axis2)
+
+    def repeat(self, repeats, axis=None):
+        return _of_package("repeat")(self, repeats, axis=axis)
+
+    def take(self, indices, axis=None, *, mode="raise"):
+        return _of_package("take")(self, indices, axis, mode=mode)
+
+    def swapaxes(self, axis1, axis2):
+        return _of_package("swapaxes")(self, axis1, axis2)
+
+    def squeeze(self, axis=None):
+        return squeeze(self, axis)
+
+    def nonzero(self):
+        return _of_package("nonzero")(self)
+
+    def compress(self, condition, axis=None):
+        return _of_package("compress")(condition, self, axis)
+
     # ---- orders ----
 
     def sort(self, axis=-1, *, descending=False, stable=True):
@@ -361,6 +399,11 @@ class ndarray(_kiln.Array):
 PRODUCTS = {}  # NumPy's ufuncs of linear algebra, by kiln/linalg.py
 
 
+def _of_package(name):
+    import kiln
+    return getattr(kiln, name)
+
+
 def _is_numpy(value):
     return type(value).__module__ == "numpy"
 
@@ -386,7 +429,9 @@ NUMPY = _functions.FUNCTIONS
 def _method(name):
     function = NUMPY[name]
 
-    def method(self, axis=None, dtype=None, out=None, keepdims=False):
+    def method(self, axis=None, dtype=None, out=None, keepdims=False, **more):
+        if more:
+            return _of_package(name)(self, axis, dtype, out, keepdims, **more)
         return function(self, axis, dtype, out, keepdims)
     method.__name__ = name
     method.__doc__ = function.__doc__
@@ -618,7 +663,7 @@ def permute_dims(x, axes):
 
 
 def transpose(x, axes=None):
-    return _kiln.transpose(x, axes)
+    return _kiln.transpose(asarray(x), axes)
 
 
 def matrix_transpose(x):

@@ -5,22 +5,22 @@ language computes these functions, on arrays of any library, and reports their e
 them. Where only the device knows how long a result is, the call waits for the length and returns a view of it."""
 from ._dtypes import name_of
 from ._kernels import _bool_name, _graph
-from ._array import arrays_of, asarray, home_of
+from ._array import arrays_of, asarray, broadcast_to, home_of
 
 #: How many of a function's first arguments are arrays, in which lists of numbers may stand for them, and the
 #: names of those behind them which the language knows by their places alone.
 FUNCTIONS = {
-    "append": (2, ""), "around": (1, "decimals"), "atleast_1d": (1, ""), "atleast_2d": (1, ""),
+    "allclose": (2, "rtol atol"), "append": (2, ""), "around": (1, "decimals"), "atleast_1d": (1, ""), "atleast_2d": (1, ""),
     "atleast_3d": (1, ""), "average": (1, ""), "block": (0, ""), "choose": (1, "choices"), "convolve": (2, ""),
-    "column_stack": (0, ""), "correlate": (2, ""), "cross": (2, ""), "delete": (1, "obj"), "diag": (1, "k"), "diagflat": (1, "k"),
+    "column_stack": (0, ""), "corrcoef": (1, ""), "cov": (1, ""), "correlate": (2, ""), "cross": (2, ""), "delete": (1, "obj"), "diag": (1, "k"), "diagflat": (1, "k"),
     "diagonal": (1, "offset axis1 axis2"), "dstack": (0, ""), "ediff1d": (1, ""), "fliplr": (1, ""),
     "flipud": (1, ""), "geomspace": (0, ""), "hstack": (0, ""),
-    "identity": (0, ""), "in1d": (2, ""), "indices": (0, ""), "insert": (1, "obj values"), "intersect1d": (2, ""),
+    "identity": (0, ""), "in1d": (2, ""), "indices": (0, ""), "insert": (1, "obj values"), "interp": (3, ""), "intersect1d": (2, ""), "isclose": (2, "rtol atol"), "nan_to_num": (1, "copy nan posinf neginf"), "nancumprod": (1, "axis"), "nancumsum": (1, "axis"),
     "log_softmax": (1, ""), "nanmedian": (1, "axis"), "nanpercentile": (1, "q axis"),
     "nanquantile": (1, "q axis"), "logspace": (0, ""), "pad": (1, "pad_width"), "ptp": (1, ""), "ravel": (1, ""),
     "rot90": (1, "k axes"), "select": (0, "condlist choicelist default"), "setdiff1d": (2, ""),
     "setxor1d": (2, ""), "sliding_window_view": (1, "window_shape"), "softmax": (1, ""),
-    "swapaxes": (1, "axis1 axis2"), "trace": (1, "offset axis1 axis2"), "tri": (0, "N M k"), "union1d": (2, ""), "vstack": (0, ""),
+    "swapaxes": (1, "axis1 axis2"), "trace": (1, "offset axis1 axis2"), "trapezoid": (1, "x dx axis"), "tri": (0, "N M k"), "union1d": (2, ""), "vdot": (2, ""), "vstack": (0, ""),
 }
 #: Functions whose result's length is known to the device alone.
 COUNTED = ("intersect1d", "setdiff1d", "setxor1d", "union1d")
@@ -76,17 +76,29 @@ def _widths(widths):
     return widths
 
 
+def _weights(x, weights, axis):
+    """Weights of average(): those of one axis are the same along the others."""
+    if not isinstance(weights, (list, tuple)) and (axis is None or getattr(x, "ndim", 0) == getattr(weights, "ndim", 0)):
+        return weights
+    x, weights = arrays_of((x, weights))
+    if axis is None or weights.ndim != 1 or x.ndim < 2:
+        return weights
+    shape = [1] * x.ndim
+    shape[axis] = weights.size
+    return broadcast_to(weights.reshape(tuple(shape)), x.shape)
+
+
 def _function(name, arrays, names):
     def function(*args, out=None, stream=None, **keywords):
         call = _Call()
         rest = _in_place(args, arrays, keywords, names)
         if name == "pad" and rest:
             rest[0] = _widths(rest[0])
-        if name == "average" and isinstance(keywords.get("weights"), (list, tuple)):
-            keywords["weights"] = arrays_of((args[0], keywords["weights"]))[1]
+        if name == "average" and args and keywords.get("weights") is not None:
+            keywords["weights"] = _weights(args[0], keywords["weights"], keywords.get("axis"))
         if keywords.get("dtype", 0) is None:
             del keywords["dtype"]
-        if name.startswith("nan") and rest:  # numbers, which the language checks
+        if name in ("nanpercentile", "nanquantile") and rest:  # numbers, which the language checks
             rest[0] = rest[0].tolist() if hasattr(rest[0], "tolist") else rest[0]
         listed = [k for k, v in enumerate(args[:arrays]) if isinstance(v, (list, tuple))]
         home = home_of((*args, *keywords.values())) if listed else None

@@ -76,8 +76,25 @@ def tail_of(axis, dtype, keepdims):
     return tail
 
 
+def _reduce_where(name, x, tail, out, stream, where, initial):
+    """A reduction of the elements where a mask is true, or one that begins with a value."""
+    from ._array import arrays_of
+    from ._kernels import eval
+    if _is_node(x):
+        raise TypeError(f"{name}() of a recorded value takes no where and no initial: write where(mask, x, value)")
+    arrays = {} if where is None or where is True else dict(zip("xm", arrays_of((x, where))))
+    if arrays:
+        arrays["m"] = arrays["m"].astype("bool", copy=False)
+        tail += ", where=m"
+    if initial is not None:
+        tail += f", initial={initial.item() if hasattr(initial, 'item') else initial!r}"
+    return eval(f"{name}(x{tail})", out=out, stream=stream, **(arrays or {"x": x}))
+
+
 def _reduction(name):
-    def function(x, axis=None, dtype=None, out=None, keepdims=False, *, stream=None):
+    def function(x, axis=None, dtype=None, out=None, keepdims=False, *, where=None, initial=None, stream=None):
+        if where is not None or initial is not None:
+            return _reduce_where(name, x, tail_of(axis, dtype, keepdims), out, stream, where, initial)
         if not isinstance(axis, (int, type(None))) and len(tuple(axis)) == 0:  # each element is reduced by itself
             from ._array import asarray
             x = (x if _is_node(x) else asarray(x))[..., None]
@@ -101,12 +118,29 @@ def clip(x, min=None, max=None, out=None, *, stream=None):
     return out
 
 
+def where(*args, out=None, stream=None):
+    """where(condition, x, y): NumPy's where; of a condition alone nonzero()."""
+    if len(args) == 1 and not _is_node(args[0]):
+        from ._standard import nonzero
+        return nonzero(*args)
+    return call("where", args, out, stream)
+
+
+def round(*args, out=None, stream=None):
+    """round(x, decimals=0): NumPy's round."""
+    if len(args) == 2 and not _is_node(args[0]):
+        from ._expressions import MADE
+        return MADE["around"](*args, out=out, stream=stream)
+    return call("round", args, out, stream)
+
+
 def functions():
     """All functions by their names."""
     made = {name: _operation(name, name) for name in OPERATIONS + PAIRS}
     made |= {name: _operation(name, target) for name, target in ALIASES.items()}
     made |= {name: _reduction(name) for name in REDUCTIONS}
     made["amax"], made["amin"], made["clip"] = made["max"], made["min"], clip
+    made["where"], made["round"] = where, round
     return made
 
 

@@ -371,7 +371,15 @@ def diff(x, /, *, axis=-1, n=1, prepend=None, append=None):
 def _spread(name):
     plain = _functions.functions()[name]
 
-    def function(x, axis=None, dtype=None, out=None, keepdims=False, *, correction=0.0, stream=None):
+    def function(x, axis=None, dtype=None, out=None, keepdims=False, *, correction=0.0, ddof=None, where=None,
+                 stream=None):
+        if ddof is not None:
+            if correction:
+                raise ValueError("ddof and correction are two names of one number")
+            correction = ddof
+        if where is not None and where is not True:
+            tail = _functions.tail_of(axis, dtype, keepdims) + f", ddof={correction}"
+            return _functions._reduce_where(name, x, tail, out, stream, where, None)
         if not correction:
             return plain(x, axis, dtype, out, keepdims, stream=stream)
         x = asarray(x)

@@ -3,7 +3,7 @@ arguments of NumPy and of the array API. Results are kiln's arrays. docs/linalg.
 from collections import namedtuple
 
 from . import _functions, _kiln
-from ._array import PRODUCTS, arrays_of, asarray, matrix_transpose, ndarray, normal_axis
+from ._array import PRODUCTS, arrays_of, asarray, matrix_transpose, ndarray, normal_axes, normal_axis
 from ._standard import finfo, result_type, stack
 
 EigResult = namedtuple("EigResult", "eigenvalues eigenvectors")
@@ -272,6 +272,22 @@ def matrix_norm(x, /, *, keepdims=False, ord="fro"):
     else:
         raise ValueError(f"matrices have no norm of order {ord!r}")
     return result if keepdims else result[..., 0, 0]
+
+
+def norm(x, ord=None, axis=None, keepdims=False):
+    """NumPy's norm: of vectors along one axis, of matrices along two; without a named axis of the whole array."""
+    x = _floating(x)
+    axes = None if axis is None else normal_axes(axis, x.ndim)
+    if axes is None and (ord is None or x.ndim == 1):
+        return vector_norm(x, keepdims=keepdims, ord=2 if ord is None else ord)
+    if axes is not None and len(axes) == 1:
+        return vector_norm(x, axis=axes[0], keepdims=keepdims, ord=2 if ord is None else ord)
+    axes = [0, 1] if axes is None and x.ndim == 2 else axes
+    if axes is None or len(axes) != 2:
+        raise ValueError(f"a norm is of vectors or of matrices, not along {x.ndim if axes is None else len(axes)} axes")
+    rest = [a for a in range(x.ndim) if a not in axes]
+    made = matrix_norm(x.transpose(rest + axes), ord="fro" if ord is None else ord)
+    return made.reshape(tuple(1 if a in axes else n for a, n in enumerate(x.shape))) if keepdims else made
 
 
 PRODUCTS.update(matmul=matmul, vecdot=vecdot, matvec=matvec, vecmat=vecmat)
