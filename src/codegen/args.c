@@ -102,3 +102,12 @@ void kiln__args_fill(const kiln__source *source, const kiln__plan *plan,
     for (size_t s = 0; s < source->slot_count; s++)
         fill_slot(&source->slots[s], plan, operands, scalars, block);
 }
+
+void kiln__source_clear(kiln__source *source)
+{
+    if (source == NULL)
+        return;
+    kiln__free(source->text);
+    kiln__free(source->slots);
+    *source = (kiln__source)KILN__SOURCE_INIT;
+}

@@ -732,24 +732,14 @@ static bool value(void *state, const char *name, size_t bytes, kiln__buf *out)
 
 /* ---- the whole ---------------------------------------------------------------------------------- */
 
-void kiln__source_clear(kiln__source *source)
-{
-    if (source == NULL)
-        return;
-    kiln__free(source->text);
-    kiln__free(source->slots);
-    *source = (kiln__source)KILN__SOURCE_INIT;
-}
-
 /* Filters with buffers for two tiles' results, all of whose inputs are loaded ahead: the L1 cache holds what is on its
  * way, and must not give all of its memory to buffers. As measured on an H200 (bench/results/select-h200.txt). */
 static int shared_percent(const emitter *e)
 {
-    return on_cuda(e) && e->v->family == &kiln__family_filter &&
-                   e->v->block == KILN__FILTER_TWO_BUFFERS && !e->def->by_place &&
-                   !any_param(e, is_kept_only)
-               ? 72
-               : 0;
+    const bool buffers = e->v->family == &kiln__family_filter &&
+                         e->v->block == KILN__FILTER_TWO_BUFFERS && !e->def->by_place;
+
+    return on_cuda(e) && buffers && !any_param(e, is_kept_only) ? 72 : 0;
 }
 
 static kiln_status emit(const kiln__definition *def, const kiln__variant *variant, int room,
@@ -790,10 +780,8 @@ static kiln_status emit(const kiln__definition *def, const kiln__variant *varian
         goto done;
     }
     KILN_TRY(kiln__template_expand(def->family->skeleton, &env, &text, err));
-    if (text.failed || slots.failed) {
-        status = kiln__fail_memory(err, text.capacity);
-        goto done;
-    }
+    if (text.failed || slots.failed)
+        KILN_TRY(kiln__fail_memory(err, text.capacity));
     out->bytes = text.length;
     out->text = kiln__buf_take(&text);
     out->slots = slots.slots;
