@@ -235,7 +235,7 @@ kiln_status kiln__number_lists(kiln__parser *p, kiln__parsed *v)
 {
     kiln_node *const items = v->items;
 
-    if (v->kind != KILN__PARSED_ROWS)
+    if (v->kind != KILN__PARSED_ROWS || !v->list)
         return KILN_OK;
     for (size_t k = 0, begin = 0; k < v->count; begin += (size_t)v->rows[k++]) {
         kiln__parsed one = *v;
@@ -269,7 +269,7 @@ kiln_status kiln__need_node(kiln__parser *p, kiln__parsed *v)
 {
     static const char *const what[] = {
         [KILN__PARSED_TUPLE] = "a tuple",
-        [KILN__PARSED_ROWS] = "a list of lists",
+        [KILN__PARSED_ROWS] = "a tuple of tuples",
         [KILN__PARSED_NONE] = "None",
         [KILN__PARSED_DTYPE] = "a dtype",
         [KILN__PARSED_SHAPE] = "a shape",
@@ -280,7 +280,7 @@ kiln_status kiln__need_node(kiln__parser *p, kiln__parsed *v)
         [KILN__PARSED_SEVERAL] = "more than one value"};
     if (v->kind == KILN__PARSED_NODE)
         return KILN_OK;
-    if (v->kind == KILN__PARSED_ROWS)
+    if (v->kind == KILN__PARSED_ROWS && v->list)
         return number_rows(p, v);
     if (kiln__is_list(v))
         return kiln__number_list(p, v, 0);

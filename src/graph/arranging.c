@@ -317,7 +317,7 @@ static const function functions[] = {
      {0},
      NONE,
      plain,
-     "x, from, to"},
+     "x, source, destination"},
     {"squeeze", KILN_REARRANGE_SQUEEZE, false, 1, 0, 0, {0}, 0, plain, "x, axis=None"},
     {"diagonal",
      KILN_REARRANGE_DIAGONAL,
@@ -338,7 +338,7 @@ static const function functions[] = {
      {1, 0, 1},
      NONE,
      plain,
-     "x, turns=1, axis1=0, axis2=1"},
+     "x, k=1, axes"},
     {"flip", KILN_REARRANGE_FLIP, false, 1, 0, 0, {0}, 0, plain, "x, axis=None"},
     {"atleast_1d", KILN_REARRANGE_ATLEAST_1D, false, 1, 0, 0, {0}, NONE, plain, "x"},
     {"atleast_2d", KILN_REARRANGE_ATLEAST_2D, false, 1, 0, 0, {0}, NONE, plain, "x"},
@@ -359,7 +359,7 @@ static const function functions[] = {
     {"dstack", KILN_REARRANGE_DSTACK, true, 0, 0, 0, {0}, NONE, plain, "[x, y]"},
     {"column_stack", KILN_REARRANGE_COLUMN_STACK, true, 0, 0, 0, {0}, NONE, plain, "[x, y]"},
     {"append", KILN_REARRANGE_CONCATENATE, false, 2, 0, 0, {0}, 0, plain, "x, values, axis=None"},
-    {"tile", KILN_REARRANGE_TILE, false, 1, 1, KILN_RANK_MAX, {0}, NONE, plain, "x, repetitions"},
+    {"tile", KILN_REARRANGE_TILE, false, 1, 1, KILN_RANK_MAX, {0}, NONE, plain, "x, reps"},
     {"repeat",
      KILN_REARRANGE_REPEAT,
      false,
@@ -369,7 +369,7 @@ static const function functions[] = {
      {0},
      1,
      repeat,
-     "x, repetitions, axis=None"},
+     "x, repeats, axis=None"},
     {"roll", KILN_REARRANGE_ROLL, false, 1, 1, KILN_RANK_MAX, {0}, 1, roll, "x, shift, axis=None"},
     {"pad",
      KILN_REARRANGE_PAD,
@@ -380,7 +380,7 @@ static const function functions[] = {
      {0},
      NONE,
      pad,
-     "x, widths, constant, mode=constant"},
+     "x, pad_width, constant, mode=constant"},
     {"delete",
      KILN_REARRANGE_DELETE,
      false,
@@ -390,7 +390,7 @@ static const function functions[] = {
      {0},
      1,
      edit,
-     "x, places, axis=None"},
+     "x, obj, axis=None"},
     {"insert",
      KILN_REARRANGE_INSERT,
      false,
@@ -400,7 +400,7 @@ static const function functions[] = {
      {0},
      2,
      edit,
-     "x, places, values, axis=None"},
+     "x, obj, values, axis=None"},
     {"gradient",
      KILN_REARRANGE_PAD,
      false,
@@ -424,22 +424,26 @@ static const function functions[] = {
      "x, offset=0, axis1=0, axis2=1"},
     {"tril", KILN_REARRANGE_PAD, false, 1, 0, 1, {0}, NONE, triangle, "x, k=0"},
     {"triu", KILN_REARRANGE_PAD, false, 1, 0, 1, {0}, NONE, triangle, "x, k=0"},
-    {"eye", KILN_REARRANGE_PAD, false, 0, 1, 3, {0, SAME, 0}, NONE, matrix, "n, m, k=0"},
-    {"tri", KILN_REARRANGE_PAD, false, 0, 1, 3, {0, SAME, 0}, NONE, matrix, "n, m, k=0"},
+    {"eye", KILN_REARRANGE_PAD, false, 0, 1, 3, {0, SAME, 0}, NONE, matrix, "N, M, k=0"},
+    {"tri", KILN_REARRANGE_PAD, false, 0, 1, 3, {0, SAME, 0}, NONE, matrix, "N, M, k=0"},
     {"diff", KILN_REARRANGE_PAD, false, 1, 0, 1, {1}, 1, diff, "x, n=1, axis=-1"},
     {"ediff1d", KILN_REARRANGE_PAD, false, 1, 0, 0, {0}, NONE, ediff1d, "x"},
 };
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
+/* A number, or those of a tuple or of a tuple of tuples, one after the other. */
 static kiln_status add_numbers(kiln__parser *p, kiln__parsed_call *c, const kiln__parsed *v,
                                reading *r, size_t *count)
 {
-    const size_t items = v->kind == KILN__PARSED_TUPLE ? v->count : 1;
+    const bool rows = v->kind == KILN__PARSED_ROWS, several = rows || v->kind == KILN__PARSED_TUPLE;
+    size_t items = several && !rows ? v->count : !rows;
 
+    for (size_t k = 0; rows && k < v->count; k++)
+        items += (size_t)v->rows[k];
     for (size_t k = 0; k < items; k++) {
         kiln__parsed one = *v;
-        if (v->kind == KILN__PARSED_TUPLE)
+        if (several)
             kiln__set_node(&one, v->items[k]);
         if (r->number_count + r->axis_count >= NUMBERS_MAX - 2)
             return fail(p, c, KILN_ERR_ARGUMENT_COUNT, "takes no so many numbers");
@@ -550,6 +554,54 @@ static kiln_status read_call(kiln__parser *p, kiln__parsed_call *c, reading *r)
     return read_axes(p, c, r);
 }
 
+/* Whether a parameter of a function's list may be given by its name in its place; axis= and mode= are read for all. */
+static bool has_name(const kiln__call_param *q, const char *name, size_t bytes)
+{
+    return q->bytes == bytes && memcmp(q->name, name, bytes) == 0 && !kiln__is_param(q, "axis") &&
+           !kiln__is_param(q, "mode");
+}
+
+/* Put an argument that was given by a name into its place, number `at`; those before it that are left out have their
+ * defaults. */
+static kiln_status take_named(const kiln__parser *p, kiln__parsed_call *c, const function *f,
+                              size_t at, size_t named)
+{
+    const char *list = f->arguments;
+    kiln__call_param q;
+
+    if (at < c->count)
+        return fail_count(p, c, f);
+    for (size_t k = 0; k < at; k++) {
+        (void)kiln__next_param(&list, &q);
+        if (k >= c->count)
+            c->arg[k] = kiln__param_default(&q);
+    }
+    c->arg[at] = c->named[named].value;
+    c->count = at + 1;
+    c->named[named] = c->named[--c->named_count];
+    return KILN_OK;
+}
+
+kiln_status kiln__arranging_places(const kiln__parser *p, kiln__parsed_call *c)
+{
+    const function *f = NULL;
+    size_t at = 0;
+
+    for (size_t k = 0; k < KILN_COUNT_OF(functions); k++)
+        if (!functions[k].list && kiln__same_word(c->name, c->bytes, functions[k].name))
+            f = &functions[k];
+    if (f == NULL)
+        return KILN_OK;
+    const char *list = f->arguments;
+    for (kiln__call_param q; kiln__next_param(&list, &q); at++)
+        for (size_t k = 0; k < c->named_count; k++)
+            if (has_name(&q, c->named[k].name, c->named[k].bytes)) {
+                KILN_CHECK(take_named(p, c, f, at, k));
+                break;
+            }
+    return KILN_OK;
+}
+
 bool kiln__arranging_takes(const kiln__parsed_call *c, const char *name, size_t bytes)
 {
     static const char *const of_pad[] = {"constant_values", "end_values", "stat_length"};
@@ -557,6 +609,23 @@ bool kiln__arranging_takes(const kiln__parsed_call *c, const char *name, size_t 
     for (size_t k = 0; k < KILN_COUNT_OF(of_pad); k++)
         if (kiln__same_word(c->name, c->bytes, "pad") && kiln__same_word(name, bytes, of_pad[k]))
             return true;
+    for (size_t k = 0; k < KILN_COUNT_OF(functions); k++) {
+        const char *list = functions[k].arguments;
+        if (!functions[k].list && kiln__same_word(c->name, c->bytes, functions[k].name))
+            for (kiln__call_param q; kiln__next_param(&list, &q);)
+                if (has_name(&q, name, bytes))
+                    return true;
+    }
+    return false;
+}
+
+bool kiln__arranging_usage(const kiln__parsed_call *c, char *out, size_t bytes)
+{
+    for (size_t k = 0; k < KILN_COUNT_OF(functions); k++)
+        if (kiln__same_word(c->name, c->bytes, functions[k].name)) {
+            snprintf(out, bytes, "%s(%s)", functions[k].name, functions[k].arguments);
+            return true;
+        }
     return false;
 }
 

@@ -694,6 +694,7 @@ static kiln_status apply(kiln__parser *p, kiln__parsed_call *c, kiln__parsed *ou
     kiln_op pair[2];
     bool known = false;
 
+    KILN_CHECK(kiln__arranging_places(p, c));
     KILN_CHECK(apply_first(p, c, before_operations, out, &known));
     if (known)
         return KILN_OK;

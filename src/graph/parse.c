@@ -41,15 +41,17 @@ static kiln_status keep_list(kiln__parser *p, const kiln_node *nodes, size_t cou
 
 /* Lists of numbers that come before something else, which is `v`, in a list: each becomes an array. */
 static kiln_status arrays_of_rows(kiln__parser *p, const kiln__parsed *v, kiln_node *nodes,
-                                  size_t count, int64_t *rows, size_t row_count)
+                                  size_t count, int64_t *rows, size_t row_count, bool list)
 {
     kiln__parsed all = *v;
 
     for (size_t k = 0; k < count; k++)
-        if (!kiln__is_plain(&nodes[k]))
+        if (!list || !kiln__is_plain(&nodes[k]))
             return kiln__parse_fail(p, v->at, v->width, KILN_ERR_ARGUMENT,
-                                    "a list is needed here, as those before it");
+                                    "a %s is needed here, as those before it",
+                                    list ? "list" : "tuple");
     all.kind = KILN__PARSED_ROWS;
+    all.list = true;
     all.items = nodes;
     all.rows = rows;
     all.count = row_count;
@@ -72,6 +74,13 @@ static kiln_status begin_values(kiln__parser *p, const kiln_node *nodes, size_t 
     return KILN_OK;
 }
 
+/* Whether an item makes its list a list of lists, or a tuple a tuple of tuples. */
+static bool is_row(const kiln__parser *p, const kiln__parsed *v, bool list)
+{
+    return list ? kiln__is_list(v)
+                : v->kind == KILN__PARSED_TUPLE && !v->list && p->text[v->at] == '(';
+}
+
 /* A comma-separated list up to `close`, the token after its opening; one value without a comma is
  * that value, unless `tuple` asks for a tuple. */
 static kiln_status parse_list(kiln__parser *p, const char *close, bool tuple, kiln__parsed *out)
@@ -88,10 +97,13 @@ static kiln_status parse_list(kiln__parser *p, const char *close, bool tuple, ki
             *out = v;
             return kiln__next_token(p);
         }
-        const bool row = tuple && kiln__is_list(&v) && (row_count > 0 || count == 0);
+        const bool row = is_row(p, &v, tuple) && (row_count > 0 || count == 0);
         const size_t items = row ? v.count : 1;
+        if (count + items > KILN__TUPLE_MAX || row_count >= KILN__TUPLE_MAX) /* rows may be empty */
+            return kiln__parse_fail(p, v.at, v.width, KILN_ERR_ARGUMENT,
+                                    "this list has more than %d items", KILN__TUPLE_MAX);
         if (!row && row_count > 0) {
-            KILN_CHECK(arrays_of_rows(p, &v, nodes, count, rows, row_count));
+            KILN_CHECK(arrays_of_rows(p, &v, nodes, count, rows, row_count, tuple));
             count = row_count;
             row_count = 0;
         }
@@ -101,9 +113,6 @@ static kiln_status parse_list(kiln__parser *p, const char *close, bool tuple, ki
             KILN_CHECK(kiln__need_node(p, &v));
         if (row)
             rows[row_count++] = (int64_t)items;
-        if (count + items > KILN__TUPLE_MAX)
-            return kiln__parse_fail(p, v.at, v.width, KILN_ERR_ARGUMENT,
-                                    "this list has more than %d items", KILN__TUPLE_MAX);
         if (values != NULL)
             values[count] = v;
         if (items > 0)
@@ -168,7 +177,8 @@ static kiln_status parse_keyword(kiln__parser *p, kiln__parsed_call *c, size_t a
         c->method = method;
         return kiln__next_token(p);
     }
-    if (into == NULL && kiln__written_usage(c, usage, sizeof usage))
+    if (into == NULL && (kiln__arranging_usage(c, usage, sizeof usage) ||
+                         kiln__written_usage(c, usage, sizeof usage)))
         return kiln__parse_fail(p, at, bytes, KILN_ERR_NAME, "there is no argument `%.*s` here: %s",
                                 bytes < 60 ? (int)bytes : 60, name, usage);
     const kiln__opaque *o = kiln__opaque_named(c->name, c->bytes);

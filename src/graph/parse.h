@@ -59,7 +59,7 @@ typedef struct kiln__parsed {
     struct kiln__parsed *values;      /* SEVERAL */
     const char *word;                 /* TEXT: without its quotes, and not NUL-terminated */
     size_t word_bytes;
-    bool list;                        /* TUPLE: it was written in square brackets */
+    bool list;                        /* TUPLE, ROWS: it was written in square brackets */
     kiln_node *items;                 /* TUPLE, ROWS */
     int64_t *rows;                    /* ROWS: how many items each has */
     const kiln_subscript *subscripts; /* AT */
@@ -161,6 +161,20 @@ kiln_status kiln__number_lists(kiln__parser *p, kiln__parsed *v);
 /* Make a list of indices an array: integers, or True and False, which are a mask. */
 kiln_status kiln__index_list(kiln__parser *p, kiln__parsed *v);
 
+/* ---- params.c -------------------------------------------------------------------------------- */
+/* A parameter in a list of them: its name, and behind `=` (a default) or `:` a text up to the next comma. */
+typedef struct kiln__call_param {
+    const char *name, *text;
+    size_t bytes, text_bytes;
+    char mark; /* '=', ':' or 0 */
+} kiln__call_param;
+
+/* The next parameter of a list, which moves on; false at its end. */
+bool kiln__next_param(const char **list, kiln__call_param *out);
+bool kiln__is_param(const kiln__call_param *q, const char *name);
+/* The default: a number, True, False, or None where there is no other. */
+kiln__parsed kiln__param_default(const kiln__call_param *q);
+
 /* ---- calls.c --------------------------------------------------------------------------------- */
 enum { KILN__ARGUMENTS_MAX = 34, KILN__NAMED_MAX = 4 };
 enum { KILN__TAKES_AXIS = 1, KILN__TAKES_DTYPE = 2, KILN__TAKES_KEEPDIMS = 4 };
@@ -245,7 +259,11 @@ kiln_status kiln__apply_editing(kiln__parser *p, kiln__parsed_call *c, kiln__par
                                 bool *known);
 
 /* ---- arranging.c: rearrangements ------------------------------------------------------------- */
+/* Put arguments that were given by names into the places that the function's list has: repeat(x, repeats=2). */
+kiln_status kiln__arranging_places(const kiln__parser *p, kiln__parsed_call *c);
 bool kiln__arranging_takes(const kiln__parsed_call *c, const char *name, size_t bytes);
+/* How such a function is called, for messages; false: there is none of that name. */
+bool kiln__arranging_usage(const kiln__parsed_call *c, char *out, size_t bytes);
 kiln_status kiln__apply_arranging(kiln__parser *p, kiln__parsed_call *c, kiln__parsed *out,
                                   bool *known);
 

@@ -450,47 +450,12 @@ static const written functions[] = {
 
 /* ---- parameters ---------------------------------------------------------------------------------- */
 
-/* One of a list: its name, and behind `=` or `:` a text up to the next comma. */
-typedef struct param {
-    const char *name, *text;
-    size_t bytes, text_bytes;
-    char mark; /* '=', ':' or 0 */
-} param;
-
-/* The next parameter of a list, or false at its end. */
-static bool next_param(const char **list, param *out)
-{
-    const char *s = *list;
-
-    memset(out, 0, sizeof *out);
-    while (*s == ',' || *s == ' ')
-        s++;
-    if (*s == '\0')
-        return false;
-    out->name = s;
-    out->bytes = strcspn(s, ",=:");
-    s += out->bytes;
-    if (*s == '=' || *s == ':') {
-        out->mark = *s++;
-        out->text = s;
-        out->text_bytes = strcspn(s, ",");
-        s += out->text_bytes;
-    }
-    *list = s;
-    return true;
-}
-
-static bool is_param(const param *q, const char *name)
-{
-    return kiln__same_word(q->name, q->bytes, name);
-}
-
 /* What a call gives for a parameter, of which `*at` is the place among those without a name; NULL: nothing. */
-static const kiln__parsed *given(const kiln__parsed_call *c, const param *q, size_t at)
+static const kiln__parsed *given(const kiln__parsed_call *c, const kiln__call_param *q, size_t at)
 {
-    const kiln__parsed *keyword = is_param(q, "axis")       ? &c->axis
-                                  : is_param(q, "dtype")    ? &c->dtype
-                                  : is_param(q, "keepdims") ? &c->keepdims
+    const kiln__parsed *keyword = kiln__is_param(q, "axis")       ? &c->axis
+                                  : kiln__is_param(q, "dtype")    ? &c->dtype
+                                  : kiln__is_param(q, "keepdims") ? &c->keepdims
                                                             : NULL;
     if (at < c->count)
         return &c->arg[at];
@@ -503,13 +468,13 @@ static const kiln__parsed *given(const kiln__parsed_call *c, const param *q, siz
 }
 
 /* Whether a parameter is True or False, in its row. */
-static bool is_switch(const param *q)
+static bool is_switch(const kiln__call_param *q)
 {
     return kiln__same_word(q->text, q->text_bytes, "True") ||
            kiln__same_word(q->text, q->text_bytes, "False");
 }
 
-static bool is_value(const kiln__parsed *v, const param *q)
+static bool is_value(const kiln__parsed *v, const kiln__call_param *q)
 {
     const bool number = v->kind == KILN__PARSED_NODE && v->node.kind == KILN_NODE_INT;
 
@@ -534,7 +499,7 @@ static bool fits(const kiln__parsed_call *c, const written *f)
     const size_t keywords = (c->axis.width != 0) + (c->dtype.width != 0) + (c->keepdims.width != 0);
     size_t at = 0, used = 0;
 
-    for (param q; next_param(&list, &q); at++) {
+    for (kiln__call_param q; kiln__next_param(&list, &q); at++) {
         const kiln__parsed *v = given(c, &q, at);
         const bool fixed = q.mark == ':' || (q.mark == '=' && is_switch(&q));
         if (v == NULL ? q.mark != '=' : fixed && !is_value(v, &q))
@@ -547,11 +512,11 @@ static bool fits(const kiln__parsed_call *c, const written *f)
 /* Whether two rows have the same parameters, and differ in True and False at most. */
 static bool same_params(const char *one, const char *other)
 {
-    param q, r;
+    kiln__call_param q, r;
 
     for (;;) {
-        const bool more = next_param(&one, &q);
-        if (next_param(&other, &r) != more)
+        const bool more = kiln__next_param(&one, &q);
+        if (kiln__next_param(&other, &r) != more)
             return false;
         if (!more)
             return true;
@@ -619,7 +584,7 @@ bool kiln__written_takes(const kiln__parsed_call *c, const char *name, size_t by
         const char *list = functions[k].params;
         if (!kiln__same_word(c->name, c->bytes, functions[k].name))
             continue;
-        for (param q; next_param(&list, &q);)
+        for (kiln__call_param q; kiln__next_param(&list, &q);)
             if (q.bytes == bytes && memcmp(q.name, name, bytes) == 0)
                 return true;
     }
@@ -628,23 +593,6 @@ bool kiln__written_takes(const kiln__parsed_call *c, const char *name, size_t by
 
 /* ---- calls --------------------------------------------------------------------------------------- */
 
-/* A default: a number, None, True or False. */
-static kiln__parsed value_of(const param *q)
-{
-    kiln__parsed v = {.kind = KILN__PARSED_NODE, .width = 1};
-
-    if (kiln__same_word(q->text, q->text_bytes, "None"))
-        v.kind = KILN__PARSED_NONE;
-    else if (kiln__same_word(q->text, q->text_bytes, "True") ||
-             kiln__same_word(q->text, q->text_bytes, "False"))
-        v.node = kiln_node_of_bool(q->text[0] == 'T');
-    else if (memchr(q->text, 'e', q->text_bytes) != NULL) /* 1e-5: no point, which depends on the locale */
-        v.node = kiln_node_of_float(strtod(q->text, NULL));
-    else
-        v.node = kiln_node_of_int(strtoll(q->text, NULL, 10));
-    return v;
-}
-
 /* Parse the text with the arguments under its parameters' names. */
 static kiln_status expand(kiln__parser *p, const kiln__parsed_call *c, const written *f,
                           kiln__parsed *out)
@@ -652,10 +600,10 @@ static kiln_status expand(kiln__parser *p, const kiln__parsed_call *c, const wri
     const char *list = f->params;
     size_t at = 0;
 
-    for (param q; next_param(&list, &q); at++) {
+    for (kiln__call_param q; kiln__next_param(&list, &q); at++) {
         const kiln__parsed *v = given(c, &q, at);
-        const kiln__parsed missing = v == NULL ? value_of(&q) : *v;
-        const bool is_where = is_param(&q, "where"); /* the name is a function's */
+        const kiln__parsed missing = v == NULL ? kiln__param_default(&q) : *v;
+        const bool is_where = kiln__is_param(&q, "where"); /* the name is a function's */
         KILN_CHECK(kiln__define_name(p, is_where ? "mask" : q.name, is_where ? 4 : q.bytes,
                                      &missing));
     }

@@ -333,8 +333,38 @@ def reduced_where(d):
         raise Rejected  # of no element, or of one
 
 
+def by_names(d):
+    x = d.array(2, most=3)
+    axis, n = d.below(x.rank), 1 + d.below(3)
+    texts = ["roll({0}, shift=%d)" % n, "roll({0}, axis=%d, shift=-%d)" % (axis, n), "repeat({0}, repeats=%d)" % n,
+             "repeat({0}, axis=%d, repeats=%d)" % (axis, n), "tile({0}, reps=%d)" % n, "tril({0}, k=%d)" % (n - 2),
+             "pad({0}, mode='constant', pad_width=%d)" % n, "pad({0}, pad_width=(%d, 0), constant_values=1)" % n,
+             "diagonal({0}, axis1=1, axis2=0)", "diagonal({0}, offset=1)", "rot90({0}, k=%d)" % n,
+             "rot90({0}, axes=(1, 0))", "moveaxis({0}, source=0, destination=-1)", "swapaxes({0}, axis1=0, axis2=-1)",
+             "{0}.repeat(repeats=%d, axis=%d)" % (n, axis),
+             "pad({0}, (%s), mode='%s')" % (", ".join("(%d, %d)" % (d.below(3), d.below(3)) for _ in x.shape),
+                                            d.among("edge", "constant") if x.size else "constant")]
+    if x.shape[axis]:
+        at = d.below(x.shape[axis])
+        texts += ["delete({0}, obj=%d, axis=%d)" % (at, axis), "insert({0}, axis=%d, obj=%d, values=1)" % (axis, at)]
+    d.add(d.among(*texts), x, moves=True)
+
+
+def compressed(d):
+    x = d.array(1, most=3)
+    axis = d.below(x.rank)
+    mask = d.input(value=d.rng.integers(0, 2, x.shape[axis]).astype(d.among("bool", "int64")))
+    d.add("compress({1}, {0}, axis=%d)" % (axis - d.among(0, x.rank)), x, mask, moves=True, jumps=True, counted=True)
+
+
+def differences_by_name(d):
+    x = d.array(1, "iuf")
+    d.add(d.among("diff({0}, n=2, axis=%s)" % d.axis(x), "diff({0}, axis=%s, n=1)" % d.axis(x)), x, terms=3)
+
+
 WEIGHTS = {
     ranked_over_axes: 2, reduced_where: 4,
+    by_names: 3, compressed: 2, differences_by_name: 1,
     compared_near: 2, cleaned: 2, running_without_nan: 1, covered: 2, interpolated: 1,
     nan_quantiles: 3, histograms_of_points: 2, values_by_lists: 2, placed_values: 2, columns: 2, distinct: 4, searched_complex: 1, repeated_rows: 2,
     named: 4, named_jumps: 3, pair: 5, complex_parts: 2, two_results: 2, views_of_views: 6, nan_reduced: 3,

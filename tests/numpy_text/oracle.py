@@ -187,14 +187,15 @@ def bincount(x, length):
     return np.bincount(x.ravel(), minlength=length)[:length]
 
 
-def pad(x, widths, constant=0, mode="constant", **more):
-    """Widths of each axis in turn stand in one tuple."""
-    if isinstance(widths, tuple) and len(widths) > 2:
+def pad(x, pad_width, constant=0, mode="constant", **more):
+    """Widths of each axis in turn stand in one tuple, or in a tuple of tuples."""
+    widths = pad_width
+    if isinstance(widths, tuple) and len(widths) > 2 and not isinstance(widths[0], tuple):
         if len(widths) != 2 * np.ndim(x):
             raise ValueError("widths")
         widths = list(zip(widths[::2], widths[1::2]))
     if mode == "constant":
-        more["constant_values"] = constant
+        more.setdefault("constant_values", constant)
     return np.pad(x, widths, mode=mode, **more)
 
 
