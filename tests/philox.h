@@ -1,5 +1,6 @@
 /*
- * philox.h - Philox 4x32-10 in plain C: for tests, which share nothing with the library.
+ * philox.h - Philox 4x32-10 in plain C, and integers and permutations made of it: for tests, which share nothing
+ * with the library.
  *
  * J. K. Salmon et al., Parallel random numbers: as easy as 1, 2, 3 (2011). test_random compares it with the
  * known answers of Random123.
@@ -7,6 +8,7 @@
 #ifndef KILN_TESTS_PHILOX_H
 #define KILN_TESTS_PHILOX_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* The four words of the block with the counter `low`, `high`. */
@@ -27,6 +29,71 @@ static inline void philox(uint64_t key, uint64_t low, uint64_t high, uint32_t *o
         k[0] += 0x9E3779B9u;
         k[1] += 0xBB67AE85u;
     }
+}
+
+/* Word number i of 32 or 64 bits, and those of further blocks. */
+static inline uint64_t philox_word(uint64_t key, uint64_t draw, uint64_t i, bool wide, int attempt)
+{
+    uint32_t w[4];
+
+    if (attempt > 0) {
+        philox(key, i | (uint64_t)(attempt + 1) << 48, draw, w);
+        return wide ? (uint64_t)w[1] << 32 | w[0] : w[0];
+    }
+    philox(key, i / (wide ? 2 : 4), draw, w);
+    return wide ? (uint64_t)w[2 * (i % 2) + 1] << 32 | w[2 * (i % 2)] : w[i % 4];
+}
+
+/* Lemire: the high half of the product with the number of values, unless the low half is less than 2^b mod range. */
+static inline uint64_t philox_integer(uint64_t key, uint64_t draw, uint64_t i, uint64_t range)
+{
+    const bool wide = range > UINT64_C(1) << 32;
+    const uint64_t least = wide ? (0 - range) % range : ((UINT64_C(1) << 32) - range) % range;
+
+    for (int attempt = 0;; attempt++) {
+        const uint64_t word = philox_word(key, draw, i, wide, attempt);
+        const uint64_t low = wide ? word * range : (uint32_t)(word * range);
+        if (low < least)
+            continue;
+        if (!wide)
+            return word * range >> 32;
+        const uint64_t a = (word & UINT32_MAX) * (range & UINT32_MAX);
+        const uint64_t b = (word >> 32) * (range & UINT32_MAX) + (a >> 32);
+        const uint64_t c = (word & UINT32_MAX) * (range >> 32) + (b & UINT32_MAX);
+        return (word >> 32) * (range >> 32) + (b >> 32) + (c >> 32);
+    }
+}
+
+static inline uint32_t philox_mix(uint32_t part, uint32_t key)
+{
+    uint32_t f = (part ^ key) * 0x9E3779B1u;
+    f = (f ^ f >> 15) * 0x85EBCA77u + key;
+    f = (f ^ f >> 13) * 0xC2B2AE3Du;
+    return f ^ f >> 16;
+}
+
+/* A Feistel network of twelve rounds over as many bits as n - 1 has, 10 at least, until it is below n. */
+static inline uint64_t philox_permuted(uint64_t key, uint64_t draw, uint64_t i, uint64_t n)
+{
+    uint32_t keys[12];
+    int bits = 10;
+
+    for (uint64_t k = 0; k < 3; k++)
+        philox(key, k, draw, keys + 4 * k);
+    while ((UINT64_C(1) << bits) < n)
+        bits++;
+    const int low = (bits + 1) / 2;
+    do {
+        uint64_t left = i >> low, right = i & ((UINT64_C(1) << low) - 1);
+        for (int r = 0; r < 12; r++) {
+            if (r % 2 == 0)
+                left ^= philox_mix((uint32_t)right, keys[r]) & ((UINT64_C(1) << bits / 2) - 1);
+            else
+                right ^= philox_mix((uint32_t)left, keys[r]) & ((UINT64_C(1) << low) - 1);
+        }
+        i = left << low | right;
+    } while (i >= n);
+    return i;
 }
 
 #endif

@@ -10,70 +10,6 @@
 
 enum { N = 4097 + 301 };
 
-/* Word number i of 32 or 64 bits, and those of further blocks. */
-static uint64_t word_of(uint64_t key, uint64_t draw, uint64_t i, bool wide, int attempt)
-{
-    uint32_t w[4];
-
-    if (attempt > 0) {
-        philox(key, i | (uint64_t)(attempt + 1) << 48, draw, w);
-        return wide ? (uint64_t)w[1] << 32 | w[0] : w[0];
-    }
-    philox(key, i / (wide ? 2 : 4), draw, w);
-    return wide ? (uint64_t)w[2 * (i % 2) + 1] << 32 | w[2 * (i % 2)] : w[i % 4];
-}
-
-/* Lemire: the high half of the product with the number of values, unless the low half is less than 2^b mod range. */
-static uint64_t integer_of(uint64_t key, uint64_t draw, uint64_t i, uint64_t range)
-{
-    const bool wide = range > UINT64_C(1) << 32;
-    const uint64_t least = wide ? (0 - range) % range : ((UINT64_C(1) << 32) - range) % range;
-
-    for (int attempt = 0;; attempt++) {
-        const uint64_t word = word_of(key, draw, i, wide, attempt);
-        const uint64_t low = wide ? word * range : (uint32_t)(word * range);
-        if (low < least)
-            continue;
-        if (!wide)
-            return word * range >> 32;
-        const uint64_t a = (word & UINT32_MAX) * (range & UINT32_MAX);
-        const uint64_t b = (word >> 32) * (range & UINT32_MAX) + (a >> 32);
-        const uint64_t c = (word & UINT32_MAX) * (range >> 32) + (b & UINT32_MAX);
-        return (word >> 32) * (range >> 32) + (b >> 32) + (c >> 32);
-    }
-}
-
-static uint32_t mix(uint32_t part, uint32_t key)
-{
-    uint32_t f = (part ^ key) * 0x9E3779B1u;
-    f = (f ^ f >> 15) * 0x85EBCA77u + key;
-    f = (f ^ f >> 13) * 0xC2B2AE3Du;
-    return f ^ f >> 16;
-}
-
-static uint64_t permuted(uint64_t key, uint64_t draw, uint64_t i, uint64_t n)
-{
-    uint32_t keys[12];
-    int bits = 10;
-
-    for (uint64_t k = 0; k < 3; k++)
-        philox(key, k, draw, keys + 4 * k);
-    while ((UINT64_C(1) << bits) < n)
-        bits++;
-    const int low = (bits + 1) / 2;
-    do {
-        uint64_t left = i >> low, right = i & ((UINT64_C(1) << low) - 1);
-        for (int r = 0; r < 12; r++) {
-            if (r % 2 == 0)
-                left ^= mix((uint32_t)right, keys[r]) & ((UINT64_C(1) << bits / 2) - 1);
-            else
-                right ^= mix((uint32_t)left, keys[r]) & ((UINT64_C(1) << low) - 1);
-        }
-        i = left << low | right;
-    } while (i >= n);
-    return i;
-}
-
 static void test_draws__integers_are_those_of_plain_c(void **state)
 {
     static const kiln_dtype dtypes[] = {KILN_INT64, KILN_INT32, KILN_UINT8, KILN_UINT64};
@@ -101,7 +37,7 @@ static void test_draws__integers_are_those_of_plain_c(void **state)
             OK(t, kiln_array_cast(a, KILN_INT64, &wide, &t->err));
             OK(t, kiln_array_to_host(wide, got, (size_t)count * sizeof *got, NULL, &t->err));
             for (int64_t k = 0; k < count; k++) {
-                const uint64_t want = integer_of(key, (uint64_t)round, (uint64_t)k, range);
+                const uint64_t want = philox_integer(key, (uint64_t)round, (uint64_t)k, range);
                 CHECK((uint64_t)got[k] == want, "%s below %llu: number %d of %d is %llu, not %llu",
                       kiln_dtype_name(dtypes[d]), (unsigned long long)range, (int)k, (int)count,
                       (unsigned long long)got[k], (unsigned long long)want);
@@ -131,7 +67,7 @@ static void test_draws__permutations_are_those_of_plain_c(void **state)
                                 &a, &t->err));
         OK(t, kiln_array_to_host(a, got, (size_t)n * sizeof *got, NULL, &t->err));
         for (int64_t i = 0; i < n; i++) {
-            const uint64_t want = permuted(key, 0, (uint64_t)i, (uint64_t)n);
+            const uint64_t want = philox_permuted(key, 0, (uint64_t)i, (uint64_t)n);
             CHECK((uint64_t)got[i] == want, "permutation of %d: %d goes to %d, not to %d", (int)n,
                   (int)i, (int)got[i], (int)want);
         }
@@ -163,7 +99,7 @@ static void test_draws__attempts_read_inputs_again(void **state)
     OK(t, kiln_graph_run(graph, args, 3, NULL, &t->err));
     OK(t, kiln_array_to_host(x, got, sizeof got, NULL, &t->err));
     for (int k = 0; k < N; k++) {
-        const int64_t want = 3 * x0[k] + (int64_t)integer_of(11, 0, (uint64_t)k, range) + y0[k];
+        const int64_t want = 3 * x0[k] + (int64_t)philox_integer(11, 0, (uint64_t)k, range) + y0[k];
         CHECK(got[k] == want, "element %d is %lld, not %lld", k, (long long)got[k],
               (long long)want);
     }

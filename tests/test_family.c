@@ -152,7 +152,7 @@ static kiln_status decide_shape(const kiln__definition *d, const kiln__call *cal
 }
 
 static const kiln__family_calls difference_calls = {
-    &difference, KILN__CALL_OPTIONS(difference_call_options), read_options, decide_shape};
+    &difference, KILN__CALL_OPTIONS(difference_call_options), read_options, decide_shape, NULL};
 
 /* ---- tests ---- */
 

@@ -180,33 +180,6 @@ static void test_random__uniforms_of_16_bits_are_below_one(void **state)
     }
 }
 
-/* Lemire's method with the words that follow, as prelude/random.h says. */
-static uint64_t integer(uint64_t key, uint64_t i, uint64_t range)
-{
-    uint32_t w[4];
-    if (range <= (UINT64_C(1) << 32)) {
-        const uint64_t least = ((UINT64_C(1) << 32) - range) % range;
-        uint64_t product = word(key, 0, i) * range;
-        for (uint64_t t = 0; (uint32_t)product < least; t++) {
-            philox(key, i | (t + 2) << 48, 0, w);
-            product = w[0] * range;
-        }
-        return product >> 32;
-    }
-    const uint64_t least = (0 - range) % range;
-    philox(key, i / 2, 0, w);
-    uint64_t drawn_word = (uint64_t)w[i % 2 * 2 + 1] << 32 | w[i % 2 * 2];
-    for (uint64_t t = 0; drawn_word * range < least; t++) {
-        philox(key, i | (t + 2) << 48, 0, w);
-        drawn_word = (uint64_t)w[1] << 32 | w[0];
-    }
-    /* The high half of the product, by parts. */
-    const uint64_t a = drawn_word >> 32, b = (uint32_t)drawn_word, c = range >> 32,
-                   d = (uint32_t)range;
-    const uint64_t middle = a * d + (b * d >> 32), cross = b * c + (uint32_t)middle;
-    return a * c + (middle >> 32) + (cross >> 32);
-}
-
 static void test_random__integers_refuse_what_would_be_biased(void **state)
 {
     test_env *t = *state;
@@ -227,36 +200,10 @@ static void test_random__integers_refuse_what_would_be_biased(void **state)
                              PARAMS(WHOLE(cases[k].low), WHOLE(cases[k].high)), KILN_INT64, N);
         const uint64_t range = (uint64_t)cases[k].high - (uint64_t)cases[k].low;
         for (uint64_t i = 0; i < N; i++)
-            CHECK((uint64_t)got[i] == (uint64_t)cases[k].low + integer(99 + k, i, range),
+            CHECK((uint64_t)got[i] == (uint64_t)cases[k].low + philox_integer(99 + k, 0, i, range),
                   "case %zu, element %d: %lld", k, (int)i, (long long)got[i]);
         free(got);
     }
-}
-
-/* A Feistel network of twelve rounds over as many bits as n - 1 has, 10 at least, until it is below n. */
-static uint64_t permuted(uint64_t key, uint64_t i, uint64_t n)
-{
-    uint32_t keys[12];
-    int bits = 10;
-
-    while ((UINT64_C(1) << bits) < n)
-        bits++;
-    for (uint64_t block = 0; block < 3; block++)
-        philox(key, block, 0, keys + 4 * block);
-    do {
-        uint32_t half[2] = {(uint32_t)(i & ((UINT64_C(1) << (bits + 1) / 2) - 1)),
-                            (uint32_t)(i >> (bits + 1) / 2)};
-        for (int round = 0; round < 12; round++) {
-            const uint32_t from = half[round % 2],
-                           wanted = round % 2 == 0 ? bits / 2 : (bits + 1) / 2;
-            uint32_t f = (from ^ keys[round]) * UINT32_C(0x9E3779B1);
-            f = (f ^ f >> 15) * UINT32_C(0x85EBCA77) + keys[round];
-            f = (f ^ f >> 13) * UINT32_C(0xC2B2AE3D);
-            half[1 - round % 2] ^= (f ^ f >> 16) & ((UINT32_C(1) << wanted) - 1);
-        }
-        i = (uint64_t)half[1] << (bits + 1) / 2 | half[0];
-    } while (i >= n);
-    return i;
 }
 
 /* Bounds and lengths as constants of an expression, one call that repeats attempts in a kernel and two of them. */
@@ -276,8 +223,8 @@ static void test_random__constants_and_several_calls_change_no_value(void **stat
                      (unsigned long long)range, n);
         int64_t *got = evaluated(t, text, (int64_t)key, (size_t)n * sizeof *got);
         for (int i = 0; i < n; i++) {
-            const uint64_t want = integer(key, (uint64_t)i, range) +
-                                  (k % 2 == 0 ? 0 : permuted(key, (uint64_t)i, (uint64_t)n));
+            const uint64_t want = philox_integer(key, 0, (uint64_t)i, range) +
+                                  (k % 2 == 0 ? 0 : philox_permuted(key, 0, (uint64_t)i, (uint64_t)n));
             CHECK((uint64_t)got[i] == want, "%s with key %d: element %d is %lld", text, (int)key, i,
                   (long long)got[i]);
         }
@@ -629,7 +576,7 @@ static void test_random__permutations_have_each_number_once(void **state)
         bool *seen = calloc((size_t)sizes[k] + 1, sizeof *seen);
         for (int64_t i = 0; i < sizes[k]; i++) {
             assert_true(got[i] >= 0 && got[i] < sizes[k] && !seen[got[i]]);
-            assert_int_equal(got[i], permuted(k, (uint64_t)i, (uint64_t)sizes[k]));
+            assert_int_equal(got[i], philox_permuted(k, 0, (uint64_t)i, (uint64_t)sizes[k]));
             seen[got[i]] = true;
         }
         free(seen);

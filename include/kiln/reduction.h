@@ -87,7 +87,12 @@ KILN_API KILN_NODISCARD kiln_status kiln_reduction_create(
     const char *post, const char *identity, const kiln_reduction_options *opts,
     kiln_reduction **out, kiln_error *err);
 
-/** As the _INIT macros, for languages without them; pass sizeof(*opts). */
+/**
+ * Set `opts` to what the _INIT macro of its type has, for languages that cannot use the macro.
+ *
+ * @param opts         The options to set; NULL is ignored.
+ * @param struct_size  sizeof(*opts) as the caller compiled it; nothing behind it is written.
+ */
 KILN_API void kiln_reduction_options_init(kiln_reduction_options *opts, size_t struct_size);
 KILN_API void kiln_reduction_call_options_init(kiln_reduction_call_options *opts,
                                                size_t struct_size);

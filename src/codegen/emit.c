@@ -194,20 +194,6 @@ static bool is_independent(const emitter *e)
            !e->def->uses_indexer;
 }
 
-/* cpu: whether elements are computed four at a time, because four neighbours get their random words
- * from one block of Philox. */
-static bool is_by_fours(const emitter *e)
-{
-    return !on_cuda(e) && e->def->draws && e->v->layout == KILN__LAYOUT_LINEAR;
-}
-
-/* cpu: whether blocks of elements are computed by an attempt that may leave some undecided, for which
- * inputs are read again (templates/cpu/row.cpp). */
-static bool is_attempted(const emitter *e)
-{
-    return !on_cuda(e) && e->def->attempts && e->v->layout == KILN__LAYOUT_LINEAR;
-}
-
 /* cpu: whether what an attempt knows of an element is kept for the next one: one call of the snippet alone attempts. */
 static bool is_keeping_doubts(const emitter *e)
 {

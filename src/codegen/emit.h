@@ -168,6 +168,20 @@ typedef struct kiln__filter_room {
 kiln__filter_room kiln__filter_room_of(const kiln__definition *def, const kiln__variant *v,
                                        size_t param);
 
+/* cpu: whether elements are computed four at a time, because four neighbours get their random words
+ * from one block of Philox. */
+static inline bool is_by_fours(const emitter *e)
+{
+    return !on_cuda(e) && e->def->draws && e->v->layout == KILN__LAYOUT_LINEAR;
+}
+
+/* cpu: whether blocks of elements are computed by an attempt that may leave some undecided, for which
+ * inputs are read again (templates/cpu/row.cpp). */
+static inline bool is_attempted(const emitter *e)
+{
+    return !on_cuda(e) && e->def->attempts && e->v->layout == KILN__LAYOUT_LINEAR;
+}
+
 /* ---- emit_axes.c ---- */
 
 /* Set e->axis to item `nth` of a list of axes. Returns 1; 0 at the list's end; -1 for unknown

@@ -311,7 +311,6 @@ static kiln_status fail_draw(const kiln__parser *p, const kiln__parsed_call *c, 
     return fail_call(p, c, KILN_ERR_ARGUMENT_COUNT, text);
 }
 
-/* NAME(key, shape, parameters, dtype): random numbers. permutation(key, n) has the shape (n,). */
 /* A key, or (key, number of the draw). */
 static kiln_status read_key(kiln__parser *p, kiln__parsed *v, kiln_node *out)
 {
@@ -672,8 +671,8 @@ static kiln_status check_mode(const kiln__parser *p, const kiln__parsed_call *c)
 typedef kiln_status (*knower)(kiln__parser *, kiln__parsed_call *, kiln__parsed *, bool *known);
 static const knower before_operations[] = {kiln__apply_scattering, kiln__join_counted,
                                            kiln__apply_counted, NULL};
-static const knower before_others[] = {kiln__apply_making, kiln__apply_ordered,
-                                       kiln__apply_editing, kiln__apply_composed, NULL};
+static const knower before_others[] = {kiln__apply_making, kiln__apply_ordered, kiln__apply_editing,
+                                       kiln__apply_composed, kiln__apply_masking, NULL};
 static const knower last[] = {kiln__apply_arranging, kiln__apply_listed, kiln__apply_written, NULL};
 
 static kiln_status apply_first(kiln__parser *p, kiln__parsed_call *c, const knower *files,

@@ -118,34 +118,6 @@ static kiln_node counted(const char *name, const kiln_node *operands, size_t cou
     return kiln__opaque_node(&given, result, KILN__PLACE(at));
 }
 
-/* compress(mask, x, axis): the parts of x along an axis. */
-static kiln_status compress_along(kiln__parser *p, const kiln__parsed_call *c,
-                                  const kiln__parsed *axis, kiln_node mask, kiln__parsed *out)
-{
-    kiln__subscript list[KILN_RANK_MAX + 2];
-    kiln__parsed *const kept = kiln__parser_keep(p, sizeof *kept);
-    int64_t at = 0;
-
-    KILN_CHECK(kiln__need_integer(p, axis, &at));
-    if (kept == NULL)
-        return kiln__fail_memory(p->err, sizeof *kept);
-    if (at < -KILN_RANK_MAX || at >= KILN_RANK_MAX)
-        return kiln__parse_fail(p, axis->at, axis->width, KILN_ERR_AXIS, "no array has such an axis");
-    *kept = c->arg[0];
-    kiln__set_node(kept, mask);
-    const kiln__parsed x = c->arg[1];
-    const size_t before = at < 0 ? 1 : (size_t)at, behind = at < 0 ? (size_t)(-at - 1) : 0;
-    for (size_t k = 0; k < before + 1 + behind; k++)
-        list[k] = (kiln__subscript){.kind = KILN_SUBSCRIPT_SLICE,
-                                    .number = {KILN_SLICE_OPEN, KILN_SLICE_OPEN, 1},
-                                    .line = (int)axis->at + 1};
-    if (at < 0)
-        list[0].kind = KILN_SUBSCRIPT_ELLIPSIS;
-    list[before].kind = KILN_SUBSCRIPT_INDEX; /* not looked at */
-    list[before].mask = kept;
-    return kiln__subscript_masks(p, &x, list, before + 1 + behind, out);
-}
-
 kiln_status kiln__apply_choosing(kiln__parser *p, kiln__parsed_call *c, kiln__parsed *out,
                                  bool *known)
 {
@@ -158,11 +130,6 @@ kiln_status kiln__apply_choosing(kiln__parser *p, kiln__parsed_call *c, kiln__pa
              kiln__same_word(c->name, c->bytes, "nonzero");
     if (!*known)
         return KILN_OK;
-    const kiln__parsed *axis = &c->axis;
-    if (compress && kiln__same_word(c->name, c->bytes, "compress")) {
-        KILN_CHECK(kiln__call_axis(p, c, 2, &axis));
-        c->count = c->count == 3 ? 2 : c->count; /* the axis is read */
-    }
     if (c->count != count)
         return kiln__parse_fail(p, c->at, c->bytes, KILN_ERR_ARGUMENT_COUNT,
                                 "%.*s takes %zu argument%s", (int)c->bytes, c->name, count,
@@ -179,17 +146,14 @@ kiln_status kiln__apply_choosing(kiln__parser *p, kiln__parsed_call *c, kiln__pa
         out->parts = rows;
         return KILN_OK;
     }
-    if (axis->width == 0 && !kiln__is_mask(p, &c->arg[0]) && kiln__is_mask(p, &c->arg[1]))
+    if (!kiln__is_mask(p, &c->arg[0]) && kiln__is_mask(p, &c->arg[1]))
         return kiln__parse_fail(
             p, c->arg[1].at, c->arg[1].width, KILN_ERR_ARGUMENT,
             "in %.*s(condition, array) the condition comes first, and this looks like one: write "
             "`!= 0` behind a condition that is not of bool",
             (int)c->bytes, c->name);
     const kiln_node mask = kiln_node_cast(first, KILN_BOOL, KILN__PLACE(c->at));
-    c->arg[1].node = kiln__graph_number(p->graph, c->arg[1].node);
-    if (axis->width != 0 && axis->kind != KILN__PARSED_NONE)
-        return compress_along(p, c, axis, mask, out);
-    kiln__choose(c->arg[1].node, mask, c->at, out);
+    kiln__choose(kiln__graph_number(p->graph, c->arg[1].node), mask, c->at, out);
     return KILN_OK;
 }
 

@@ -234,3 +234,53 @@ kiln_status kiln__subscript_masks(kiln__parser *p, const kiln__parsed *v,
     apply_one(s, out);
     return KILN_OK;
 }
+
+/* ---- functions ----------------------------------------------------------------------------------- */
+
+/* compress(mask, x, axis): the parts of x along an axis. */
+static kiln_status compress_along(kiln__parser *p, const kiln__parsed_call *c,
+                                  const kiln__parsed *axis, kiln_node mask, kiln__parsed *out)
+{
+    kiln__subscript list[KILN_RANK_MAX + 2];
+    kiln__parsed *const kept = kiln__parser_keep(p, sizeof *kept);
+    int64_t at = 0;
+
+    KILN_CHECK(kiln__need_integer(p, axis, &at));
+    if (kept == NULL)
+        return kiln__fail_memory(p->err, sizeof *kept);
+    if (at < -KILN_RANK_MAX || at >= KILN_RANK_MAX)
+        return kiln__parse_fail(p, axis->at, axis->width, KILN_ERR_AXIS, "no array has such an axis");
+    *kept = c->arg[0];
+    kiln__set_node(kept, mask);
+    kiln__parsed x = c->arg[1];
+    x.node = kiln__graph_number(p->graph, x.node);
+    const size_t before = at < 0 ? 1 : (size_t)at, behind = at < 0 ? (size_t)(-at - 1) : 0;
+    for (size_t k = 0; k < before + 1 + behind; k++)
+        list[k] = (kiln__subscript){.kind = KILN_SUBSCRIPT_SLICE,
+                                    .number = {KILN_SLICE_OPEN, KILN_SLICE_OPEN, 1},
+                                    .line = (int)axis->at + 1};
+    if (at < 0)
+        list[0].kind = KILN_SUBSCRIPT_ELLIPSIS;
+    list[before].kind = KILN_SUBSCRIPT_INDEX; /* not looked at */
+    list[before].mask = kept;
+    return kiln__subscript_masks(p, &x, list, before + 1 + behind, out);
+}
+
+kiln_status kiln__apply_masking(kiln__parser *p, kiln__parsed_call *c, kiln__parsed *out,
+                                bool *known)
+{
+    const kiln__parsed *axis;
+
+    if (!kiln__same_word(c->name, c->bytes, "compress"))
+        return KILN_OK;
+    KILN_CHECK(kiln__call_axis(p, c, 2, &axis));
+    c->count = c->count == 3 ? 2 : c->count; /* the axis is read */
+    *known = c->count == 2 && axis->width != 0 && axis->kind != KILN__PARSED_NONE;
+    if (!*known)
+        return KILN_OK;
+    for (size_t k = 0; k < 2; k++)
+        KILN_CHECK(kiln__need_node(p, &c->arg[k]));
+    const kiln_node mask = kiln_node_cast(kiln__graph_number(p->graph, c->arg[0].node), KILN_BOOL,
+                                          KILN__PLACE(c->at));
+    return compress_along(p, c, axis, mask, out);
+}

@@ -254,6 +254,10 @@ kiln_status kiln__subscript_counted(kiln__parser *p, const kiln__parsed *v,
 kiln_status kiln__subscript_masks(kiln__parser *p, const kiln__parsed *v,
                                   const kiln__subscript *list, size_t count, kiln__parsed *out);
 
+/* compress() along an axis; `*known` is false for all else. */
+kiln_status kiln__apply_masking(kiln__parser *p, kiln__parsed_call *c, kiln__parsed *out,
+                                bool *known);
+
 /* ---- editing.c: delete() and insert() at the indices in an array ------------------------------ */
 kiln_status kiln__apply_editing(kiln__parser *p, kiln__parsed_call *c, kiln__parsed *out,
                                 bool *known);

@@ -8,6 +8,12 @@
  */
 #include "kernel/resolve.h"
 
+/* The last outputs are numbers of elements: of those kept, and with `otherwise` of all others. */
+static size_t numbers_of(const kiln__definition *d)
+{
+    return d->snippet[KILN__SNIPPET_OTHERWISE][0] != '\0' ? 2 : 1;
+}
+
 static kiln_status decide_shape(const kiln__definition *d, const kiln__call *call,
                                 kiln__resolved *r, kiln_error *err)
 {
@@ -18,9 +24,8 @@ static kiln_status decide_shape(const kiln__definition *d, const kiln__call *cal
     KILN_CHECK(kiln__shape_size(r->rank, r->shape, 16, &r->row_shape[0], err));
     for (int a = 0; a < r->rank; a++)
         r->along[a] = true;
-    const size_t numbers = d->snippet[KILN__SNIPPET_OTHERWISE][0] != '\0' ? 2 : 1;
     for (size_t p = d->input_count; p < d->param_count; p++)
-        r->row[p] = p + numbers >= d->param_count ? KILN__SHAPE_CALL : KILN__SHAPE_RESULTS;
+        r->row[p] = p + numbers_of(d) >= d->param_count ? KILN__SHAPE_CALL : KILN__SHAPE_RESULTS;
     return KILN_OK;
 }
 
@@ -33,7 +38,8 @@ static kiln_status read_options(kiln__reading *r, const void *opts, kiln_error *
 }
 
 const kiln__family_calls kiln__filter_calls = {
-    &kiln__family_filter, KILN__CALL_OPTIONS(kiln_filter_call_options), read_options, decide_shape};
+    &kiln__family_filter, KILN__CALL_OPTIONS(kiln_filter_call_options), read_options, decide_shape,
+    numbers_of};
 
 kiln_status kiln_filter_create(kiln_context *ctx, const char *in, const char *outputs,
                                const char *where, const char *op, const kiln_filter_options *opts,

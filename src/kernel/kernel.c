@@ -50,11 +50,8 @@ kiln_status kiln__kernel_new(kiln_context *ctx, bool owns_ctx, const kiln__famil
 static void warn_unassigned(const kiln__kernel *op)
 {
     const kiln__definition *d = op->def;
-    /* The kernel itself assigns the last output of a filter, or the last two: numbers of elements. */
-    const size_t numbers = op->calls != &kiln__filter_calls                 ? 0
-                           : d->snippet[KILN__SNIPPET_OTHERWISE][0] == '\0' ? 1
-                                                                            : 2;
-    const size_t end = d->param_count - numbers;
+    const size_t own = op->calls->own_outputs != NULL ? op->calls->own_outputs(d) : 0;
+    const size_t end = d->param_count - own;
 
     for (size_t p = d->input_count; p < end && !d->includes; p++) {
         const char *name = d->params[p].name;

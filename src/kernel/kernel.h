@@ -204,6 +204,8 @@ typedef struct kiln__family_calls {
      * have it. */
     kiln_status (*shape)(const kiln__definition *def, const kiln__call *call,
                          struct kiln__resolved *r, kiln_error *err);
+    /* How many outputs, the last ones, the kernel assigns by itself and not by the user's texts; NULL: none. */
+    size_t (*own_outputs)(const kiln__definition *def);
 } kiln__family_calls;
 
 /* options_name and options_bytes of a struct, which is copied to buffers of CALL_OPTIONS_MAX bytes. */

@@ -106,4 +106,4 @@ static kiln_status read_options(kiln__reading *r, const void *opts, kiln_error *
 
 const kiln__family_calls kiln__loop_calls = {&kiln__family_loop,
                                              KILN__CALL_OPTIONS(kiln_elementwise_call_options),
-                                             read_options, decide_loop};
+                                             read_options, decide_loop, NULL};

@@ -85,7 +85,7 @@ static kiln_status decide_shape(const kiln__definition *d, const kiln__call *cal
 
 const kiln__family_calls kiln__reduction_calls = {
     &kiln__family_reduction, KILN__CALL_OPTIONS(kiln_reduction_call_options), kiln__reduction_read,
-    decide_shape};
+    decide_shape, NULL};
 
 kiln_status kiln_reduction_create(kiln_context *ctx, const char *in, const char *outputs,
                                   const char *map, const char *reduce, const char *post,

@@ -52,7 +52,7 @@ static kiln_status read_options(kiln__reading *r, const void *opts, kiln_error *
 }
 
 const kiln__family_calls kiln__row_calls = {
-    &kiln__family_row, KILN__CALL_OPTIONS(kiln_row_call_options), read_options, decide_shape};
+    &kiln__family_row, KILN__CALL_OPTIONS(kiln_row_call_options), read_options, decide_shape, NULL};
 
 static kiln_status check_texts(const char *in, const char *outputs, const kiln_row_stage *stages,
                                size_t stage_count, const char *op, const kiln_row_options *o,

@@ -81,7 +81,7 @@ static kiln_status read_options(kiln__reading *r, const void *opts, kiln_error *
 }
 
 const kiln__family_calls kiln__scan_calls = {
-    &kiln__family_scan, KILN__CALL_OPTIONS(kiln_scan_call_options), read_options, decide_shape};
+    &kiln__family_scan, KILN__CALL_OPTIONS(kiln_scan_call_options), read_options, decide_shape, NULL};
 
 kiln_status kiln_scan_create(kiln_context *ctx, const char *in, const char *outputs,
                              const char *map, const char *reduce, const char *post,
