@@ -64,6 +64,9 @@ static const expression expressions[] = {
     {"unique(x, return_inverse=True, return_counts=True, axis=0)", {X("int32", 2, {70, 30})}},
     {"nanmedian(x, axis=1), place(x, x > 0, x[0]), column_stack([x, x])", {X("float32", 2, {70, 30})}},
     {"intersect1d(x, y), setxor1d(x, y)", {X("int32", 1, {700}), Y("int32", 1, {300})}},
+    {"x[:, m]", {X("float64", 2, {30, 37}), M(1, {37})}},
+    {"x[:, m] + 1", {X("int8", 2, {30, 70}), M(1, {70})}},
+    {"x[:, m, ::2]", {X("float16", 3, {5, 41, 6}), M(1, {41})}},
     {"x[m], sum(x[m]), compress(m, x)", {X("float32", 2, {70, 30}), M(2, {70, 30})}},
     {"scatter_add(x, i, y), x.at[i].set(a)",
      {X("float32", 2, {50, 40}), I(1, {20}), Y("float32", 1, {40}), {"a", "float64", -1, {0}}}},
@@ -119,6 +122,21 @@ static void read_back(const kiln_array *array, const char *text)
     free(data);
 }
 
+/* Whatever length a mask leaves along an axis. */
+static void read_lengths(const kiln_graph *graph, size_t result, kiln_array *array, const char *text)
+{
+    const int axis = kiln_graph_result_axis(graph, result);
+    const int at = axis < 0 ? axis + kiln_array_rank(array) : axis;
+
+    for (int64_t length = 1; length < kiln_array_shape(array)[at]; length++) {
+        kiln_error err = KILN_ERROR_INIT;
+        kiln_array *first = NULL;
+        must(kiln_array_slice(array, at, 0, length, 1, &first, &err), &err, text);
+        read_back(first, text);
+        kiln_array_release(first);
+    }
+}
+
 static void run_expression(kiln_context *ctx, const expression *e)
 {
     kiln_error err = KILN_ERROR_INIT;
@@ -143,8 +161,11 @@ static void run_expression(kiln_context *ctx, const expression *e)
     for (size_t k = 0; k < results; k++)
         args[count + k] = kiln_arg_out(&out[k]);
     must(kiln_graph_run(graph, args, count + results, NULL, &err), &err, e->text);
-    for (size_t k = 0; k < results; k++)
+    for (size_t k = 0; k < results; k++) {
         read_back(out[k], e->text);
+        if (kiln_graph_result_is_counted(graph, k))
+            read_lengths(graph, k, out[k], e->text);
+    }
     kiln_graph_destroy(graph);
     for (size_t k = 0; k < COUNT(out); k++)
         kiln_array_release(out[k]);

@@ -26,6 +26,8 @@ static kiln_status make_input(kiln_context *ctx, const kiln__graph_arg *in, kiln
     return KILN_OK;
 }
 
+enum { VECTOR_BYTES = 16 };
+
 /* What whoever reads the results of a run needs: on a GPU those that do not lie in C-order are
  * copied. */
 static kiln_status read_result(const kiln__target *target, kiln_array *array, kiln_error *err)
@@ -39,8 +41,21 @@ static kiln_status read_result(const kiln__target *target, kiln_array *array, ki
     return status;
 }
 
-/* The same of a result whose length along an axis only the device knows: every length would show
- * the same plans as the powers of two below it. */
+/* The copy of the first elements along an axis. */
+static kiln_status read_first(const kiln__target *target, kiln_array *array, int axis,
+                              int64_t length, kiln_error *err)
+{
+    kiln_array *first = NULL;
+
+    KILN_CHECK(kiln_array_slice(array, axis, 0, length, 1, &first, err));
+    const kiln_status status = read_result(target, first, err);
+    kiln_array_release(first);
+    return status;
+}
+
+/* The same of a result whose length along an axis only the device knows. Plans depend on about how long it is and on
+ * which powers of two, up to the bytes of a vector, divide it: each power of two stands for the lengths up to the next
+ * one, with a sum for each divisor. */
 static kiln_status read_counted(const kiln__target *target, kiln_array *array, int axis,
                                 kiln_error *err)
 {
@@ -48,13 +63,11 @@ static kiln_status read_counted(const kiln__target *target, kiln_array *array, i
 
     if (at == 0) /* what is cut off lies behind the rest */
         return KILN_OK;
-    for (int64_t length = 1; length < array->shape[at]; length *= 2) {
-        kiln_array *first = NULL;
-        KILN_CHECK(kiln_array_slice(array, at, 0, length, 1, &first, err));
-        const kiln_status status = read_result(target, first, err);
-        kiln_array_release(first);
-        KILN_CHECK(status);
-    }
+    for (int64_t length = 1; length < array->shape[at]; length *= 2)
+        for (int64_t more = 0;
+             more < length && more < VECTOR_BYTES && length + more < array->shape[at];
+             more = more == 0 ? 1 : 2 * more)
+            KILN_CHECK(read_first(target, array, at, length + more, err));
     return KILN_OK;
 }
 
