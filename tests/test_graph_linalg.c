@@ -206,7 +206,7 @@ static void test_graph_linalg__errors(void **state)
           kiln_graph_parse(t->ctx, "det(a, axis=0)", names, 1, NULL, &g, NULL, &t->err),
           "takes no axis");
     FAILS(t, KILN_ERR_ARGUMENT,
-          kiln_graph_parse(t->ctx, "1 + qr(a)", names, 1, NULL, &g, NULL, &t->err), "several values stand");
+          kiln_graph_parse(t->ctx, "1 + qr(a)", names, 1, NULL, &g, NULL, &t->err), "and these are several");
     kiln_array_release(a), kiln_array_release(column);
 }
 

@@ -555,7 +555,7 @@ static void test_scatter__bad_nodes_are_refused(void **state)
     check_refused(t, "x.at[j].set(x[:2])", KILN_ERR_SHAPE, "(2,)");
     check_refused(t, "put(x, j)", KILN_ERR_ARGUMENT_COUNT, "takes 3 arguments");
     check_refused(t, "put_along_axis(x, j, 1)", KILN_ERR_ARGUMENT_COUNT, "needs an axis");
-    check_refused(t, "x.at[j].set(1, mode=foo)", KILN_ERR_NAME, "no mode");
+    check_refused(t, "x.at[j].set(1, mode=foo)", KILN_ERR_NAME, "no such mode");
     check_refused(t, "x.at[0, 1:].add(1)", KILN_ERR_AXIS,
                   "expression, column 13: add: 2 subscripts of an array with 1 axis");
     check_refused(t, "(x[0] * 1).at[0].add(1)", KILN_ERR_AXIS,

@@ -692,9 +692,9 @@ static void test_written__mistakes(void **state)
         const char *says;
     } cases[] = {
         {"1 + isin(x)", KILN_ERR_ARGUMENT_COUNT,
-         "column 5: isin takes other arguments: isin(x, test)"},
+         "column 5: isin takes other arguments: isin(x, test, invert=False)"},
         {"unique(x, y)", KILN_ERR_ARGUMENT, "return_index is True or False"},
-        {"ptp(x, keepdims=True)", KILN_ERR_ARGUMENT_COUNT, "ptp(x, axis=None)"},
+        {"ptp(x, dtype=float32)", KILN_ERR_ARGUMENT_COUNT, "ptp(x, axis=None, keepdims"},
         {"x + unique((1, 2))", KILN_ERR_ARGUMENT,
          "column 5: unique: an array or a number is needed here, and this is a tuple"},
         {"searchsorted(x, y, side='middle')", KILN_ERR_ARGUMENT_COUNT,
@@ -706,7 +706,7 @@ static void test_written__mistakes(void **state)
         {"digitize(x, y, right=y)", KILN_ERR_ARGUMENT_COUNT, "right=False"},
         {"sum(x, mode=clip)", KILN_ERR_NAME, "sum takes no mode"},
         {"cumsum(x, reverse=True)", KILN_ERR_NAME, "`reverse` here; axis may be given by name"},
-        {"sum(x, reverse=True)", KILN_ERR_NAME, "axis, keepdims and dtype may be given by name"},
+        {"sum(x, reverse=True)", KILN_ERR_NAME, "no argument `reverse` here: sum(x, axis=None"},
         {"qr(x, mode='r')", KILN_ERR_NAME, "qr takes no mode"},
         {"_first(x)", KILN_ERR_NAME, "no function `_first`"},
         {"_is_among(x, y)", KILN_ERR_NAME, "no function `_is_among`"},

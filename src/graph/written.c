@@ -26,9 +26,8 @@ static const written functions[] = {
     {"_first", "s",
      "i = iota(s, 0); p = take(s, i - 1, mode=clip);"
      "(i == 0) | ((s != p) & ((s == s) | (p == p)))"},
+    {"isin", "x, test, invert=False", "_is_among(sort(ravel(test)), x)"},
     {"isin", "x, test, invert:True", "~isin(x, test)"},
-    {"isin", "x, test, invert:False", "isin(x, test)"},
-    {"isin", "x, test", "_is_among(sort(ravel(test)), x)"},
     {"in1d", "x, test", "isin(ravel(x), test)"},
     {"unique", "x", "s = sort(x, axis=None); s[_first(s)]"},
     {"_both", "x, y", "sort(concatenate([ravel(x), ravel(y)]))"},

@@ -229,7 +229,7 @@ static void test_attack_folder__what_was_open_is_to_be_removed(void **state)
 
     plant(t, t->dir);
     assert_int_equal(chmod(t->dir, 0777), 0);
-    check_refused(t, t->dir, "remove the folder");
+    check_refused(t, t->dir, "name another, or remove it");
 }
 
 /* The folder is opened to others while a program uses it. */
