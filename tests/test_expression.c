@@ -360,6 +360,7 @@ static const fault faults[] = {
     {"pad(x, ((1, 2), 3))", KILN_ERR_ARGUMENT, "a tuple is needed here", "                ^"},
     {"x + ((1, 2), (3, 4))", KILN_ERR_ARGUMENT, "this is a tuple of tuples", "    ^~~~~~~~~~~~~~~~"},
     {"repeat(x, rep=2)", KILN_ERR_NAME, "no argument `rep` here: repeat(x, repeats, axis=None)", "          ^~~"},
+    {"x[[1, True]]", KILN_ERR_ARGUMENT, "holds whole numbers", "  ^~~~~~~~~"},
     {"x[[True, 1]]", KILN_ERR_ARGUMENT, "holds whole numbers", "  ^~~~~~~~~"},
     {"zeros_like(x, 'flaot')", KILN_ERR_ARGUMENT, "this is no dtype", "^~~~~~~~~~"},
     {"x + qr(y)", KILN_ERR_ARGUMENT, "one array or number is needed here, and these are several", "    ^~~~~"},

@@ -217,14 +217,13 @@ kiln_status kiln__number_list(kiln__parser *p, kiln__parsed *v, size_t count)
 
 kiln_status kiln__index_list(kiln__parser *p, kiln__parsed *v)
 {
-    size_t bools = 0;
+    const kiln_node_kind kind = v->count > 0 && v->items[0].kind == KILN_NODE_BOOL ? KILN_NODE_BOOL
+                                                                                   : KILN_NODE_INT;
 
-    for (size_t k = 0; k < v->count; k++) {
-        bools += v->items[k].kind == KILN_NODE_BOOL;
-        if (v->items[k].kind != (bools > 0 ? KILN_NODE_BOOL : KILN_NODE_INT) || bools > k + 1)
+    for (size_t k = 0; k < v->count; k++)
+        if (v->items[k].kind != kind)
             return kiln__parse_fail(p, v->at, v->width, KILN_ERR_ARGUMENT,
                                     "a list between brackets holds whole numbers: indices");
-    }
     if (v->count > 0)
         return kiln__number_list(p, v, 0);
     kiln__set_node(v, kiln_node_arange(p->graph, 0, KILN__PLACE(v->at)));
