@@ -93,7 +93,8 @@ static bool is_passed_over(kiln_status want, const char *text)
                  kiln__device_list(&info, 1, &count, NULL) == KILN_OK && count == 2 &&
                  !info.usable && strstr(info.reason, text) != NULL &&
                  kiln__device_open("auto", 0, &device, NULL) == KILN_OK &&
-                 strcmp(kiln__device_info(device)->id, "cpu") == 0;
+                 strcmp(kiln__device_info(device)->id, "cpu") == 0 &&
+                 kiln__device_misses_gpu(device);
 
     if (!right)
         fprintf(stderr, "%s: %s\n", kiln_status_name(status), err.message);

@@ -175,25 +175,42 @@ static bool many_texts(void)
     return refused && said(64, "it is not used") && said(0, wide_open);
 }
 
-/* Whether "auto" would take a GPU here. */
-static bool has_gpu(void)
+/* The best device of the cuda backend: usable, or with the reason why not. */
+static kiln_device_info gpu_here(void)
 {
-    kiln_device_info info;
+    kiln_device_info info = {.usable = false};
     size_t count = 0;
 
-    return kiln_device_list(&info, 1, &count, NULL) == KILN_OK &&
-           info.backend == KILN_BACKEND_CUDA && info.usable;
+    if (kiln_device_list(&info, 1, &count, NULL) != KILN_OK)
+        print_message("kiln_device_list() has failed\n");
+    return info;
+}
+
+/* Whether nothing on this machine tells of a GPU; test_cuda_fake.c has the other machines. */
+static bool never_had_a_gpu(void)
+{
+    return !gpu_here().usable && strncmp(gpu_here().reason, "no CUDA driver", 14) == 0 &&
+           access("/proc/driver/nvidia", F_OK) != 0;
 }
 
 static bool no_gpu(void)
 {
     const char *line = "everything runs on the cpu";
-    const size_t want = has_gpu() ? 0 : 1;
+    const size_t want = gpu_here().usable || never_had_a_gpu() ? 0 : 1;
 
     unsetenv("KILN_DEVICE");
     return use_context("cpu", "", false, NULL, NULL) && said(0, line) &&
            use_context(NULL, "", false, NULL, NULL) && use_context("auto", "", false, NULL, NULL) &&
            said(want, line) && said(want, "kiln: no GPU (");
+}
+
+/* Where no GPU can be expected the line is information. */
+static bool no_gpu_with_information(void)
+{
+    setenv("KILN_LOG", "info", 1);
+    unsetenv("KILN_DEVICE");
+    return use_context(NULL, "", false, NULL, NULL) &&
+           said(gpu_here().usable ? 0 : 1, "kiln: no GPU (");
 }
 
 /* ---- the parent's side ---- */
@@ -299,6 +316,7 @@ static void test_log__a_machine_without_a_gpu_is_told_of_where_none_was_chosen(v
 {
     (void)state;
     run(no_gpu);
+    run(no_gpu_with_information);
 }
 
 static int enter(void **state)
@@ -327,8 +345,9 @@ int main(void)
         cmocka_unit_test(test_log__kiln_log_decides_what_is_printed),
         cmocka_unit_test(test_log__a_callback_gets_all_and_nothing_is_printed),
         cmocka_unit_test(test_log__a_process_prints_so_many_texts_and_no_more),
-        cmocka_unit_test(test_log__an_output_that_no_text_assigns_is_told_of),
         cmocka_unit_test(test_log__a_machine_without_a_gpu_is_told_of_where_none_was_chosen),
+        /* The last: it reads $KILN_LOG in this process, whose children then have its value. */
+        cmocka_unit_test(test_log__an_output_that_no_text_assigns_is_told_of),
     };
     return cmocka_run_group_tests(tests, enter, leave);
 }

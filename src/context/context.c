@@ -214,7 +214,8 @@ kiln_status kiln_context_create(const kiln_context_options *opts, kiln_context *
     kiln__observe_environment(&ctx->log);
     KILN_TRY(kiln__device_open(o.device, o.cpu_threads, &ctx->device, err));
     if (kiln__device_no_gpu(ctx->device)[0] != '\0')
-        kiln__log_line(&ctx->log, KILN__LOG_WARN,
+        kiln__log_line(&ctx->log,
+                       kiln__device_misses_gpu(ctx->device) ? KILN__LOG_WARN : KILN__LOG_INFO,
                        "no GPU (%s): everything runs on the cpu; KILN_DEVICE=cpu leaves out this "
                        "line",
                        kiln__device_no_gpu(ctx->device));

@@ -44,6 +44,7 @@ struct kiln__device {
                                     used; NULL: none. See kiln__device_fault(). */
     kiln_device_info info;
     char no_gpu[KILN_ERROR_MESSAGE_BYTES]; /* see kiln__device_no_gpu() */
+    bool misses_gpu;                       /* see kiln__device_misses_gpu() */
     kiln_stream *stream;                   /* the device's own */
     kiln__pool *pool;
     kiln__host_pool *host_pool;
@@ -104,6 +105,9 @@ struct kiln__backend {
      * never fails: an error goes into `reason` of a device, or of one entry for the whole backend.
      */
     size_t (*list)(kiln_device_info *infos, size_t capacity);
+
+    /* Whether there is a sign that this machine has such a device. NULL: it always has one. */
+    bool (*is_installed)(void);
 
     /*
      * Open number `ordinal` (KILN__ORDINAL_ANY: the first that works): fill `device->info` and

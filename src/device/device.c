@@ -133,6 +133,7 @@ kiln_status kiln__device_open(const char *name, int cpu_threads, kiln__device **
     }
     KILN_TRY(open_on(&kiln__backend_cpu, 0, cpu_threads, out, err));
     snprintf((*out)->no_gpu, sizeof((*out)->no_gpu), "%s", why.message);
+    (*out)->misses_gpu = wanted.cuda && kiln__backend_cuda.is_installed();
 
 done:
     kiln_error_clear(&why);
@@ -142,6 +143,11 @@ done:
 const char *kiln__device_no_gpu(const kiln__device *device)
 {
     return device->no_gpu;
+}
+
+bool kiln__device_misses_gpu(const kiln__device *device)
+{
+    return device->misses_gpu;
 }
 
 void kiln__device_close(kiln__device *device)

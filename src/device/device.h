@@ -34,6 +34,9 @@ kiln_status kiln__device_open(const char *name, int cpu_threads, kiln__device **
                               kiln_error *err);
 /* Why "auto" opened the cpu and no GPU; "" for a GPU, and for a cpu that was asked for by name. */
 const char *kiln__device_no_gpu(const kiln__device *device);
+/* Whether "auto" opened the cpu on a machine where NVIDIA's driver is installed: its user probably
+ * expects the GPU. */
+bool kiln__device_misses_gpu(const kiln__device *device);
 /* Wait for all work, free the pool, release the primary context. Accepts NULL. */
 void kiln__device_close(kiln__device *device);
 const kiln_device_info *kiln__device_info(const kiln__device *device);

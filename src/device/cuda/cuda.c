@@ -179,6 +179,7 @@ const kiln__backend kiln__backend_cuda = {
     .kind = KILN_BACKEND_CUDA,
     .prefix = "cuda",
     .list = cuda_list,
+    .is_installed = kiln__cuda_is_installed,
     .open = cuda_open,
     .close = cuda_close,
     .synchronize = cuda_synchronize,

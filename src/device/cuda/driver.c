@@ -12,6 +12,7 @@
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #include "device/cuda/driver.h"
 
@@ -29,6 +30,7 @@ static struct {
     unsigned fork_generation; /* of the process that initialised the driver */
     kiln_status status;
     char reason[256];
+    bool no_library; /* there is no libcuda.so.1 */
 } driver = {.lock = KILN__PROCESS_LOCK_INIT};
 
 static kiln_status remember(kiln_status status, const char *fmt, ...) KILN_PRINTF(2, 3);
@@ -63,6 +65,7 @@ static kiln_status load_entry_points(void)
         const char *why = dlerror();
         if (why != NULL && strstr(why, "No such file") == NULL)
             return remember(KILN_ERR_NO_DRIVER, "the CUDA driver does not load: %.200s", why);
+        driver.no_library = true;
         return remember(KILN_ERR_NO_DRIVER, "no CUDA driver (libcuda.so.1) on this machine");
     }
     for (size_t i = 0; i < KILN_COUNT_OF(entries); i++) {
@@ -123,6 +126,14 @@ kiln_status kiln__cuda_init(kiln_error *err)
         status = kiln__fail(err, status, "%s", driver.reason);
     kiln__process_lock_give(&driver.lock);
     return status;
+}
+
+/* A container that was started without its GPUs has no libcuda.so.1, but sees this folder of the
+ * kernel's module. */
+bool kiln__cuda_is_installed(void)
+{
+    (void)kiln__cuda_init(NULL);
+    return !driver.no_library || access("/proc/driver/nvidia", F_OK) == 0;
 }
 
 /* ---- context ---- */

@@ -117,6 +117,8 @@ extern kiln__cuda_driver kiln__cu;
  * after the driver was initialised.
  */
 kiln_status kiln__cuda_init(kiln_error *err);
+/* Whether NVIDIA's driver, or a part of it, is on this machine. */
+bool kiln__cuda_is_installed(void);
 
 /* Copies of ordinary memory go through slots of page-locked memory of this size each (stage.c); from a copy of
  * KILN__STAGE_GROWS_AT on of the second size. */
