@@ -44,11 +44,11 @@ from ._standard import (__array_namespace_info__, argwhere, array_split, broadca
                         dsplit, finfo, flatnonzero, hsplit, iinfo, isdtype, meshgrid, nonzero,
                         partition_copy, repeat,
                         result_type, roll, split, stack, std, tile, tril, triu, unstack, var, vsplit)
-from .linalg import dot, einsum, inner, kron, matmul, outer, tensordot, vecdot
+from .linalg import dot, einsum, inner, kron, matmul, matvec, outer, tensordot, vecdot, vecmat
 
 concatenate = concat
 globals().update(_standard.SCANS)
-globals().update({name: made for name, made in _expressions.MADE.items() if not hasattr(_sorting, name)})
+globals().update({name: made for name, made in _expressions.MADE.items() if not hasattr(_sorting, name) and name != "cond"})
 from ._numpy import bincount, compress, delete, gradient, histogram, histogram2d, histogramdd, insert, pad
 from ._observe import trace
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, Protocol, TypeVar, overload
 from . import linalg as linalg
 from . import random as random
 from .linalg import dot as dot, einsum as einsum, inner as inner, kron as kron, matmul as matmul
-from .linalg import outer as outer, tensordot as tensordot, vecdot as vecdot
+from .linalg import matvec as matvec, outer as outer, tensordot as tensordot, vecdot as vecdot, vecmat as vecmat
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 _Shape = int | Sequence[int]
@@ -608,6 +608,8 @@ cov: _Expression
 corrcoef: _Expression
 allclose: _Expression
 around: _Expression
+copy: _Expression
+fix: _Expression
 atleast_1d: _Expression
 atleast_2d: _Expression
 atleast_3d: _Expression

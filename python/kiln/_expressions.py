@@ -12,8 +12,8 @@ from ._array import arrays_of, asarray, broadcast_to, home_of
 FUNCTIONS = {
     "allclose": (2, "rtol atol"), "append": (2, ""), "around": (1, "decimals"), "atleast_1d": (1, ""), "atleast_2d": (1, ""),
     "atleast_3d": (1, ""), "average": (1, ""), "block": (0, ""), "choose": (1, "choices"), "convolve": (2, ""),
-    "column_stack": (0, ""), "corrcoef": (1, ""), "cov": (1, ""), "correlate": (2, ""), "cross": (2, ""), "delete": (1, "obj"), "diag": (1, "k"), "diagflat": (1, "k"),
-    "diagonal": (1, "offset axis1 axis2"), "dstack": (0, ""), "ediff1d": (1, ""), "fliplr": (1, ""),
+    "column_stack": (0, ""), "cond": (1, "p"), "copy": (1, ""), "corrcoef": (1, ""), "cov": (1, ""), "correlate": (2, ""), "cross": (2, ""), "delete": (1, "obj"), "diag": (1, "k"), "diagflat": (1, "k"),
+    "diagonal": (1, "offset axis1 axis2"), "dstack": (0, ""), "ediff1d": (1, ""), "fix": (1, ""), "fliplr": (1, ""),
     "flipud": (1, ""), "geomspace": (0, ""), "hstack": (0, ""),
     "identity": (0, ""), "in1d": (2, ""), "indices": (0, ""), "insert": (1, "obj values"), "interp": (3, ""), "intersect1d": (2, ""), "isclose": (2, "rtol atol"), "nan_to_num": (1, "copy nan posinf neginf"), "nancumprod": (1, "axis"), "nancumsum": (1, "axis"),
     "log_softmax": (1, ""), "nanmedian": (1, "axis"), "nanpercentile": (1, "q axis"),
@@ -88,8 +88,18 @@ def _weights(x, weights, axis):
     return broadcast_to(weights.reshape(tuple(shape)), x.shape)
 
 
+def _node_of(value):
+    """A node of fuse() among arguments and lists of them, or None."""
+    if isinstance(value, (list, tuple)):
+        return next((node for node in map(_node_of, value) if node is not None), None)
+    return value if hasattr(value, "_written_call") else None
+
+
 def _function(name, arrays, names):
     def function(*args, out=None, stream=None, **keywords):
+        node = _node_of((*args, *keywords.values()))
+        if node is not None:
+            return node.__array_function__(function, (), args, keywords)
         call = _Call()
         rest = _in_place(args, arrays, keywords, names)
         if name == "pad" and rest:

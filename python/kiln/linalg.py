@@ -4,6 +4,7 @@ from collections import namedtuple
 
 from . import _functions, _kiln
 from ._array import PRODUCTS, arrays_of, asarray, matrix_transpose, ndarray, normal_axes, normal_axis
+from ._expressions import MADE as _MADE
 from ._standard import finfo, result_type, stack
 
 EigResult = namedtuple("EigResult", "eigenvalues eigenvectors")
@@ -288,6 +289,11 @@ def norm(x, ord=None, axis=None, keepdims=False):
     rest = [a for a in range(x.ndim) if a not in axes]
     made = matrix_norm(x.transpose(rest + axes), ord="fro" if ord is None else ord)
     return made.reshape(tuple(1 if a in axes else n for a, n in enumerate(x.shape))) if keepdims else made
+
+
+def cond(x, p=None):
+    """NumPy's cond: how far `x` is from a singular matrix, in the norm `p`."""
+    return _MADE["cond"](x, p)
 
 
 PRODUCTS.update(matmul=matmul, vecdot=vecdot, matvec=matvec, vecmat=vecmat)

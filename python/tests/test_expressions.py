@@ -120,7 +120,7 @@ class Expressions(unittest.TestCase):
                 ("std", (v,), {"ddof": 1, "where": v > -9}), ("round", (v / 3, 2), {}), ("transpose", (x, (1, 0)), {}),
                 ("interp", ([0.5, 3], [0, 1, 2], [2, 3, 5.0]), {}), ("trapezoid", (v,), {}), ("nan_to_num", (odd_one,), {}),
                 ("nancumsum", (odd_one,), {"axis": 1}), ("cov", (x,), {}), ("isclose", (x, x + 1e-9), {}), ("vdot", (v, v), {}),
-                ("trace", (x,), {}), ("trace", (x, 1), {"dtype": "float64"}), ("trace", (np.stack([x, x]), -1, 2, 1), {}),
+                ("fix", (x,), {}), ("copy", (x,), {}), ("matvec", (x, v[:4]), {}), ("vecmat", (v[:3], x), {}), ("trace", (x,), {}), ("trace", (x, 1), {"dtype": "float64"}), ("trace", (np.stack([x, x]), -1, 2, 1), {}),
                 ("block", ([[[x, x], [x, x]], [[x, x], [x, x]]],), {}),
                 ("block", ([[[i], [i]], [[i], [i]]],), {}), ("block", (x,), {}),
                 ("ptp", (x,), {"axis": 0}), ("ravel", (x,), {}), ("pad", (x, (1, 2)), {"mode": "edge"}), ("rot90", (x,), {"k": 3}),
@@ -143,6 +143,11 @@ class Expressions(unittest.TestCase):
         np.testing.assert_array_equal(counts, want)
         for edge, other in zip(edges, others, strict=True):
             np.testing.assert_allclose(edge, other)
+        for p in (None, 2, "fro", -1):
+            np.testing.assert_allclose(kiln.linalg.cond(np.tri(3), p), np.linalg.cond(np.tri(3), p), rtol=1e-6)
+        copied = kiln.copy(own := kiln.asarray(x))
+        copied[0] = 7
+        np.testing.assert_array_equal(own, x)
         np.testing.assert_array_equal(kiln.in1d(x, [1, 2]), np.isin(x, [1, 2]).ravel())
         with self.assertRaisesRegex(ValueError, "2 is not between 0 and 1"):
             kiln.nanquantile(v, 2)
@@ -152,6 +157,18 @@ class Expressions(unittest.TestCase):
             kiln.pad(x, 1, mode="odd")
         with self.assertRaisesRegex(ValueError, "no word"):
             kiln.pad(x, 1, mode="edge', mode='wrap")
+
+    def test_functions_stand_where_numpy_has_them(self):
+        def knows(name):
+            with self.assertRaises((ValueError, TypeError)) as caught:
+                kiln.eval(f"{name}()")
+            return "there is no function" not in str(caught.exception)
+        for theirs, ours in ((np, kiln), (np.linalg, kiln.linalg)):
+            names = [n for n in dir(theirs) if n[0] != "_" and callable(getattr(theirs, n)) and
+                     not isinstance(getattr(theirs, n), type)]
+            known = [n for n in names if knows(n)]
+            self.assertGreater(len(known), 10)
+            self.assertEqual([n for n in known if not hasattr(ours, n)], [])
 
     def test_random_numbers(self):
         random = kiln.random

@@ -251,6 +251,12 @@ class Fuse(unittest.TestCase):
             want = function(x, i, v)
             np.testing.assert_array_equal(kiln.fuse(function)(x, i, v), want)
 
+    def test_functions_of_kiln_that_are_expressions(self):
+        x, v = np.arange(20.).reshape(5, 4) % 7, np.array([3.5, -1.5, 2, -5, 0, 4])
+        for function in (lambda m: lambda x, v: m.pad(m.fix(v), 2, mode="edge"), lambda m: lambda x, v: m.vstack([x, 2 * x]),
+                         lambda m: lambda x, v: m.select([v > 2, v < 0], [v, -v], default=7.)):
+            np.testing.assert_array_equal(kiln.fuse(function(kiln))(x, v), function(np)(x, v))
+
     def test_what_cannot_be_recorded_is_told(self):
         for function, word in ((lambda x: x if x else -x, "no truth value"),
                                (lambda x: np.linalg.norm(x), "has no|truth|cannot"),
