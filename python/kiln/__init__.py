@@ -48,7 +48,7 @@ from .linalg import dot, einsum, inner, kron, matmul, matvec, outer, tensordot, 
 
 concatenate = concat
 globals().update(_standard.SCANS)
-globals().update({name: made for name, made in _expressions.MADE.items() if not hasattr(_sorting, name) and name != "cond"})
+globals().update({name: made for name, made in _expressions.MADE.items() if not hasattr(_sorting, name) and name not in ("cond", "expm")})
 from ._numpy import bincount, compress, delete, gradient, histogram, histogram2d, histogramdd, insert, pad
 from ._observe import trace
 

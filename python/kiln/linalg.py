@@ -296,6 +296,11 @@ def cond(x, p=None):
     return _MADE["cond"](x, p)
 
 
+def expm(a):
+    """SciPy's expm: the exponential of a matrix, or of each of a stack."""
+    return _MADE["expm"](a)
+
+
 PRODUCTS.update(matmul=matmul, vecdot=vecdot, matvec=matvec, vecmat=vecmat)
 
 

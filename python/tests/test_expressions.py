@@ -145,6 +145,8 @@ class Expressions(unittest.TestCase):
             np.testing.assert_allclose(edge, other)
         for p in (None, 2, "fro", -1):
             np.testing.assert_allclose(kiln.linalg.cond(np.tri(3), p), np.linalg.cond(np.tri(3), p), rtol=1e-6)
+        turned = kiln.linalg.expm([[0, -np.pi / 3], [np.pi / 3, 0]])
+        np.testing.assert_allclose(turned, [[0.5, -0.75 ** 0.5], [0.75 ** 0.5, 0.5]], rtol=1e-14)
         copied = kiln.copy(own := kiln.asarray(x))
         copied[0] = 7
         np.testing.assert_array_equal(own, x)
