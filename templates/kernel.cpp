@@ -59,7 +59,7 @@ ${loop_prep}
 //% for p in walking
         , ${p.const}${p.type} &${p.name}
 //% end
-//% if by_fours
+//% if inlined
     ) __attribute__((always_inline)) {
 //% else
     ) {

@@ -8,6 +8,7 @@
 #ifndef KILN_TESTS_PHILOX_H
 #define KILN_TESTS_PHILOX_H
 
+#include <math.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -94,6 +95,55 @@ static inline uint64_t philox_permuted(uint64_t key, uint64_t draw, uint64_t i, 
         i = left << low | right;
     } while (i >= n);
     return i;
+}
+
+/* 53 bits of two words as a number in [0, 1). */
+static inline double philox_unit(uint32_t low, uint32_t high)
+{
+    return (double)((uint64_t)(high >> 5) << 26 | low >> 6) / 9007199254740992.0;
+}
+
+/* Marsaglia and Tsang (2000): x normal, v = (1 + c x)^3, taken where log(u) < x^2 / 2 + d (1 - v + log(v)). */
+static inline double philox_gamma(uint64_t key, uint64_t draw, uint64_t i, double k)
+{
+    const double d = k + (k < 1) - 1.0 / 3, c = 1 / sqrt(9 * d);
+    uint32_t a[4], b[4];
+
+    for (uint64_t t = 0;; t++) {
+        philox(key, i | (2 * t + 2) << 48, draw, a);
+        philox(key, i | (2 * t + 3) << 48, draw, b);
+        const double x = sqrt(-2 * log(1 - philox_unit(a[0], a[1]))) *
+                         cos(6.283185307179586 * philox_unit(a[2], a[3]));
+        const double v = pow(1 + c * x, 3), u = 1 - philox_unit(b[0], b[1]);
+        if (v > 0 && log(u) < x * x / 2 + d * (1 - v + log(v)))
+            return d * v * (k < 1 ? pow(1 - philox_unit(b[2], b[3]), 1 / k) : 1);
+    }
+}
+
+/* By inversion below 10, else by Hormann's PTRS (1993). */
+static inline int64_t philox_poisson(uint64_t key, uint64_t draw, uint64_t i, double mean)
+{
+    const double b = 0.931 + 2.53 * sqrt(mean), a = -0.059 + 0.02483 * b;
+    uint32_t w[4];
+
+    for (uint64_t t = 0;; t++) {
+        philox(key, i | (t + 2) << 48, draw, w);
+        const double u = philox_unit(w[0], w[1]), v = 1 - philox_unit(w[2], w[3]);
+        const double s = 0.5 - fabs(u - 0.5);
+        if (mean < 10) {
+            double rest = u, p = exp(-mean);
+            int64_t k = 0;
+            for (; rest >= p && k < 1000; p *= mean / (double)++k)
+                rest -= p;
+            return k;
+        }
+        const double k = floor((2 * a / s + b) * (u - 0.5) + mean + 0.43);
+        if ((s >= 0.07 && v <= 0.9277 - 3.6224 / (b - 2)) ||
+            (k >= 0 && !(s < 0.013 && v > s) &&
+             log(v) + log(1.1239 + 1.1328 / (b - 3.4)) - log(a / (s * s) + b) <=
+                 k * log(mean) - mean - lgamma(k + 1)))
+            return (int64_t)k;
+    }
 }
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * test_draws.c - integers of a range and permutations, whose numbers are attempted again where the first one does not
- * do: values as docs/random.md says, computed by plain C.
+ * test_draws.c - integers of a range, permutations, gamma and Poisson numbers, which are attempted again where the first
+ * candidate does not do: values as docs/random.md says, computed by plain C.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -76,6 +76,61 @@ static void test_draws__permutations_are_those_of_plain_c(void **state)
     }
 }
 
+static void check_gammas(test_env *t, const char *text, const double *shapes, int64_t count)
+{
+    static const char *const names[] = {"p", "key"};
+    const uint64_t key = test_random_below(t, 1000);
+    const size_t bytes = (size_t)count * sizeof(double);
+    double *const got = malloc(bytes);
+    kiln_array *p = NULL, *outs[2] = {NULL, NULL};
+    kiln_graph *graph = NULL;
+
+    OK(t, kiln_array_from_host(t->ctx, KILN_FLOAT64, 1, &count, shapes, NULL, &p, &t->err));
+    OK(t, kiln_graph_parse(t->ctx, text, names, 2, NULL, &graph, NULL, &t->err));
+    const kiln_arg args[] = {kiln_arg_array(p), kiln_arg_uint(key), kiln_arg_out(&outs[0]),
+                             kiln_arg_out(&outs[1])};
+    OK(t, kiln_graph_run(graph, args, 4, NULL, &t->err));
+    for (int which = 0; which < 2; which++) {
+        OK(t, kiln_array_to_host(outs[which], got, bytes, NULL, &t->err));
+        for (int64_t k = 0; k < count; k++) {
+            const double want = which == 0 ? 2 * philox_gamma(key, 0, (uint64_t)k, shapes[k])
+                                           : (double)philox_poisson(key, 0, (uint64_t)k, shapes[k]);
+            CHECK(fabs(got[k] - want) <= (which == 0 ? 1e-12 * (1 + shapes[k]) : 0),
+                  "%s with key %d: number %d of %d, %g, is %.17g, not %.17g", text, (int)key,
+                  (int)k, (int)count, shapes[k], got[k], want);
+        }
+        kiln_array_release(outs[which]);
+    }
+    kiln_graph_destroy(graph);
+    kiln_array_release(p);
+    free(got);
+}
+
+/* One call in a kernel, whose candidates are counted, and two of them; with the parameter as a number and as an array. */
+static void test_draws__gammas_and_poissons_are_those_of_plain_c(void **state)
+{
+    static const double shapes[] = {0.1, 0.7, 1, 2.5, 4, 9.75, 10, 40, 3000};
+    static const double numbers[] = {0.75, 40};
+    test_env *t = *state;
+    static double p[N];
+    char text[160];
+
+    for (size_t c = 0; c < COUNT(numbers); c++) {
+        snprintf(text, sizeof text,
+                 "gamma(key, p.shape, %g, 2.0) + 0 * p, poisson(key, p.shape, %g) + 0 * p",
+                 numbers[c], numbers[c]);
+        for (int k = 0; k < N; k++)
+            p[k] = numbers[c];
+        check_gammas(t, text, p, 1 + (int64_t)test_random_below(t, N));
+    }
+    for (int k = 0; k < N; k++)
+        p[k] = shapes[test_random_below(t, COUNT(shapes))];
+    check_gammas(t,
+                 "gamma(key, p.shape, p, 2) + 0 * poisson(1, p.shape, p), "
+                 "poisson(key, p.shape, p) + 0 * gamma(1, p.shape, p)",
+                 p, 1 + (int64_t)test_random_below(t, N));
+}
+
 /* Inside of an expression, beside inputs that are read for every attempt, and into one of them. */
 static void test_draws__attempts_read_inputs_again(void **state)
 {
@@ -113,6 +168,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         TEST(test_draws__integers_are_those_of_plain_c),
         TEST(test_draws__permutations_are_those_of_plain_c),
+        TEST(test_draws__gammas_and_poissons_are_those_of_plain_c),
         TEST(test_draws__attempts_read_inputs_again),
     };
     return test_env_main(argc, argv, "test_draws", tests, COUNT(tests));

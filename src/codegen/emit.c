@@ -206,8 +206,7 @@ static bool is_keeping_doubts(const emitter *e)
     return is_attempted(e) && calls == 1;
 }
 
-/* cpu: whether outputs may be stored past the caches: they are written as a whole and never read, and
- * the kernel is bound by memory and not by arithmetic. */
+/* cpu: whether outputs may be stored past the caches: they are written as a whole and never read; memory limits the kernel. */
 static bool is_streaming(const emitter *e)
 {
     bool any = false;
@@ -374,7 +373,9 @@ static void find_conditions(emitter *e)
         {"flat_results", is_scan && e->v->scan.flat == KILN__FLAT_FEW},
         {"one_axis", e->v->layout == KILN__LAYOUT_ROWS && e->v->rank == e->v->keep_rank + 1},
         {"whole_block", kiln__variant_number(e->v, "group", 5) == e->v->block},
-        {"by_fours", is_by_fours(e) || is_attempted(e)},
+        {"by_fours", is_by_fours(e) || is_permuting(e)},
+        {"inlined", is_by_fours(e) || is_attempted(e)},
+        {"numbers_fours", (is_by_fours(e) || is_permuting(e)) && has_index_natural(e)},
         {"attempts", is_attempted(e)},
         {"keeps_doubts", is_keeping_doubts(e)},
         {"streams", is_streaming(e)},

@@ -182,6 +182,16 @@ static inline bool is_attempted(const emitter *e)
     return !on_cuda(e) && e->def->attempts && e->v->layout == KILN__LAYOUT_LINEAR;
 }
 
+/* cpu: whether elements of a permutation are attempted, chains of operations that are faster four at a time. */
+static inline bool is_permuting(const emitter *e)
+{
+    bool permutes = false;
+
+    for (size_t k = 0; k < e->def->words.count; k++)
+        permutes = permutes || strcmp(e->def->words.items[k], "kiln_drawn_permuted") == 0;
+    return permutes && is_attempted(e);
+}
+
 /* ---- emit_axes.c ---- */
 
 /* Set e->axis to item `nth` of a list of axes. Returns 1; 0 at the list's end; -1 for unknown

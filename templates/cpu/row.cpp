@@ -11,7 +11,7 @@
 //# begins with a multiple of four.
 //#
 //# Elements that may be in doubt (KILN_ATTEMPT) are attempted by blocks, whose results wait
-//# aside. Those that remain in doubt, and those that are not part of a four, are listed and attempted side by
+//# aside, four at a time or, where their functions are long and share nothing, one by one. Those that remain in doubt, and those that are not part of a four, are listed and attempted side by
 //# side, and what is left then one by one. Where one call alone has doubts, what it knows of an element is kept, and
 //# elements are attempted side by side until none is left. Nothing is stored before, so that inputs can be read again.
 //% own N T a any at attempt count doubt doubts four four_i head here j k late line n once_ op places out_ reg_ row_ row_i step_ still stop stream together
@@ -77,6 +77,7 @@
             ${p.type} out_${p.name}[together];
 //% end
             attempt = 0;
+//% if by_fours
             KILN_INDEPENDENT
             for (long long four = 0; four < here / 4; four++) {
 //% if index_natural
@@ -95,6 +96,18 @@
             }
             for (long long n = here / 4 * 4; n < here; n++)
                 doubts[n] = (decltype(doubt))-1; // of those nothing is known
+//% else
+            KILN_INDEPENDENT
+            for (long long n = 0; n < here; n++) {
+                const long long k = at + n;
+                doubt = 0;
+//% insert :element
+//% for p in stored
+                out_${p.name}[n] = reg_${p.name};
+//% end
+                doubts[n] = doubt;
+            }
+//% end
             for (long long n = 0; n < here; n++)
                 any |= doubts[n];
             for (int n = 0; n < (int)here && any != 0; n++) {
@@ -106,10 +119,12 @@
                 doubts[n] = doubts[places[n]];
             for (attempt = 1; late > 0 && attempt < 1 << 20; attempt++) {
                 KILN_INDEPENDENT
+//% if by_fours
 #pragma GCC unroll 4
+//% end
                 for (int n = 0; n < late; n++) {
                     const long long k = at + places[n];
-//% if index_natural
+//% if numbers_fours
                     const long long four_i = row_i + k;
                     constexpr int j = 0;
 //% end
@@ -133,7 +148,7 @@
             KILN_INDEPENDENT
             for (int n = 0; n < late; n++) {
                 const long long k = at + places[n];
-//% if index_natural
+//% if numbers_fours
                 const long long four_i = row_i + k;
                 constexpr int j = 0;
 //% end
@@ -149,7 +164,7 @@
                 if (doubts[n] == 0)
                     continue;
                 const long long k = at + places[n];
-//% if index_natural
+//% if numbers_fours
                 const long long four_i = row_i + k;
                 constexpr int j = 0;
 //% end

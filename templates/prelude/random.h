@@ -291,6 +291,44 @@ KILN_FN double kiln_random_gamma(unsigned long long key, unsigned long long draw
     return k < 1.0 ? d * v * pow(first, 1.0 / k) : d * v;
 }
 
+//% section drawn_gamma needs random_gamma when kiln_drawn_gamma
+// drawn_gamma: the same.
+KILN_FN double kiln_drawn_gamma(unsigned long long key, unsigned long long draw, long long i,
+                                double k)
+{
+    return kiln_random_gamma(key, draw, i, k);
+}
+
+//% section drawn_gamma on cpu needs random_gamma when kiln_drawn_gamma
+// drawn_gamma (CPU): one candidate alone, without a loop, so that compilers make vectors. Where a kernel keeps a
+// word for each element, that is the number of the next candidate.
+template <class Doubt>
+KILN_FN double kiln_drawn_gamma(int attempt, Doubt &doubt, unsigned long long key,
+                                unsigned long long draw, long long i, double k)
+{
+    constexpr bool keeps = sizeof(Doubt) == 8;
+    if (!keeps && attempt > 1)
+        return kiln_random_gamma(key, draw, i, k);
+    const double shape = k > 0.0 ? k : 1.0;
+    const double d = (shape < 1.0 ? shape + 1.0 : shape) - 1.0 / 3.0, c = 1.0 / sqrt(9.0 * d);
+    const unsigned int t = keeps && attempt > 0 && doubt != (Doubt)-1 ? (unsigned int)doubt : 0;
+    const kiln_philox_words a = kiln__random_more(key, draw, i, 2 * t);
+    const kiln_philox_words b = kiln__random_more(key, draw, i, 2 * t + 1);
+    const double x = sqrt(-2.0 * log(1.0 - kiln__random_unit(a.x, a.y))) *
+                     cos(6.283185307179586 * kiln__random_unit(a.z, a.w));
+    const double u = 1.0 - kiln__random_unit(b.x, b.y), first = 1.0 - kiln__random_unit(b.z, b.w);
+    const double root = 1.0 + c * x, v = root * root * root;
+    const bool taken =
+        (v > 0.0) & (log(u) < 0.5 * x * x + d * (1.0 - v + log(v > 0.0 ? v : 1.0)));
+    const Doubt next = k > 0.0 && !taken && t < 999 ? (Doubt)(t + 1) : (Doubt)0;
+    if constexpr (keeps)
+        doubt = next;
+    else
+        doubt |= next;
+    const double found = k < 1.0 ? d * v * pow(first, 1.0 / shape) : d * v;
+    return k > 0.0 ? found : k == 0.0 ? 0.0 : sqrt(-1.0);
+}
+
 //% section random_poisson needs random_more random_words log exp sqrt floor fabs lgamma when kiln_random_poisson
 // random_poisson: the Poisson distribution of mean `mean`: by inversion below 10, else by Hormann's
 // transformed rejection (PTRS, 1993). -1 where there is no such distribution.
@@ -325,6 +363,56 @@ KILN_FN long long kiln_random_poisson(unsigned long long key, unsigned long long
             break;
     }
     return (long long)k;
+}
+
+//% section drawn_poisson needs random_poisson when kiln_drawn_poisson
+// drawn_poisson: the same.
+KILN_FN long long kiln_drawn_poisson(unsigned long long key, unsigned long long draw, long long i,
+                                     double mean)
+{
+    return kiln_random_poisson(key, draw, i, mean);
+}
+
+//% section drawn_poisson on cpu needs random_poisson when kiln_drawn_poisson
+// drawn_poisson (CPU): the first numbers of the inversion, and the first candidate where it is taken at sight, without
+// loops, so that compilers make vectors. All else is in doubt, and found by the function itself.
+template <int Least, int Most>
+KILN_FN void kiln__poisson_steps(double &u, double &p, long long &k, double mean)
+{
+    if constexpr (Least < Most) {
+        const bool more = u >= p;
+        u = more ? u - p : u;
+        p = more ? p * (mean / (double)(Least + 1)) : p;
+        k = more ? Least + 1 : k;
+        kiln__poisson_steps<Least + 1, Most>(u, p, k, mean);
+    }
+}
+template <class Doubt>
+KILN_FN long long kiln_drawn_poisson(int attempt, Doubt &doubt, unsigned long long key,
+                                     unsigned long long draw, long long i, double mean)
+{
+    if (attempt > 0) {
+        if (sizeof(Doubt) == 8)
+            doubt = 0;
+        return kiln_random_poisson(key, draw, i, mean);
+    }
+    const bool valid = mean >= 0.0 && mean <= 9.2e18;
+    const kiln_philox_words c = kiln__random_more(key, draw, i, 0);
+    double u = kiln__random_unit(c.x, c.y);
+    long long found = 0;
+    if (mean < 10.0) {
+        double p = exp(-mean);
+        kiln__poisson_steps<0, 12>(u, p, found, mean);
+        doubt = valid & (u >= p) ? 1 : doubt;
+    } else {
+        const double root = sqrt(mean), b = 0.931 + 2.53 * root, a = -0.059 + 0.02483 * b;
+        const double bound = 0.9277 - 3.6224 / (b - 2.0), v = 1.0 - kiln__random_unit(c.z, c.w);
+        const double s = 0.5 - fabs(u - 0.5);
+        const double at = (2.0 * a / s + b) * (u - 0.5) + mean + 0.43;
+        found = (long long)at;
+        doubt = valid & !((s >= 0.07) & (v <= bound) & (at >= 0.0)) ? 1 : doubt;
+    }
+    return valid ? found : -1;
 }
 
 //% section random_binomial needs random_more random_words log exp log1p sqrt floor fabs lgamma when kiln_random_binomial
