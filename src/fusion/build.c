@@ -1,5 +1,11 @@
 /*
- * build.c - the memory of a build, and the ways out of it.
+ * build.c - the memory of a program under construction, and the exit of a pass that fails.
+ *
+ * Every pass of src/fusion takes memory here, and reports an error by kiln__build_fail(), which
+ * jumps out of all passes (build.h). src/graph adds the memory of recorded nodes and frees finished
+ * programs through fusion.h.
+ *
+ * Test: test_graph_plan.
  */
 #include "fusion/build.h"
 

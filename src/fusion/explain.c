@@ -1,5 +1,10 @@
 /*
- * explain.c - programs for people: text and DOT.
+ * explain.c - a program as text for people, and as a drawing in DOT.
+ *
+ * src/graph/show.c calls it for kiln_graph_explain() and kiln_graph_dot(). It only reads the
+ * program; the form of its texts may change between versions.
+ *
+ * Test: test_graph_explain.
  */
 #include "fusion/fusion.h"
 

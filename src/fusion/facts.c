@@ -1,7 +1,12 @@
 /*
- * facts.c - what planning asks about each lowered node, found in one walk, operands first.
+ * facts.c - what later passes ask about each lowered node: its users, its cost, the inputs beneath
+ * it.
  *
  *     lower > [facts] > stores > rows > order > schedule > text
+ *
+ * One walk over the nodes, operands first, finds all of it. program.c calls this pass.
+ *
+ * Test: test_graph_plan.
  */
 #include "fusion/build.h"
 

@@ -3,10 +3,13 @@
  *
  *     lower > [gather > lowered, maps]
  *
- * A gather is computed where it is used, as any operation: its kernel reads the indices, and through them
- * the array. Its first operand is the array, which is in memory; the others are the indices, shaped
- * so that they broadcast to the result. Its map has an entry for each axis of the array: the axis of
- * the result that runs along it, or which indices do (KILN__BY_INDEX). Windows of what is stored are a gather, too.
+ * A gather is computed where it is used, as any operation: the kernel reads the indices, and
+ * through them the array. Its first operand is the array, which is in memory. The other operands
+ * are the indices, shaped so that they broadcast to the result. The map of a gather has an entry
+ * for each axis of the array: the axis of the result that runs along it, or the indices that do
+ * (KILN__BY_INDEX). A window of a stored array is a gather, too.
+ *
+ * Tests: test_gather, test_take.
  */
 #include "fusion/build.h"
 

@@ -1,12 +1,14 @@
 /*
- * joins.c - what rearranges elements: views, and joins of pieces.
+ * joins.c - rearrangements: views, and joins of several parts.
  *
  *     lower > [joins] > views, joins, reshape
  *
- * A join is a value in memory whose parts are stored by the kernels that compute them: a producer of
- * concatenate() writes into its part of the result, and nothing is copied. Whatever moves elements is
- * a join of views: pad(), roll() and their like cut the axes into segments, and each box that a
- * segment of every axis makes is a part.
+ * A *join* is an array in memory whose parts are stored by the kernels that compute them. So
+ * concatenate() copies nothing: each producer writes its part of the result. pad(), roll() and
+ * similar functions are joins of views: each axis is cut into segments, and each box of segments is
+ * a part.
+ *
+ * Test: test_rearrange.
  */
 #include "fusion/build.h"
 

@@ -1,11 +1,13 @@
 /*
- * lower.c - a recorded graph with the dtypes and shapes of one call.
+ * lower.c - the first pass: a recorded graph with the dtypes and shapes of one call.
  *
  *     record > [lower > lowered, numbers, views, reshape, product_epilogue] > facts
  *
- * Lowering walks the nodes that outputs need, operands first, and applies NumPy's rules: which loop an
- * operation runs (ops.h), which dtype a plain number takes from the arrays it meets, how shapes
- * broadcast. The lowered graph has no weak numbers, and every conversion is a node.
+ * It visits the nodes that outputs need, operands first, and applies NumPy's rules: which loop an
+ * operation runs (ops.h), which dtype a plain number takes from the arrays beside it, how shapes
+ * broadcast. The result has no weak numbers, and every conversion is a node of its own.
+ *
+ * Tests: test_graph_dag, test_graph_bad.
  */
 #include "fusion/build.h"
 

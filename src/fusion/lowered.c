@@ -1,10 +1,12 @@
 /*
- * lowered.c - lowered nodes as they are made.
+ * lowered.c - the functions that make lowered nodes.
  *
- *     lower > [lowered]
+ *     lower, and other passes > [lowered]
  *
- * Rule: two expressions that differ only in how they were written - one has a cast to the dtype that
- *       the value has already, or a transpose of a transpose - are the same lowered node.
+ * Rule: two expressions that differ only in notation are the same lowered node: one may cast a
+ *       value to the dtype that it has already, or transpose it twice.
+ *
+ * Test: test_graph_dag.
  */
 #include "fusion/build.h"
 

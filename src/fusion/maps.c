@@ -1,12 +1,16 @@
 /*
- * maps.c - views as maps of axes: transposes, slices, broadcasting and what else moves nothing.
+ * maps.c - views as maps of axes: transposes, slices, broadcasting and all else that moves no
+ * element.
  *
- * A view copies no elements. Its map says for each axis of the viewed value which axis of the view
- * steps along it, from which index and by which step. Maps compose: a chain of views is one view, and
- * a computed value that is viewed is computed only for the elements that the view shows.
+ * For each axis of the viewed value, a map says which axis of the view runs along it, from which
+ * index and with which step. Maps compose: a chain of views is one map. A computed value that is
+ * viewed is computed only for the elements that the view shows. The passes that lower views, and
+ * those that write texts, call this file.
  *
  * Rule: maps are canonical. An axis of extent 1, or one that is seen at a single index, has from -1
- * and step 0, so that equal views have equal maps.
+ *       and step 0, so that equal views have equal maps.
+ *
+ * Test: test_graph_loop.
  */
 #include "fusion/build.h"
 

@@ -1,6 +1,13 @@
 /*
- * names.c - what stands for a lowered node in the text of a kernel: names, and the views through which
- *           they are read.
+ * names.c - the names of lowered nodes in the text of a kernel.
+ *
+ *     text, text_loop, text_reduce, text_rows > [names]
+ *
+ * A node that the text has computed already is found by its id and the map through which it is
+ * seen, and its name (t1, t2, ...) is used again. The file also has the maps of a node's own axes
+ * in the loop of the kernel.
+ *
+ * Test: test_graph_plan.
  */
 #include "fusion/write.h"
 

@@ -1,11 +1,13 @@
 /*
- * nodes.c - nodes as they are recorded.
+ * nodes.c - nodes as src/graph records them (kiln__ir of fusion.h).
  *
  *     [record] > lower > plan > text > program
  *
- * Nodes only ever refer to nodes before them, so a graph has no cycles by construction. Equal nodes
- * are one: common subexpressions never come to exist, but for those that differ in the place they
- * were recorded at; the first place is kept.
+ * A node refers only to earlier nodes, so a graph has no cycles. Equal nodes are stored once, which
+ * removes common subexpressions. The exception are nodes whose place in the program matters, for
+ * messages; there the first place is kept.
+ *
+ * Test: test_graph_dag.
  */
 #include "fusion/fusion.h"
 

@@ -1,19 +1,20 @@
 /*
- * numbers.c - plain numbers, and what is computed from them alone.
+ * numbers.c - plain numbers, and values that are computed from plain numbers alone.
  *
  *     lower > [numbers]
  *
  * A plain number is weak: it takes the dtype of the arrays beside it (NEP 50). So is the result of
- * an operation whose operands are all weak, as Python's arithmetic of numbers is weak in NumPy. It
- * is computed by the operation's own row of ops.def, over the dtypes that numbers have by
- * themselves (bool, int64, uint64, float64, complex128), in the kernels that use it, and is
- * converted where it meets an array.
+ * an operation whose operands are all weak. Such a value is computed by the operation's own row of
+ * ops.def, in the dtypes of plain numbers (bool, int64, uint64, float64, complex128), within the
+ * kernels that use it. It is converted where it meets an array.
  *
- * Rule 1: there is one meaning of an operation. Nothing is computed here; only the parser's whole
- *         numbers, which must be known to be shapes and axes, are (src/graph/fold.c).
- * Rule 2: the value of a number given as an argument, and of what is made of it, is unknown: plans
- *         hold for all values. Where a known integer would be checked or clamped, an unknown one
- *         keeps the dtype that it has by itself (comparisons) or is clamped by the kernel (clip).
+ * Rule 1: an operation has one meaning. Nothing is computed here; only the parser computes whole
+ *         numbers, since shapes and axes must be known (src/graph/fold.c).
+ * Rule 2: the value of a number given as an argument is unknown, and so is what is computed from
+ *         it: plans hold for all values. Where a known integer would be checked or clamped, an
+ *         unknown one keeps its own dtype (comparisons) or is clamped by the kernel (clip).
+ *
+ * Test: test_ops_numbers.
  */
 #include <inttypes.h>
 

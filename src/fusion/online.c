@@ -1,18 +1,21 @@
 /*
- * online.c - sums of exp(x - max(x)) in the pass that finds max(x).
+ * online.c - sums of exp(x - max(x)) in the same pass that finds max(x).
  *
  *     lower > facts > [online] > states
  *
- * Softmax and logsumexp subtract a row's greatest value before they take exponentials. Computed as it is
- * written, the sum is a second pass over the row. One pass can do both: its accumulator is the greatest
- * value so far and the sum that belongs to it, and the sum is multiplied by an exponential when a greater
- * value comes (M. Milakov, N. Gimelshein, "Online normalizer calculation for softmax", arXiv:1805.02867).
- * The two reductions become such ones of the same elements, which share the accumulator (states.c).
+ * Softmax and logsumexp subtract a row's maximum before they take exponentials. As written, the sum
+ * needs a second pass over the row. One pass computes both if its accumulator holds the maximum so
+ * far and the sum that belongs to it; when a greater value comes, the sum is multiplied by an
+ * exponential (M. Milakov, N. Gimelshein, "Online normalizer calculation for softmax",
+ * arXiv:1805.02867). This pass replaces the two reductions by such ones, which share the
+ * accumulator (states.c).
  *
- * Rule 1: the greatest value is exact. The sum is that of float32 or float64, whose rounding is not
- *         defined anyway: 16-bit floats, which round each difference and each exponential, stay as they are
- *         unless they are kept wide.
- * Rule 2: this is for long rows, on CUDA: rows that are held on chip are read once in any case.
+ * Rule 1: the maximum is exact. The sum is that of float32 or float64, whose rounding is not
+ *         defined in any case. 16-bit floats round each difference and each exponential, so they
+ *         stay as they are unless they are kept wide.
+ * Rule 2: this is for long rows on CUDA. Rows that are held on chip are read once in any case.
+ *
+ * Test: test_graph_online.
  */
 #include "fusion/build.h"
 

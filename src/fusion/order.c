@@ -1,11 +1,13 @@
 /*
- * order.c - the order in which kernels can compute what is stored, operands first.
+ * order.c - the order in which kernels can compute the stored values, operands first.
  *
  *     stores > rows > size > [order] > schedule
  *
- * What is ordered are tasks: a stored value, a reduction, a result of a user's kernel, or a row
- * program with all that it computes. Each comes after all tasks that it reads. schedule.c then
- * needs no recursion: whatever a task reads has its kernel already.
+ * A *task* is a stored value, a reduction, a result of a user's kernel, or a row program with all
+ * that it computes. Each task is put after all tasks that it reads. So schedule.c needs no
+ * recursion: whatever a task reads has its kernel already.
+ *
+ * Test: test_graph_plan.
  */
 #include "fusion/build.h"
 

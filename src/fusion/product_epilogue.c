@@ -1,19 +1,24 @@
 /*
- * product_epilogue.c - what follows a matrix product elementwise, where it becomes a part of the product.
+ * product_epilogue.c - elementwise operations behind a matrix product that become a part of the
+ * product.
  *
- *     lower > [product_epilogue: a value made of a product, perhaps arrays, and numbers] > a finished product
+ *     lower > [product_epilogue: a product, arrays and numbers] > a finished product
  *
- * A library scales its sums, adds an array and a bias to them, applies a function, and rounds the result to the
- * dtype that it stores (kiln_matmul_options has all of these), which saves a kernel that reads the product and
- * writes it again. That is done where
- *   - the value is stored anyway: it is an output, or an operand of what is no loop;
- *   - nothing else uses the product or what lies between: it would be computed twice;
- *   - the result is the one of separate operations. Of 16-bit floats only relu is, as each operation rounds its
- *     result, but for graphs of the option `wide`, in which none does. The library's GELU has 11 bits, which
- *     these have as well and float32 has not. The library adds the array before the bias.
+ * A library can scale a product, add an array and then a bias, apply a function, and round the
+ * result to the dtype that it stores (kiln_matmul_options has all of these). That saves a kernel
+ * that reads the product and writes it again. It is done under three conditions:
  *
- * Rule: which function it is, is not read off how it is written. A composition of a few analytic operations is
- *       evaluated at some places and compared: such functions do not agree there by chance.
+ * - the value is stored in any case: it is an output, or an operand of something else than a loop;
+ * - nothing else uses the product or the values in between, or they would be computed twice;
+ * - the result equals that of separate operations. Operations on 16-bit floats round each result,
+ *   so only relu qualifies there, unless the graph has the option `wide`. The library's GELU has 11
+ *   bits, which is enough for 16-bit floats and too little for float32.
+ *
+ * Rule: a function is recognised by its values and not by its notation. A composition of a few
+ *       analytic operations is evaluated at some points and compared; two such functions do not
+ *       agree there by chance.
+ *
+ * Tests: test_graph_epilogue, test_graph_matmul.
  */
 #include <math.h>
 

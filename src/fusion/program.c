@@ -1,5 +1,10 @@
 /*
- * program.c - the passes from a recorded graph to a program, in order.
+ * program.c - kiln__program_build(): all passes from a recorded graph to a program, in order.
+ *
+ * src/graph/entry.c calls it once for each new layout of a call, and src/warm for kernels that are
+ * compiled ahead. fusion.h lists the passes.
+ *
+ * Test: test_graph_plan.
  */
 #include "fusion/states.h"
 #include "fusion/write.h"

@@ -1,11 +1,15 @@
 /*
  * reshape.c - reshapes, moved to where they cost nothing.
  *
- * A reshape of an array whose strides allow it is a view. A reshape of a computed value is the same
- * computation over reshaped operands, provided that each operand can be reshaped without a copy: the
- * reshape moves down through operations until it meets arrays. Where it cannot, the value is stored in
- * C-order first, and the result is a view of what was stored. A join is stored already, and so is what
- * another reshape has stored.
+ *     views, joins > [reshape]
+ *
+ * A reshape of an array is a view if its strides allow it. A reshape of a computed value is the
+ * same computation on reshaped operands, if each operand can be reshaped without a copy. So a
+ * reshape moves down through operations until it meets arrays. Where it cannot, the value is stored
+ * in C-order and the result is a view of the stored value. Joins, and values that another reshape
+ * has stored, are stored already.
+ *
+ * Tests: test_graph_loop, test_graph_plan.
  */
 #include "fusion/build.h"
 

@@ -4,21 +4,23 @@
  *     stores > [rows] > size, order, schedule
  *
  * Softmax and similar functions reduce rows and use the results in the same rows. Separate kernels
- * would read each row once for every step; a row program reads it once. It is made of reductions
- * of one space along the same axes (its members), of which one is used by another, or by a value
- * that is stored in the same space (a root). Further values that are stored in the space and use
- * members are roots as well, and values that are computed from members' results alone belong to
- * the row program, too.
+ * would read each row once for every step; a row program reads it once. It consists of
  *
- * Rule 1: a row's result may be used in its own row only: the view through which it is seen must
- *         lead from an element to its row. Where a member is seen otherwise, there is no row
- *         program.
- * Rule 2: a row program is formed, and extended, only when the graph has no cycle with this and
- *         all earlier row programs contracted to one node each: no value that it reads from
- *         memory depends on it.
- * Rule 3: what a row program computes and what it reads is settled when it is formed. A value that
- *         it computes, and that a later pass stores for other kernels, is still computed by it
- *         (`inside`), so that no later decision can make it depend on itself.
+ * - *members*: reductions of one space along the same axes, of which at least one is used by
+ *   another member or by a root;
+ * - *roots*: values that are stored in that space and use members;
+ * - values that are computed from members' results alone.
+ *
+ * Rule 1: a row's result may be used in its own row only: the map through which it is seen must
+ *         lead from an element to its row. Otherwise there is no row program.
+ * Rule 2: a row program is formed, and extended, only if the graph stays without cycles when this
+ *         and all earlier row programs are contracted to one node each: no value that it reads from
+ *         memory may depend on it.
+ * Rule 3: what a row program computes and what it reads is settled when it is formed. If a later
+ *         pass stores one of its values for other kernels, the row program still computes that
+ *         value (`inside`), so that no later decision can make it depend on itself.
+ *
+ * Tests: test_graph_rows, test_graph_plan.
  */
 #include "fusion/states.h"
 

@@ -1,15 +1,18 @@
 /*
- * schedule.c - which kernel computes each task, and when.
+ * schedule.c - which kernel computes each task (order.c), and at which level.
  *
  *     size > order > [schedule] > sink > text
  *
- * Each task gets a level, one more than that of any stored value its kernel has to read. Kernels of
- * one level do not depend on one another, so loops over the same shape are merged, and so are
- * reductions of the same axes of the same shape: the merged graph cannot have a cycle. A loop that
- * computes a stored value of its own level at the same index uses it from its register.
+ * The level of a task is one more than the highest level of the stored values that its kernel
+ * reads. Kernels of one level do not depend on one another. So loops over the same shape are
+ * merged, and so are reductions over the same axes of the same shape, without making a cycle. A
+ * loop that also computes a stored value of its own level at the same index uses it from its
+ * register.
  *
  * Rule: tasks come in the order of order.c, so that whatever a task reads has its level and its
- *       kernel already; nothing here decides anything about another task than the one at hand.
+ *       kernel already. A decision here is about the task at hand only.
+ *
+ * Tests: test_graph_plan, test_graph_reduce.
  */
 #include "fusion/states.h"
 

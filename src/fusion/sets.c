@@ -1,8 +1,11 @@
 /*
- * sets.c - sets of lowered nodes.
+ * sets.c - sets and marks of lowered nodes.
  *
- * All of it lives in the arena of the build. A walk over a large graph uses marks, which cost
- * nothing to clear; what belongs to one kernel of many is a set, as large as what is in it.
+ * All of it lives in the memory of the build. A walk over the whole graph uses *marks*, which cost
+ * nothing to clear. What belongs to one kernel of many is a *set*, as large as what is in it. Most
+ * passes use this file.
+ *
+ * Test: test_graph_plan.
  */
 #include "fusion/build.h"
 

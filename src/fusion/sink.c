@@ -1,7 +1,13 @@
 /*
- * sink.c - results sunk into a later kernel that computes them for less, and the order of kernels.
+ * sink.c - move results into later kernels, and sort the kernels.
  *
- *     schedule > [sink] > text
+ *     schedule > [sink] > write
+ *
+ * If a later kernel of the same shape reads a loop's inputs anyway, it computes the loop's result
+ * too, provided that nothing else needs the result, that it is cheap and that the kernel stays
+ * small enough (size.c). Kernels are then sorted by level, and empty loops are left out.
+ *
+ * Test: test_graph_plan.
  */
 #include "fusion/build.h"
 

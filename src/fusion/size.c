@@ -1,21 +1,22 @@
 /*
- * size.c - how large kernels may become, and what is stored to keep them smaller.
+ * size.c - bounds on the size of kernels, and values that are stored to stay within them.
  *
- *     stores > [size] > order > schedule
+ *     stores > rows > [size] > order > schedule
  *
- * A kernel takes KILN_PARAM_MAX arrays, and a thread has 128 registers where blocks have 512 threads.
- * What fills registers are values that are used late; how many there are depends on the order that a
- * compiler chooses, so operations and arrays are counted instead. At these bounds the worst
- * expression that we know (27 exponentials, each used twice, in opposite orders) takes 80 registers
- * of float32 and all 128 of float64, with at most one value spilled (NVRTC 13.0, sm_90).
+ * A kernel takes KILN_PARAM_MAX arrays, and a thread has 128 registers where blocks have 512
+ * threads. Values that are used late occupy registers, and how many there are depends on the order
+ * that a compiler chooses. So this file counts operations and arrays instead. At these bounds the
+ * worst expression that we know (27 exponentials, each used twice, in opposite orders) takes 80
+ * registers of float32 and all 128 of float64, with at most one value spilled (NVRTC 13.0, sm_90).
+ * A larger expression is cut: values are stored, from the leaves up, so that each kernel has about
+ * half of the largest size. rows.c, schedule.c and sink.c ask here whether a kernel may grow.
  *
- * Expressions that would be larger are cut: a value is stored, from the leaves up, so that each
- * kernel is about half as large as it may be.
+ * Rule 1: an array that is seen through several views counts for each of them, since each is a
+ *         parameter. What is computed beneath a view is computed again for it, and counts again.
+ * Rule 2: a value is measured once, when it joins a kernel. A kernel keeps the set of counted
+ *         values and the sums. What is computed beneath a view is measured once for all kernels.
  *
- * Rule 1: an array that is seen through several views counts for each of them, as each is a
- *         parameter; what is computed beneath a view is computed again for it, and counts again.
- * Rule 2: what a kernel computes is measured once, when it joins: a kernel keeps the set of what it
- *         counted and the sums. What is computed beneath a view is measured once for all kernels.
+ * Test: test_graph_size.
  */
 #include "fusion/build.h"
 

@@ -1,9 +1,13 @@
 /*
- * snippet.c - which of the user's elementwise kernels may stand inside of the kernels that a graph
- * makes.
+ * snippet.c - which of the user's elementwise kernels can be inlined into the kernels of a graph.
  *
- * Rule: what cannot mean the same there - raw arrays, positions, sizes, macros, statements around the
- *       loop, an output that keeps its old value - stays a kernel of its own.
+ *     facts, lower, stores > [snippet]
+ *
+ * Rule: a kernel that could not mean the same there stays a kernel of its own. That is one with raw
+ *       arrays, positions, sizes, macros, statements around the loop, or an output that keeps its
+ *       old value.
+ *
+ * Test: test_graph_custom.
  */
 #include "fusion/build.h"
 

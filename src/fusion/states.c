@@ -1,16 +1,18 @@
 /*
- * states.c - what the reductions of one pass accumulate.
+ * states.c - the accumulators of the reductions that share one pass.
  *
- *     plan > text > [states]
+ *     program, rows, schedule, text_reduce, text_rows > [states]
  *
- * Reductions of one pass are members of it. Each brings the state that its row of the table of named
- * reductions keeps; members whose states are the same - the same elements, entered and combined by
- * the same texts - keep one between them: a sum and a mean, a variance and its root. Some results
- * can be had from another's state though they would keep a simpler one by themselves (a mean stands
- * in a variance's moments, a minimum beside its position): the table has such a form of them, which
- * is taken when the other is there.
+ * The reductions of one pass are its *members*. Each needs a *state*, the accumulator of its row of
+ * the table of named reductions. Members with the same state (the same elements, entered and
+ * combined by the same texts) share it: a sum and a mean, a variance and its root. Some results can
+ * also be read from another's state (a mean from a variance's moments, a minimum from the state
+ * that holds its position too). The table has such a form for them, which is used if that state is
+ * there.
  *
- * Rule: which states there are depends on lowered nodes alone, so plans and texts agree about them.
+ * Rule: the states depend on lowered nodes alone, so that plans and texts agree about them.
+ *
+ * Test: test_graph_states.
  */
 #include "fusion/states.h"
 

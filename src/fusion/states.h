@@ -1,6 +1,6 @@
 /*
- * states.h - reductions that are computed in one pass over their elements (its members), and the
- * accumulators that they keep (its states). Private to src/fusion.
+ * states.h - the reductions of one pass (members) and their accumulators (states). Private to
+ * src/fusion; states.c implements it and explains the words.
  */
 #ifndef KILN_FUSION_STATES_H
 #define KILN_FUSION_STATES_H

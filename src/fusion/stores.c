@@ -1,16 +1,17 @@
 /*
- * stores.c - what is kept in memory, but for what only keeps kernels small (size.c).
+ * stores.c - which values are kept in memory.
  *
- *     lower > facts > [stores] > order > schedule > text
+ *     lower > facts > [stores] > rows > size > order
  *
- * Kernels on this path are bound by memory: arithmetic is nearly free. So everything is computed
- * where it is used, again if need be, and stored only
+ * Memory bounds most kernels, and arithmetic is nearly free. So a value is computed where it is
+ * used, again if necessary, and stored only
  *
- *     - when it is an output, or the result of a reduction;
- *     - before it is spread over a larger space, when it came from a reduction (the reduction's own
- *       kernel then finishes it) or when it costs much (a function of a row's vector, spread over
- *       all rows);
- *     - when a kernel would otherwise become too large.
+ * - if it is an output, or the result of a reduction;
+ * - before it is broadcast to a larger space, if it came from a reduction (whose own kernel then
+ *   finishes it) or costs much (a function of a row's vector, broadcast to all rows);
+ * - if a kernel would become too large otherwise (size.c decides this).
+ *
+ * program.c calls this pass. Test: test_graph_plan.
  */
 #include "fusion/build.h"
 

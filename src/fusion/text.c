@@ -3,15 +3,17 @@
  *
  *     write > text_loop, text_reduce, text_rows > [text > text_snippet > names, values]
  *
- * The body of a kernel is written as plain statements, one for each operation, whose parameters
- * have the names of the graph's inputs and outputs:
+ * The body of a kernel is a list of plain statements, one for each operation. Its parameters have
+ * the names of the graph's inputs and outputs:
  *
  *     const float t1 = x * x;
  *     const float t2 = sqrt(t1);
  *     z = t2;
  *
- * Rule: texts depend on lowered nodes and on the order of axes, never on extents: calls with other
- *       shapes share kernels.
+ * Rule: a text depends on lowered nodes and on the order of axes, never on extents, so that calls
+ *       with other shapes share kernels.
+ *
+ * Tests: test_graph_loop, test_graph_plan.
  */
 #include "fusion/write.h"
 

@@ -1,14 +1,16 @@
 /*
- * text_gather.c - the element of an array that indices name, as a statement of a kernel.
+ * text_gather.c - an element that indices name, as a statement of a kernel.
  *
  *     text > [text_gather > values]
  *
  *     const float t1 = kiln_at(&x_in, kiln_at_check(i, x.shape()[0], x.strides()[0], ...));
  *
- * The array is two parameters. A raw one tells extents and strides, and where the array begins; the indexed axes
- * come first. The other one walks with the loop along all axes that are not indexed, and stays at index
- * 0 of those that are: its address and the indices give the element. When no axis walks, the raw
- * one suffices.
+ * The array is two parameters. The raw one gives extents, strides and the address of the array; its
+ * indexed axes come first. The other one moves with the loop along all axes that are not indexed,
+ * and stays at index 0 of the indexed ones. Its address and the indices give the element. If no
+ * axis moves, the raw parameter suffices.
+ *
+ * Test: test_gather.
  */
 #include "fusion/write.h"
 

@@ -1,5 +1,11 @@
 /*
- * text_loop.c - the definition of a loop, and the arguments of a user's kernel.
+ * text_loop.c - the definition of a loop: its parameters and statements.
+ *
+ *     write, text_rows > [text_loop > text]
+ *
+ * The file also writes the arguments of a user's kernel that runs as a step of its own.
+ *
+ * Tests: test_graph_loop, test_graph_custom.
  */
 #include "fusion/write.h"
 

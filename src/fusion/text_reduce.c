@@ -1,12 +1,16 @@
 /*
- * text_reduce.c - the definition of a reduction with what comes before and after it.
+ * text_reduce.c - the definition of a reduction, with the operations before and behind it.
  *
- * map holds the statements that compute the reduced elements, post those that follow from the
- * results. Several reductions share one pass: the states they keep (states.c) are the members of a
- * struct, their texts (rows of the table of named reductions) stand in lambdas, so that `a`, `b` and
- * `y` are what the table means by them:
+ *     write, text_rows > [text_reduce > text, states]
  *
- *     reduce   r.v0 = [](const float &a, const float &b) -> float { return (float)(a + b); }(a.v0, b.v0);
+ * `map` holds the statements that compute the reduced elements, `post` those that follow from the
+ * results. Several reductions can share one pass. Their states (states.c) are then members of a
+ * struct, and their texts (rows of the table of named reductions) are lambdas, in which `a`, `b`
+ * and `y` mean what the table means by them:
+ *
+ *     r.v0 = [](const float &a, const float &b) -> float { return (float)(a + b); }(a.v0, b.v0);
+ *
+ * Tests: test_graph_reduce, test_graph_states.
  */
 #include "fusion/write.h"
 

@@ -1,10 +1,15 @@
 /*
  * text_rows.c - the definition of a row program.
  *
- * Statements stand in one of three scopes. Those of an element are computed anew in every stage. Those
- * of a row stand in the post of a stage, and all later texts see their names. Values are variables
- * that each element keeps from stage to stage: a function whose result two stages need is stored in
- * one, while arithmetic is repeated, because that costs less than a register.
+ *     write > [text_rows > text, text_loop, text_reduce]
+ *
+ * A statement belongs to an element, to a row, or to a value. Statements of an element are computed
+ * again in every stage. Statements of a row stand in the `post` of a stage, and all later texts see
+ * their names. Values are variables that each element keeps from stage to stage. A function call
+ * whose result two stages need becomes a value; arithmetic is repeated, since it costs less than a
+ * register.
+ *
+ * Test: test_graph_rows.
  */
 #include "fusion/write.h"
 

@@ -1,7 +1,10 @@
 /*
- * text_snippet.c - the user's elementwise kernels inside of the kernels that a graph makes.
+ * text_snippet.c - a user's elementwise kernel inlined into a kernel of a graph.
  *
- * A snippet stands in a lambda without captures, whose parameters are those that the user declared:
+ *     text, text_loop, text_reduce, text_rows, write > [text_snippet]
+ *
+ * The snippet becomes the body of a lambda without captures. Its parameters are those that the user
+ * declared:
  *
  *     double t2, t3;
  *     [](const double x, const double k, double &whole, double &part) -> void {
@@ -12,9 +15,11 @@
  *     } while (0);
  *     }(t1, 1.5, t2, t3);
  *
- * So it sees its own names and none of the graph's, `return` and `continue` end the element as they
- * do in a kernel of its own, and its lines are the user's in what a compiler says of them. A preamble
- * goes into a namespace, which the lambda looks into.
+ * So it sees its own names and none of the graph's. `return` and `continue` end the element, as
+ * they do in a kernel of its own. Compilers' messages name the user's lines. A preamble is put into
+ * a namespace, which the lambda looks into.
+ *
+ * Test: test_graph_custom.
  */
 #include "fusion/write.h"
 

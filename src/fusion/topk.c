@@ -1,17 +1,20 @@
 /*
  * topk.c - topk() as a part of the kernel that computes its operand.
  *
- *     lower > [topk: reductions that share an accumulator, their results side by side] > joins, states, rows
+ *     lower > [topk: reductions with one accumulator, results in parts] > joins, states, rows
  *
- * A few greatest elements of a row are what one accumulator holds (templates/prelude/top.h): each of them and each
- * of their places is the result of a reduction, and all of these keep the same state (states.c). topk(softmax(x), 5)
- * is then one row program, which reads x once and writes ten numbers a row. Results are stored as parts of a join.
+ * One accumulator holds the k greatest elements of a row (templates/prelude/top.h). Each element
+ * and each of their positions is the result of a reduction, and all these share the state
+ * (states.c). topk(softmax(x), 5) is then one row program, which reads x once and writes ten
+ * numbers for each row. The results are stored as the parts of a join.
  *
- * What is computed of such results stays in pieces: an operation is one of each piece, and a sum along their axis adds
- * pieces up. `v / sum(v, axis=-1, keepdims=True)` is thereby a part of the same kernel.
+ * Operations on such results stay in parts: an operation is repeated for each part, and a sum along
+ * their axis adds the parts. So `v / sum(v, axis=-1, keepdims=True)` belongs to the same kernel.
  *
- * Rule: this is for rows that are held on chip and for operands that are made of reductions of the same rows. Others
- *       are better found by the kernels of src/sorting, which read a stored array.
+ * Rule: this is for rows that are held on chip, and for operands that contain reductions of the
+ *       same rows. For others the kernels of src/sorting are faster, which read a stored array.
+ *
+ * Test: test_top_rows.
  */
 #include "fusion/build.h"
 

@@ -1,9 +1,13 @@
 /*
  * values.c - where values are in memory, and the parameters that are views of them.
  *
- * A value is an argument of the call or a temporary. A parameter of a kernel is a view of a value: it
- * has the loop's shape, with the strides that the lowered node's map gives each axis of the loop, and
- * stride 0 along axes that the value does not have.
+ *     text, text_gather, text_loop, text_reduce, text_rows > [values > maps]
+ *
+ * A value is an argument of the call or a temporary. A parameter of a kernel is a view of a value.
+ * It has the shape of the loop. Its strides along each axis follow from the map of the lowered
+ * node, and are 0 along axes that the value does not have.
+ *
+ * Tests: test_graph_plan, test_graph_run.
  */
 #include "fusion/write.h"
 

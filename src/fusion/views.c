@@ -2,6 +2,11 @@
  * views.c - recorded views: transpose, newaxis, flip, take, slice, broadcast and reshape.
  *
  *     lower > [views] > maps, reshape
+ *
+ * It checks a view against the shape of its operand, and makes the map (maps.c) of the view. Errors
+ * name the recorded place.
+ *
+ * Tests: test_graph_loop, test_graph_bad.
  */
 #include "fusion/build.h"
 

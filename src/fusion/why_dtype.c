@@ -1,12 +1,13 @@
 /*
- * why_dtype.c - why a value has the dtype that it has, for messages and explained programs.
+ * why_dtype.c - the operand that gives a result its dtype, for messages and explained programs.
  *
  *     lower > [why_dtype]
  *
- * One array of float64 among arrays of float32 makes every result that is computed from it float64,
- * which costs memory and, on many GPUs, most of the speed. These functions find the operand that is
- * responsible: they follow the first operand that has the result's dtype, back to the input, cast or
- * operation that the dtype comes from.
+ * One float64 array among float32 arrays makes every result that depends on it float64, which costs
+ * memory and, on many GPUs, most of the speed. These functions follow the first operand that has
+ * the result's dtype, back to the input, cast or operation that the dtype comes from.
+ *
+ * Tests: test_graph_explain, test_graph_bad.
  */
 #include "fusion/build.h"
 

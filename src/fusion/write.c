@@ -1,7 +1,12 @@
 /*
- * write.c - the steps of a program: one for each kernel.
+ * write.c - the last pass: one step of the program for each kernel.
  *
  *     sink > [write > text_loop, text_reduce, text_rows > text > names, values] > program
+ *
+ * It names the parameters and temporaries, has the texts of each kernel written (twice, see
+ * write.h), and fills the steps that src/graph runs. program.c calls it.
+ *
+ * Test: test_graph_plan.
  */
 #include "fusion/write.h"
 

@@ -1,6 +1,11 @@
 /*
- * apply.c - values of expressions, and operations on them: recorded, or folded when all operands are
- * whole numbers.
+ * apply.c - operations on the values of an expression: computed at once, or recorded as nodes.
+ *
+ * Operations on whole numbers are computed at once (fold.c), because a shape or an axis must be
+ * known while the text is parsed. All others become nodes of the graph (record.c). parse.c, calls.c
+ * and the files of functions call this file through parse.h.
+ *
+ * Tests: test_expression, test_ops_numbers.
  */
 #include "graph/graph.h"
 #include "graph/parse.h"

@@ -1,10 +1,13 @@
 /*
  * arranging.c - functions of expressions that rearrange arrays: concatenate(), pad(), roll(), ...
  *
- *     calls > [arranging] > nodes
+ *     calls.c, parse.c > [arranging] > nodes (padding.c, record.c)
  *
- * Each row of `functions` says where the arrays stand, which whole numbers follow them and which
- * stand for those that are left out. triu(), diff() and their like are composed of other nodes.
+ * The table `functions` has a row for each function: which arguments are arrays, which whole
+ * numbers follow, and the defaults of missing numbers. triu(), diff() and similar functions are
+ * composed of other nodes.
+ *
+ * Tests: test_rearrange, test_expression.
  */
 #include "graph/graph.h"
 #include "graph/parse.h"

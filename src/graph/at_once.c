@@ -1,10 +1,13 @@
 /*
- * at_once.c - functions of arrays at once that are expressions: distinct parts, operations on sets, random choices, vectors of a
- * multivariate normal distribution.
+ * at_once.c - public functions that run an expression at once: sets, unique parts, random choices,
+ * and vectors of a multivariate normal distribution.
  *
  *     arrays > [the function's text] > kept_text.c > results
  *
- * The texts are those of expressions (written.c), so that both give the same results.
+ * A function writes the text of its expression and runs it, so that it has the same results as the
+ * expression itself (written.c). The public headers are kiln/sort.h and kiln/random.h.
+ *
+ * Tests: test_unique, test_choice.
  */
 #include <math.h>
 #include <stdio.h>

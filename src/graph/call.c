@@ -1,14 +1,16 @@
 /*
- * call.c - the path of one call.
+ * call.c - kiln_graph_run(): one call of a graph.
  *
- *     kiln_graph_run > entry from the memo > outputs > [step: views > kernel] ... > deliver
+ *     kiln_graph_run > entry (entry.c) > outputs > [step: views > kernel] ... > deliver
  *
- * Rule: on a hit the path takes no lock and allocates nothing but outputs and temporaries, which
- * come from the pool. Views are headers on the stack.
+ * Rule: a call whose layouts are known takes no lock, and allocates only outputs and temporaries,
+ * which come from the pool. Views are array headers on the stack.
  *
- * Outputs that overlap inputs: each kernel handles its own (src/kernel/overlap.c). It does not know
- * of an input that a later kernel reads after an earlier kernel has overwritten it with an output.
- * Such an input is copied before any kernel runs.
+ * Outputs may overlap inputs. Each kernel handles the overlap of its own arguments
+ * (src/kernel/overlap.c). If an earlier kernel would overwrite an input that a later kernel reads,
+ * this file copies the input before any kernel runs.
+ *
+ * Test: test_graph_run.
  */
 #include "graph/call.h"
 

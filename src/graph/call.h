@@ -1,5 +1,9 @@
 /*
- * call.h - one call while it runs. Private to src/graph.
+ * call.h - the state of one running call, and the functions that its steps use. Private to
+ * src/graph.
+ *
+ * call.c runs a call, prepare.c keeps its launches, and show.c describes it; all three begin with
+ * kiln__run_begin() and end with kiln__run_end().
  */
 #ifndef KILN_GRAPH_CALL_H
 #define KILN_GRAPH_CALL_H

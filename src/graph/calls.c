@@ -1,8 +1,7 @@
 /*
- * calls.c - what functions, methods and subscripts of expressions record.
- *
- * A function is an operation of ops.def, a named reduction, or a row of `specials`. A method is
- * the function with the array before the dot as its first argument.
+ * calls.c - functions, methods and subscripts of expressions; parse.c calls it. A function is an
+ * operation of ops.def, a named reduction, or a row of `specials`; a method is the function with
+ * the array before the dot as its first argument. Test: test_expression.
  */
 #include <stdio.h>
 

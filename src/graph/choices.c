@@ -1,7 +1,12 @@
 /*
- * choices.c - one of several arrays for each element, and diagonals, at once: choose(), select() and diag() of expressions.
+ * choices.c - kiln_array_choose(), kiln_array_choose_where() and kiln_array_diag()
+ * (kiln/indexing.h).
  *
  *     arrays > [the function's text] > kept_text.c > array
+ *
+ * Each writes the text of an expression (choose(), select(), diag()) and runs it.
+ *
+ * Test: test_block.
  */
 #include <stdio.h>
 

@@ -1,13 +1,16 @@
 /*
- * choosing.c - masks in expressions: x[mask], compress(), nonzero() and their relatives.
+ * choosing.c - masks in expressions: x[mask], compress(), nonzero() and similar functions.
  *
- *     x[mask] > [a chosen value: x and the mask, no elements moved] > operations of both
- *             > a sum of where(mask, x, 0)
- *             > a result: two outputs, values with room for all and their number
+ *     x[mask] > a chosen value: x and the mask, no elements moved > operations on both
+ *             > sum(x[mask]): a sum of where(mask, x, 0)
+ *             > a result: two outputs, room for all elements and their number
  *
- * Rule: elements are put next to each other in results alone. What is computed from chosen values
- *       before is computed in their places, by the kernels that anything else has.
- * Rule: what is true of whole arrays only (shapes, axes, further subscripts) is refused for them.
+ * A *chosen value* is an array with a mask. Operations on it are computed for all elements in their
+ * places, by ordinary kernels. Only a result is compacted.
+ * Rule: what needs the shape of the compacted array (axes, further subscripts) is refused here.
+ *
+ * Calls come from calls.c, parse.c and the files of similar values (counted.c, lengths.c,
+ * maskings.c). Tests: test_choosing, test_select.
  */
 #include "graph/graph.h"
 #include "graph/parse.h"

@@ -1,10 +1,13 @@
 /*
- * composed.c - functions of expressions whose arguments decide which other functions they are made of: nanmedian(),
- * nanquantile(), nanpercentile(), histogramdd(), place(), unique(), partition_copy().
+ * composed.c - functions of expressions that choose other functions by their arguments:
+ * nanmedian(), nanquantile(), nanpercentile(), histogramdd(), place(), unique(), partition_copy().
  *
- *     a call > [composed: lists, axes, words] > functions that are written as expressions (written.c), and nodes
+ *     calls.c, parse.c > [composed: read lists, axes, words] > rows of written.c, and nodes
  *
- * Rule: what a text tells is checked here and told with its place; written functions get what is right.
+ * Rule: arguments are checked here, so that errors name their place in the text. Functions of
+ * written.c receive correct arguments.
+ *
+ * Tests: test_unique, test_written.
  */
 #include <math.h>
 #include <stdio.h>

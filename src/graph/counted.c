@@ -1,13 +1,18 @@
 /*
- * counted.c - functions of what a mask chooses, and of arrays whose length only the device knows.
+ * counted.c - functions of chosen values (choosing.c), and of arrays whose length only the device
+ * knows.
  *
- *     mean(x[mask])          > a row of written.c: mean(x, mask), in the elements' places
- *     sort(x[mask])          > the elements next to each other, and how many they are
+ *     mean(x[mask])          > a row of written.c: mean(x, mask), elements in their places
+ *     sort(x[mask])          > the compacted elements and their number
  *                            > a row: sort(values, count) > a counted value again
  *     x[flatnonzero(mask)]   > a row: take(x, places, count) > a counted value
- *     round(x[mask], 2)      > round(x, 2), of which the mask chooses
+ *     round(x[mask], 2)      > round(x, 2) with the same mask
  *
- * Rule: what stands behind the first `count` values is not known; a row looks at it in vain, or puts it last.
+ * A *counted value* is an array with room for all elements, and the number of valid ones.
+ * Rule: the elements behind that number are undefined. A row computes them in vain, or sorts them
+ *       last.
+ *
+ * calls.c, parse.c and lengths.c call this file. Test: test_choosing.
  */
 #include <math.h>
 

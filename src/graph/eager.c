@@ -1,19 +1,21 @@
 /*
- * eager.c - operations on arrays at once: kiln_array_op() and the macros over it.
+ * eager.c - operations that run at once: kiln_array_op() and the macros over it (kiln/eager.h).
  *
- *     (ops, dtypes of the operands) > key > kernel, kept by the context
- *                                     made when first needed: loops > an elementwise definition
+ *     (operation, operands' dtypes) > key > kernel, kept by the context
+ *                                    made when first needed: a loop > a definition
  *
  * A definition has one parameter for each operand, of the operand's own dtype, and casts it to the
- * loop's type itself. A plain number is a parameter of the loop's type, so that other numbers need
- * no other kernel. The dtypes of a kernel's parameters therefore say all that a call needs of its
- * loops.
+ * dtype of the loop. A plain number is a parameter of the loop's dtype, so that other numbers need
+ * no other kernel.
  *
  * Rule 1: a kernel that exists is found without a lock (src/kernel/kept.c).
- * Rule 2: a key decides the loop, so that a call whose kernel exists does not ask the table of
- *         operations. It holds the dtypes of arrays and the kinds of plain numbers. An integer that
- *         does not fit the loop found so is an error, or (comparisons, bounds of clip) decides the
- *         loop itself; then the table is asked, and the key holds the dtype that it gave.
+ * Rule 2: the key holds the dtypes of arrays and the kinds of plain numbers, and thereby determines
+ *         the loop. So a call whose kernel exists does not search the table of operations. The
+ *         exception is an integer that does not fit the loop's dtype: it is an error, or
+ *         (comparisons, bounds of clip) it changes the loop. Then the table is searched, and the
+ *         key holds the dtype that it gave.
+ *
+ * Test: test_ops_eager.
  */
 #include <stdio.h>
 

@@ -1,9 +1,12 @@
 /*
- * editing.c - delete() and insert() at places that an index array names, or a mask.
+ * editing.c - delete() and insert() in expressions, where an index array or a mask names the
+ * places.
  *
- *     delete(x, i)            > [a mask that is false at i] > x[mask], whose length the device knows
+ *     delete(x, i)            > a mask that is false at i > x[mask], a chosen value
  *     insert(x, i, values)    > a row of written.c: each element of the result by its place
- *     insert(x, (0, 2), ...)  > arranging.c, which knows the places
+ *     insert(x, (0, 2), ...)  > arranging.c, since the places are known numbers
+ *
+ * calls.c calls this file. Tests: test_rearrange, test_written.
  */
 #include "graph/graph.h"
 #include "graph/parse.h"

@@ -1,16 +1,18 @@
 /*
- * entry.c - everything about a call that depends only on dtypes and layouts.
+ * entry.c - everything about a call that depends only on the dtypes and layouts of its arguments.
  *
  *     arguments > [check > program > kernels > views] > memo
  *
+ * An *entry* is the plan of such calls: the program (src/fusion), its kernels, and a prepared
+ * header for each view (shape, strides and their hash). A call copies the headers to its stack and
+ * sets the addresses. call.c, prepare.c, prefetch.c and show.c ask for entries.
+ *
  * Rule: an entry depends on nothing that matches() does not compare.
  *
- * Kernels are compiled when a call first needs them. Where it needs several, all but the first are
- * compiled by the context's workers meanwhile (src/kernel/prefetch.c).
+ * If a call needs several new kernels, the context's workers compile all but the first
+ * (src/kernel/prefetch.c).
  *
- * A view that a kernel's parameter needs is prepared as the header of an array that was never made:
- * shape, strides and their hash are known; at a call it is copied to the stack and pointed at the
- * memory of its value.
+ * Test: test_graph_run.
  */
 #include "graph/graph.h"
 #include "indexing/indexing.h"

@@ -1,13 +1,17 @@
 /*
- * fold.c - exact arithmetic on the integers of an expression. Shapes, axes and positions must be
- * known before arrays are, and so must an integer that may not fit the dtype of the array beside it
- * (int8 + 100*3).
+ * fold.c - exact arithmetic on the whole numbers of an expression.
  *
- * An integer is a sign and 64 bits, which is all that a constant of a graph can hold. One that
- * needs more is an error; it never becomes a float silently. Within those bounds this arithmetic is
- * Python's, and the operations' own (ops.def). The signs of floating-point literals and the sums that
- * complex literals are belong to the literals. All other arithmetic of plain numbers is recorded and
- * computed by the operations themselves (src/fusion/numbers.c).
+ * Shapes, axes and indices must be known before there are arrays. An integer must be known too if
+ * it may not fit the dtype of the array beside it (int8 + 100*3). apply.c calls this file for
+ * operations on whole numbers; other plain numbers are recorded and computed by kernels
+ * (src/fusion/numbers.c).
+ *
+ * An integer is a sign and 64 bits, which is all that a constant of a graph can hold. A larger
+ * result is an error, and never becomes a float. Within that range the arithmetic is Python's, and
+ * that of ops.def. The lexer and parser handle the signs of floating-point literals, and complex
+ * literals.
+ *
+ * Tests: test_ops_numbers, test_expression.
  */
 #include "graph/parse.h"
 

@@ -1,5 +1,10 @@
 /*
- * graph.c - the object: creation, compilation, and its kernels by their text.
+ * graph.c - the kiln_graph object (kiln/graph.h): creation, compilation, destruction.
+ *
+ * A graph also keeps its kernels by their text, so that calls with other shapes share them. entry.c
+ * asks for a kernel by its text; keep.c, statements.c, take.c and rearrange.c make graphs.
+ *
+ * Tests: test_graph_run, test_graph_bad.
  */
 #include "graph/graph.h"
 

@@ -1,11 +1,15 @@
 /*
- * keep.c - graphs of kiln's own that a context keeps: functions that are called at once and are a graph.
+ * keep.c - graphs of kiln's own, which a context keeps for functions that run at once.
  *
- *     (make, key) > table of the context > graph, recorded when it is first needed > kiln_graph_run()
+ *     (make, key) > table of the context > graph, recorded when first needed > kiln_graph_run()
  *
- * Rule: a graph that is kept does not keep its context alive. The references that it and its report hold are given up
- *       when they are taken; when the context ends, giving them up once more changes nothing.
- * Where there are many, the half that was used longest ago goes, but for graphs that run.
+ * kept_text.c, rearrange.c and take.c call this file. When a context has many such graphs, it drops
+ * the half that was not used for the longest time, except graphs that are running.
+ *
+ * Rule: a kept graph does not keep its context alive. It releases its references to the context as
+ *       soon as it is in the table.
+ *
+ * Test: test_kept.
  */
 #include <stdlib.h>
 

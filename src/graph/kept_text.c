@@ -1,10 +1,13 @@
 /*
- * kept_text.c - functions of arrays at once that are texts of expressions.
+ * kept_text.c - functions that run at once and are the text of an expression.
  *
- *     text, names of its inputs > [graph that the context keeps: keep.c] > results
+ *     text, names of its inputs > graph kept by the context (keep.c) > results
  *
- * A text is parsed on its first call. Equal texts with equal names share one graph, so a caller may write its text
- * anew for each call.
+ * The first call parses the text. Later calls with an equal text and equal names use the same
+ * graph, so a caller may compose its text anew for each call. at_once.c and choices.c call this
+ * file.
+ *
+ * Tests: test_choice, test_unique.
  */
 #include "graph/graph.h"
 

@@ -1,12 +1,15 @@
 /*
- * lengths.c - lists and subscripts of values whose length only the device knows.
+ * lengths.c - lists and subscripts of values whose length only the device knows (choosing.c,
+ * counted.c).
  *
- *     concatenate([x[m], y, z[n]]) > [x, y and z one after the other, and their masks] > a chosen value
- *     stack([x[m], y[m]])          > [what one mask chooses] > a chosen or a counted value
- *     x[m][x[m] > 0]               > [both masks] > a chosen value
- *     x[m][2:-1], x[m][3]          > a row of written.c: slice(values, count, ...) > a counted value, an element
+ *     concatenate([x[m], y, z[n]]) > x, y and z joined, and their masks joined > a chosen value
+ *     stack([x[m], y[m]])          > x and y stacked, under one mask > a chosen or a counted value
+ *     x[m][x[m] > 0]               > both masks > a chosen value
+ *     x[m][2:-1], x[m][3]          > a row of written.c: slice(values, count, ...) > a counted one
  *
- * Rule: no element is moved here before a result needs it; a list of chosen values is a chosen value.
+ * Rule: no element moves here. A list of chosen values is itself a chosen value.
+ *
+ * calls.c and parse.c call this file. Test: test_choosing.
  */
 #include "graph/graph.h"
 #include "graph/parse.h"

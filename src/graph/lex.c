@@ -1,8 +1,11 @@
 /*
- * lex.c - expressions as tokens, and errors that point into them.
+ * lex.c - the tokens of expressions, and errors that point into the text.
  *
- * Numbers are written as in Python: 12, 1_000, 0x1f, 0b101, 2.5e-3, 1.5j. Texts stand in quotes of one kind and
- * hold no such quote. The longest operator that matches is taken.
+ * Numbers are written as in Python: 12, 1_000, 0x1f, 0b101, 2.5e-3, 1.5j. A text stands in single
+ * or double quotes and has no escapes. Of several operators that match, the longest is taken. All
+ * files of the parser use it, most of them for its errors.
+ *
+ * Test: test_expression.
  */
 #include <errno.h>
 #include <stdio.h>

@@ -1,10 +1,13 @@
 /*
- * listed.c - functions of expressions that take lists of arrays or give several: select(), choose(), block(),
- * broadcast_arrays(), split() and others, sliding_window_view().
+ * listed.c - functions of expressions that take lists of arrays or return several: select(),
+ * choose(), block(), broadcast_arrays(), split() and others, sliding_window_view().
  *
- *     calls > [listed] > nodes of operations, views and rearrangements
+ *     calls.c > [listed] > nodes of operations, views and rearrangements
  *
- * What the shapes of arrays decide is left to rearrangements, for shapes are known to a call alone.
+ * Shapes are known only when a graph is called. So whatever depends on them is left to the
+ * rearrangement nodes (src/fusion/joins.c).
+ *
+ * Tests: test_rearrange, test_choice.
  */
 #include <inttypes.h>
 

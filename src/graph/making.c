@@ -1,11 +1,14 @@
 /*
- * making.c - functions of expressions whose arguments are numbers that must be known while the text is read: arange() and
+ * making.c - functions of expressions with arguments that must be known numbers: arange() and
  * norm().
  *
- *     calls > [making: numbers] > nodes
+ *     calls.c, parse.c > [making] > nodes
  *
- * How long arange(0, 1, 0.1) is, and what norm(x, inf) computes, depends on the values of numbers. Whole ones are folded
- * while the text is parsed (fold.c); others, such as -0.5 and pi / 4, are computed here from their recorded nodes.
+ * The length of arange(0, 1, 0.1) and the meaning of norm(x, inf) depend on the values of numbers.
+ * fold.c computes whole numbers while the text is parsed. This file computes the others (-0.5, pi /
+ * 4) from their recorded nodes.
+ *
+ * Test: test_expression.
  */
 #include <inttypes.h>
 #include <math.h>

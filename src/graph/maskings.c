@@ -1,11 +1,15 @@
 /*
- * maskings.c - masks, and indices whose number only the device knows, among other subscripts: x[m, 1:3], x[:, m].
+ * maskings.c - masks among other subscripts, x[m, 1:3] and x[:, m], and in their place index
+ * vectors whose length only the device knows.
  *
- *     x[m, 0], x[0, m, None]  > [the mask's axes as one > the other subscripts] > a chosen value
- *     x[:, m], x[..., m, 0]   > [the same > the places that the mask names] > a counted value
- *     x[m, n]                 > [the places of each, as many as of all] > a counted value
+ *     x[m, 0], x[0, m, None]  > the mask's axes joined, then the other subscripts > chosen value
+ *     x[:, m], x[..., m, 0]   > the same, then the places that the mask names > counted value
+ *     x[m, n]                 > the places of each mask, equally many > counted value
  *
- * Where the elements of a mask stand is NumPy's rule for index arrays, of which a mask has one for each axis.
+ * The axis of the chosen elements stands where NumPy puts it. NumPy treats a mask as one index
+ * array for each of its axes. calls.c, parse.c and editing.c call this file.
+ *
+ * Test: test_choosing.
  */
 #include "graph/graph.h"
 #include "graph/parse.h"

@@ -1,7 +1,10 @@
 /*
- * near.c - the word that a misspelt one may mean: conactenate, sqr, smu.
+ * near.c - the known word that a misspelt word probably means: conactenate, sqr, smu.
  *
- *     a word > each word that differs from it by one slip > the first that is known
+ * calls.c asks for it when an expression names an unknown function. The answer is the first known
+ * word that differs by one slip: a letter missing, added, changed, or swapped with its neighbour.
+ *
+ * Test: test_expression.
  */
 #include "graph/graph.h"
 #include "graph/parse.h"

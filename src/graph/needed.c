@@ -1,11 +1,14 @@
 /*
- * needed.c - what a function of an expression needs of values that the device alone knows: that bins rise, that
- * probabilities sum to 1.
+ * needed.c - requirements of functions on values that only the device knows, as that bins rise.
  *
- *     _need(ok, x, value, what) > a kernel that copies x, and tells the report where `ok` is false > src/device/report.c
+ *     _need(ok, x, value, what) > a kernel that copies x, and reports where `ok` is false
+ *                               > src/device/report.c
  *
- * All operands broadcast to the shape of x. `what` is the number of a message below, in which "%g" is the value.
- * Nobody waits: as an index out of range, it is told to whoever waits for the device next.
+ * Texts of written.c call _need(), which opaque.c runs as a step. All operands broadcast to x's
+ * shape. `what` numbers a message below, in which "%g" is the value. Nobody waits: like an index
+ * out of range, the report reaches whoever waits for the device next.
+ *
+ * Tests: test_written, test_graph_run.
  */
 #include "graph/graph.h"
 #include "indexing/indexing.h"

@@ -1,13 +1,15 @@
 /*
- * opaque.c - operations of graphs that a function does as a whole: products of arrays, factorisations, choices,
- * scans, sorts.
+ * opaque.c - nodes that one C function computes as a whole step: matrix products, factorisations,
+ * scans, sorts, filters.
  *
- *     kiln_node_matmul, `a @ b`, `solve(a, b)` > a node of the table below
- *     planning > [infer: the function's own rules, of arrays without memory]
- *     a call > [step: views of its values > the function]
+ *     kiln_node_matmul, `a @ b`, `solve(a, b)` > a node of the table `operations`
+ *     planning (src/fusion) > [infer: dtypes and shapes of the results]
+ *     a call (call.c)       > [run: views of its values > the function]
  *
- * Adding one: a row of `operations`, with what infers its results and what runs it. Those of linear algebra are in
- * a list of src/linalg.
+ * To add an operation, add a row to `operations`: a function that infers the results, and one that
+ * computes them. The rows of linear algebra come from a list in src/linalg.
+ *
+ * Tests: test_graph_linalg, test_graph_matmul, test_rearrange.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,9 +1,12 @@
 /*
- * ordered.c - sorts of expressions by C++ texts: sort_by(), and sort() and argsort() with less=.
+ * ordered.c - sorts of expressions by a C++ text: sort_by(), and sort() and argsort() with less=.
  *
- *     sort(x, less="a > b") > [ordered: one text for the node] > an order > the arrays, taken in that order
+ *     sort(x, less="a > b") > one text for the node > the order > the arrays, taken in that order
  *
- * What is sorted by an array of keys, sort(x, key=abs(x)), is an expression of others (written.c).
+ * A sort by an array of keys, sort(x, key=abs(x)), is a row of written.c instead. calls.c and
+ * parse.c call this file.
+ *
+ * Test: test_written.
  */
 #include <stdio.h>
 

@@ -1,10 +1,13 @@
 /*
- * pad_all.c - pad() by what an array holds, with widths that are those of all its axes, as one step of a graph.
+ * pad_all.c - pad() by a statistic or a ramp, with one pair of widths for all axes, as one step.
  *
- *     x > the middle of the result > for each axis in turn: [a statistic, or a ramp] > what stands before and behind
+ *     x > the middle of the result > for each axis: a statistic or a ramp > both ends
  *
- * As in NumPy, what is computed along an axis sees what the axes before it were padded with. Where widths are given for
- * each axis, padding.c makes such a result of other nodes.
+ * As in NumPy, the values along an axis are computed from an array that is already padded along the
+ * earlier axes. The number of axes is unknown while the text is parsed, so this cannot be made of
+ * nodes; padding.c does that where each axis has its own widths. opaque.c runs the step.
+ *
+ * Test: tests/test_numpy_text.py draws such calls and compares them with NumPy.
  */
 #include "graph/graph.h"
 #include "kiln/eager.h"

@@ -1,12 +1,15 @@
 /*
- * padding.c - rearrangements that are made of others: pad() by what is computed of the array (maximum, minimum, mean,
- * median, linear_ramp), and block().
+ * padding.c - kiln_node_rearrange() (kiln/rearrange.h), and rearrangements that consist of others:
+ * pad() by a statistic (maximum, minimum, mean, median) or a linear_ramp, and block().
  *
- *     pad() with one of these modes > for each axis in turn: [what stands before and behind it] > a join
- *     block() > rows, each a join > a join of these
+ *     pad() in one of these modes > for each axis: the values before and behind it > a join
+ *     block()                     > rows, each a join > a join of the rows
  *
- * As in NumPy, what is computed along an axis sees what the axes before it were padded with. How many axes there are
- * is known by the widths; where these are those of all axes, the whole is a step of its own (pad_all.c).
+ * As in NumPy, the values along an axis are computed from an array that is already padded along the
+ * earlier axes. The widths tell the number of axes; where one pair is for all axes, pad_all.c is
+ * used.
+ *
+ * Test: test_rearrange.
  */
 #include "graph/graph.h"
 #include "graph/subscripts.h"

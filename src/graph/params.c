@@ -1,7 +1,10 @@
 /*
- * params.c - lists of parameters, as the tables of functions write them: "x, n=1, axis=-1".
+ * params.c - parameter lists in the tables of functions, such as "x, n=1, axis=-1".
  *
- *     list > [kiln__next_param] > a name, and its default or the only value that it may have
+ * kiln__next_param() reads one parameter: its name, and its default or the only value that it may
+ * have. arranging.c and written.c call it.
+ *
+ * Tests: test_written, test_rearrange.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,10 +1,13 @@
 /*
- * prefetch.c - the kernels of a graph's call, compiled ahead by other threads.
+ * prefetch.c - kiln_graph_prefetch() (kiln/prefetch.h): compile the kernels of a call on other
+ * threads.
  *
- *     call > entry > [plan of each step > a prefetch of its kernel] > one handle
+ *     call > entry > the plan of each step > a prefetch of its kernel > one handle
  *
- * Plans need no memory: outputs and temporaries that are still to be allocated begin where the pool
- * will have them begin, at an aligned address.
+ * Plans need no memory. An output or temporary that does not exist yet is planned at an aligned
+ * address, as the pool will allocate it.
+ *
+ * Test: test_prefetch.
  */
 #include "kiln/prefetch.h"
 #include "graph/graph.h"

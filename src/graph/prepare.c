@@ -1,10 +1,12 @@
 /*
- * prepare.c - prepared launches: all kernels of a call, bound to their arrays.
+ * prepare.c - kiln_graph_prepare(): a launch of all kernels of a call, bound to its arrays.
  *
- *     entry > outputs and temporaries > views > kiln__kernel_prepare for each step > chain
+ *     entry > outputs and temporaries > views > kiln__kernel_prepare for each step > launches
  *
- * Views are real handles here: a launch keeps its arrays alive, and temporaries live on in those of
- * the steps that use them.
+ * Views are array objects here, not headers on the stack: a launch keeps its arrays alive, and
+ * thereby the temporaries that its steps use. show.c uses the same views to ask for sources.
+ *
+ * Test: test_graph_run.
  */
 #include "graph/call.h"
 

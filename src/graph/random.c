@@ -1,11 +1,13 @@
 /*
- * random.c - generators of random numbers, and arrays that they fill at once.
+ * random.c - generators of random numbers, and arrays that they fill at once (kiln/random.h).
  *
  *     (distribution, dtypes) > key > kernel, kept by the context
  *                                    made when first needed: a row of ops/draws.c > a definition
  *
- * A generator's key is its seed; with a stream it is made of both by Philox, with a counter that no
- * draw of an element has: its high words are not the number of a draw that anything comes to.
+ * The key of a generator is its seed. For another stream than 0, Philox makes the key from seed and
+ * stream, with a counter that no element's draw uses.
+ *
+ * Tests: test_random, test_draws.
  */
 #include <stdio.h>
 

@@ -1,8 +1,11 @@
 /*
- * rearrange.c - rearrangements of arrays at once: views, or a graph of one node.
+ * rearrange.c - kiln_array_rearrange() and the functions over it (kiln/rearrange.h), which run at
+ * once.
  *
- *     operands > [view: geometry] > view
- *              > [else: a graph, which the context keeps: keep.c] > array
+ *     operands > [the result is a view?] > view
+ *              > [otherwise: a graph of one node, kept by the context: keep.c] > array
+ *
+ * Test: test_rearrange.
  */
 #include "kiln/rearrange.h"
 #include "graph/graph.h"

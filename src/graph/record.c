@@ -1,12 +1,10 @@
 /*
- * record.c - the public recording functions.
+ * record.c - the public functions that record nodes (kiln/node.h), by kiln__ir_add (src/fusion).
  *
- *     macro > [check operands] > kiln__ir_add
- *
- * A recording function cannot fail. The graph keeps the first error, and reports it when it is
- * compiled; a node made of a faulty node is faulty as well, and adds no error. Operands of which
- * none belongs to a graph have no graph to report to: the node that they make carries the place
- * where it was recorded, and is reported when it is used together with a node of a graph.
+ * A recording function returns no status. The graph keeps the first error and reports it when it is
+ * compiled. A node that uses a faulty node is faulty too, and adds no error. If no operand belongs
+ * to a graph, the faulty node holds the program's line, and the error is reported when the node is
+ * used together with a node of a graph. Tests: test_graph_bad, test_graph_dag.
  */
 #include "graph/graph.h"
 #include "graph/subscripts.h"

@@ -1,9 +1,9 @@
 /*
  * scattering.c - scatters in expressions: x.at[i].add(v), scatter_add(), put(), put_along_axis().
  *
- *     x.at[...] > [a value that has methods alone] > .set(v) and its like > kiln_node_scatter
+ *     x.at[...] > a value that has only methods > .set(v), .add(v), ... > kiln_node_scatter
  *
- * All of them give a new array.
+ * Each returns a new array. calls.c and listed.c call this file. Test: test_scatter.
  */
 #include "graph/graph.h"
 #include "graph/parse.h"

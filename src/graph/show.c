@@ -1,5 +1,9 @@
 /*
- * show.c - what a call would do: the number of kernels, explained text, DOT, sources.
+ * show.c - descriptions of a call: the number of its kernels, kiln_graph_explain(), DOT, sources.
+ *
+ * They make the entry of the call (entry.c) and run nothing. src/fusion/explain.c writes the texts.
+ *
+ * Test: test_graph_explain.
  */
 #include "graph/call.h"
 

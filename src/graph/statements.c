@@ -1,10 +1,13 @@
 /*
- * statements.c - the statements of an expression, and graphs made of text.
+ * statements.c - the statements of an expression, and kiln_graph_parse() (kiln/expression.h).
  *
  *     program    := statement (';' statement)* [';']
  *     statement  := [name (',' name)* '='] value (',' value)*      a value: parse.c
  *
- * Values without a name are the results; where all have names, those of the last statement.
+ * Values without a name are the results. If all values have names, those of the last statement are
+ * the results.
+ *
+ * Tests: test_expression, test_choosing.
  */
 #include <stdio.h>
 

@@ -1,10 +1,13 @@
 /*
- * step.c - one step of a program where there is no device and no array.
+ * step.c - one step of a program without a device and without arrays.
  *
- *     text > [graph without a context] > program > [step > definition, arguments without memory]
+ *     text > graph without a context > program > [step] > definition, arguments without memory
  *
- * Tools that compile ahead use it. Parser, passes and planners are those of real calls; only memory
- * is missing. Each value is taken to begin at an aligned address, as memory from the pool does.
+ * `kiln warm` (src/warm) compiles kernels ahead with it. The parser, the passes and the planners
+ * are those of a real call; only memory is missing, and each value is assumed to begin at an
+ * aligned address. call.c, entry.c and prepare.c use the same functions for real calls.
+ *
+ * Tests: test_cli_warm, test_warm_runs.
  */
 #include "graph/graph.h"
 

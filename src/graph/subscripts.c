@@ -1,10 +1,13 @@
 /*
- * subscripts.c - x[...] as nodes: views for numbers, slices and None, a gather for index arrays; scatters.
+ * subscripts.c - x[...] as nodes: views for numbers, slices and None; gathers and scatters for
+ * arrays.
  *
- *     kiln_node_index, expressions > [subscripts] > record
+ *     kiln_node_index, calls.c, take.c > [subscripts] > nodes of views, then a gather
  *
- * Views come first and leave the axes that index arrays are for as they are. The rank is not known yet, so
- * axes behind `...` are counted from the end.
+ * The views come first and leave the axes of index arrays as they are. The rank is unknown while a
+ * graph is recorded, so axes behind `...` are counted from the end.
+ *
+ * Tests: test_subscript, test_gather.
  */
 #include "graph/subscripts.h"
 #include "graph/graph.h"

@@ -1,6 +1,6 @@
 /*
- * subscripts.h - subscripts of nodes, for recording functions and expressions. Private to
- * src/graph.
+ * subscripts.h - subscripts of nodes: what recording functions (kiln_node_index) and expressions
+ * (x[...]) share. Private to src/graph; subscripts.c implements it.
  */
 #ifndef KILN_GRAPH_SUBSCRIPTS_H
 #define KILN_GRAPH_SUBSCRIPTS_H

@@ -1,7 +1,10 @@
 /*
- * take.c - take(), take_along_axis() and x[...] at once: a graph of one gather.
+ * take.c - kiln_array_take(), kiln_array_take_along_axis() and kiln_array_index()
+ * (kiln/indexing.h).
  *
- *     arrays, subscripts > [a graph, which the context keeps: keep.c] > array
+ *     arrays, subscripts > a graph of one gather, kept by the context (keep.c) > array
+ *
+ * Test: test_gather.
  */
 #include <stdio.h>
 

@@ -1,14 +1,18 @@
 /*
- * written.c - functions of expressions that are expressions themselves: unique(), isin(), cross(), ...
+ * written.c - functions of expressions that are expressions themselves: unique(), isin(), cross(),
+ * ...
  *
- *     a call > [a row whose parameters fit] > arguments get the parameters' names
- *            > [the row's text, parsed] > nodes, recorded for the place of the call
+ *     a call > a row of the table whose parameters fit > arguments get the parameters' names
+ *            > the row's text, parsed > nodes, recorded for the place of the call
  *
- * A row's parameters are names with or without a default; `name:value` fits a call that gives this value only, True,
- * False, None or a word, `name:whole` one that gives a whole number, `name:negative` one below 0. A default of True or False fits no other value.
- * Of several rows of a name the first that fits is taken. A text sees its parameters and no other names.
+ * A row lists its parameters, with defaults. `name:value` fits only a call that gives this value
+ * (True, False, None or a word), `name:whole` only a whole number, `name:negative` only a negative
+ * one. A default of True or False fits no other value. The first row that fits is taken. Its text
+ * sees its parameters and no other names.
  *
- * Rule: names that begin with an underscore are for the texts here alone.
+ * Rule: names with a leading underscore are for the texts of this file alone.
+ *
+ * Tests: test_written, and tests/test_numpy_text.py against NumPy.
  */
 #include <stdio.h>
 #include <stdlib.h>
