@@ -1,43 +1,54 @@
 /*
- * window.c - inputs that are views of one array, shifted by planes, rows and elements, as a stencil's.
+ * window.c - inputs that are shifted views of one array, as in a stencil, read the array once.
  *
- *     plan > [windows] > emit
+ *     plan.c > [window > window_march] > emit_window.c, templates/cuda/window.cu and march.cu
  *
- * A kernel that loads each view by itself reads the same memory once for each of them. Inputs of one
- * dtype and equal strides whose addresses are a few planes, rows and elements apart share a window
- * instead: a tile reads the part of the array that any of them needs once (templates/cuda/window.cu).
+ * A kernel of x[:, :-2] + x[:, 1:-1] + x[:, 2:] would read x three times, once for each view. This
+ * file finds such views. A tile of the kernel then reads every element that it needs once.
  *
- * Rule: addresses decide. A plan that is kept for later calls is used for a call only if
- *       kiln__shifts_hold() for its addresses, so nothing here may depend on anything else of an address
- *       but its last four bits.
+ *   view      an input, as a view of an array; its position is a number of planes (`behind`), rows
+ *             (`down`) and elements (`along`): the steps of the last three axes
+ *   window    views of one dtype and equal strides, whose positions differ by a few steps
+ *   root      the first input of those that may share a window (kiln__shift)
+ *   corner    the least position of a window's views, from which positions count in the end
+ *
+ * The last step chooses a tile: of a warp, which holds its part of each window in registers
+ * (below), or of a block that goes from plane to plane (window_march.c).
+ *
+ * Rule: the distances of addresses decide which views share a window. A kept plan is used for a
+ *       later call only if kiln__shifts_hold() for its addresses. So nothing else here may depend
+ *       on an address but its last four bits.
+ *
+ * plan.c calls this file, src/kernel asks kiln__shifts_hold(). Test: test_elementwise_window.
  */
 #include <string.h>
 
-#include "codegen/walk.h"
+#include "codegen/window.h"
 
-/* Threads a block; how many accesses an element windows must save; the fewest elements, columns, rows
- * and planes that make enough tiles. Measured: docs/design.md, "What measurement changed". */
+/* Measured: docs/design.md, "What measurement changed". */
 enum {
     BLOCK_THREADS = 256,
-    WARP_THREADS = 32,
-    WORD_BYTES = 4,
+    WARP_THREADS = KILN__WARP_THREADS,
+    WORD_BYTES = KILN__WINDOW_WORD,
     BEHIND_MAX = KILN__WINDOW_BEHIND_MAX,
     DOWN_MAX = KILN__WINDOW_DOWN_MAX,
     ALONG_MAX = KILN__WINDOW_ALONG_MAX, /* lanes of a warp but one */
-    SAVED_MIN = 2,
-    ELEMENTS_MIN = 1 << 20,
+    SAVED_MIN = 2,                      /* accesses of an element that windows must save */
+    ELEMENTS_MIN = 1 << 20, /* fewer elements, columns, rows or planes make too few tiles */
     COLUMNS_MIN = 2 * BLOCK_THREADS,
     ROWS_MIN = 32,
     PLANES_MIN = 2 * BEHIND_MAX,
     RANK_MAX = 6 /* of more axes, the extents and steps of `i` might not fit the argument block */
 };
 
-/* Shapes of a warp's tile, best first: planes (0: of windows on two axes), rows, strips of 32 words. The
- * first whose words take no more registers than that is taken. Of words below 4 bytes more must be on
- * their way. */
+/* The shapes of a warp's tile, the best first. The first is taken whose words need no more
+ * registers than `registers_max`. Words of less than 4 bytes have larger tiles, since more of
+ * them must be under way at a time. */
 typedef struct shape {
-    uint8_t planes, rows, strips;
-    bool packed; /* words of several elements */
+    uint8_t planes; /* 0: windows on two axes */
+    uint8_t rows;
+    uint8_t strips; /* of 32 words each */
+    bool packed;    /* words of several elements */
     uint8_t wordsize_max;
     int registers_max;
 } shape;
@@ -48,49 +59,20 @@ static const shape shapes[] = {
     {2, 4, 2, false, 4, 96},  {2, 4, 1, false, 16, 96}, {1, 4, 1, false, 16, 96},
 };
 
-/* Shapes of a marching block's tile, best first: bytes of a thread's word, rows of a thread, warps side by
- * side and below one another; for elements of so many bytes; and most registers for words of windows. */
-typedef struct march {
-    uint8_t word_bytes, rows, across, down, itemsize_min, itemsize_max;
-    int registers_max;
-} march;
-static const march marches[] = {
-    {16, 4, 1, 4, 8, 8, 160}, {8, 4, 4, 2, 4, 8, 108}, {8, 4, 2, 4, 4, 8, 108},
-    {8, 2, 2, 4, 4, 8, 80},   {4, 8, 4, 2, 4, 4, 108}, {4, 4, 4, 2, 4, 4, 80},
-    {4, 4, 4, 2, 1, 2, 80},   {4, 4, 2, 4, 1, 2, 80},
-};
-/* Planes in a block's ring of shared memory, of which it has so many bytes; bytes of a copy to it, and of the
- * units in which memory is read; planes that a block marches through at least, and how many are best: as measured
- * (bench/results/stencils-h200.txt). */
-enum {
-    RING = 3,
-    RING_OF_WORDS = 4, /* of elements of 4 bytes */
-    RING_BYTES = 48 << 10,
-    PIECE_BYTES = 16,
-    SECTOR_BYTES = 32,
-    MARCH_MIN = 8,
-    MARCH_BEST = 16,
-    BLOCKS_OF_UNIT = 4 /* that a multiprocessor should have, if there are so many planes */
-};
-
-static bool is_array(const kiln__walk *w, int k)
-{
-    return k != w->index;
-}
-
-/* Inputs that may share a window: neighbours along the last axis, rows further apart than views are and than
- * a tile is wide: what a tile loads behind a row's end lies in the memory of the next row then. */
+/* Whether an input may share a window. It must be contiguous along the last axis. Its rows must be
+ * further apart than a tile is wide, so that what a tile loads behind the end of a row lies in the
+ * memory of the next row; and further apart than views of a window are along a row. */
 static bool is_candidate(const kiln__walk *w, int k)
 {
     const int last = w->rank - 1;
-    return is_array(w, k) && !w->written[k] && w->stride[k][last] == w->itemsize[k] &&
+    return kiln__is_array(w, k) && !w->written[k] && w->stride[k][last] == w->itemsize[k] &&
            kiln__magnitude(w->stride[k][last - 1]) >= COLUMNS_MIN * w->itemsize[k];
 }
 
-/* Whether this kernel can use windows at all, whatever the addresses of its arrays are. They save little
- * where accesses are as wide as they should be, and where arithmetic takes most of the time. */
-static bool fits(const kiln__walk *w, const kiln__definition *def, const kiln__variant *v,
-                 int64_t size)
+/* Whether this kernel can use windows at all, whatever the addresses of its arrays are. Windows
+ * save little in layouts with wide accesses, and where arithmetic takes most of the time. */
+static bool kernel_fits(const kiln__walk *w, const kiln__definition *def, const kiln__variant *v,
+                        int64_t size)
 {
     const int last = w->rank - 1;
     int candidates = 0;
@@ -101,7 +83,7 @@ static bool fits(const kiln__walk *w, const kiln__definition *def, const kiln__v
         w->shape[last - 1] < ROWS_MIN || def->heavy)
         return false;
     for (int k = 0; k < w->count; k++) {
-        if (!is_array(w, k))
+        if (!kiln__is_array(w, k))
             continue;
         const kiln__param *param = &def->params[w->param[k]];
         if (param->by_address || param->read_first || (w->written[k] && !param->output) ||
@@ -118,8 +100,9 @@ static bool same_steps(const kiln__walk *w, const kiln__variant *v, int j, int k
            memcmp(w->stride[j], w->stride[k], (size_t)w->rank * sizeof w->stride[k][0]) == 0;
 }
 
-/* Bytes from plane to plane where an operand's planes are further apart than the rows and elements of a
- * window are, else 0: also of elements that have more than `itemsize_max` bytes. */
+/* Bytes from one plane of an operand to the next; 0 where its windows may lie on two axes only:
+ * planes are too few or so close that a distance would be ambiguous, or elements have more than
+ * `itemsize_max` bytes. */
 static int64_t plane_of(const kiln__walk *w, int k, int itemsize_max)
 {
     const int plane = w->rank - 3;
@@ -131,7 +114,8 @@ static int64_t plane_of(const kiln__walk *w, int k, int itemsize_max)
     return w->stride[k][plane];
 }
 
-/* Find the root of each candidate: the first candidate of equal strides that is near it, or itself. */
+/* Find the root of each candidate: the first earlier candidate of equal strides that is near it,
+ * else the candidate itself. */
 static void find_shifts(const kiln__walk *w, const kiln__operand *operands, int itemsize_max,
                         kiln__plan *plan)
 {
@@ -163,13 +147,7 @@ static void find_shifts(const kiln__walk *w, const kiln__operand *operands, int 
     }
 }
 
-/* The position of a view in its window, in planes, rows and elements from the first view of the window. */
-typedef struct view {
-    int window;
-    int64_t behind, down, along;
-} view;
-
-/* The whole number of steps that comes nearest to a distance. */
+/* The number of steps whose sum is nearest to a distance. */
 static int64_t nearest(int64_t apart, int64_t step)
 {
     const int64_t size = kiln__magnitude(step), shifted = (step < 0 ? -apart : apart) + size / 2;
@@ -177,9 +155,9 @@ static int64_t nearest(int64_t apart, int64_t step)
     return (shifted - (shifted < 0 ? size - 1 : 0)) / size;
 }
 
-/* Divide a distance in bytes into planes, rows and elements. False when it is no whole number of elements,
- * or when they are too many for a window. */
-static bool take_apart(const kiln__shift *shift, int64_t apart, view *out)
+/* Split a distance in bytes into planes, rows and elements. False when it is not a whole number of
+ * elements, or when there are too many of them for a window. */
+static bool split_distance(const kiln__shift *shift, int64_t apart, kiln__view *out)
 {
     out->behind = shift->plane != 0 ? nearest(apart, shift->plane) : 0;
     const int64_t in_plane = apart - out->behind * shift->plane;
@@ -190,13 +168,14 @@ static bool take_apart(const kiln__shift *shift, int64_t apart, view *out)
     return rest % shift->itemsize == 0 && kiln__magnitude(out->along) <= ALONG_MAX;
 }
 
-/* Whether an input at this distance from its root is loaded as the one that the plan was made for. */
+/* Whether an input at this distance from its root is loaded in the same way as the input that
+ * the plan was made for: at the same distance, or outside of the root's window in both calls. */
 static bool same_distance(const kiln__shift *shift, int64_t apart)
 {
-    view ignored;
-    return apart == shift->apart ||
-           (kiln__magnitude(apart) <= shift->near && !take_apart(shift, shift->apart, &ignored) &&
-            !take_apart(shift, apart, &ignored));
+    kiln__view ignored;
+    return apart == shift->apart || (kiln__magnitude(apart) <= shift->near &&
+                                     !split_distance(shift, shift->apart, &ignored) &&
+                                     !split_distance(shift, apart, &ignored));
 }
 
 bool kiln__shifts_hold(const kiln__shift *shift, const uintptr_t *address, size_t count)
@@ -217,13 +196,8 @@ bool kiln__shifts_hold(const kiln__shift *shift, const uintptr_t *address, size_
     return true;
 }
 
-static int64_t most(int64_t a, int64_t b)
-{
-    return a > b ? a : b;
-}
-
-/* Whether a view fits among those of `window` before it. */
-static bool joins(const view *views, int count, int window, const view *v)
+/* Whether a view can join the earlier views of `window`: all of them must stay close enough. */
+static bool can_join(const kiln__view *views, int count, int window, const kiln__view *v)
 {
     int64_t top = v->down, bottom = v->down, left = v->along, right = v->along;
     int64_t front = v->behind, back = v->behind;
@@ -232,29 +206,30 @@ static bool joins(const view *views, int count, int window, const view *v)
         if (views[k].window != window)
             continue;
         top = kiln__least(top, views[k].down);
-        bottom = most(bottom, views[k].down);
+        bottom = kiln__most(bottom, views[k].down);
         left = kiln__least(left, views[k].along);
-        right = most(right, views[k].along);
+        right = kiln__most(right, views[k].along);
         front = kiln__least(front, views[k].behind);
-        back = most(back, views[k].behind);
+        back = kiln__most(back, views[k].behind);
     }
     return back - front <= BEHIND_MAX && bottom - top <= DOWN_MAX && right - left <= ALONG_MAX;
 }
 
-/* Windows of all inputs that move along rows, in `views` by operand; gives how many there are. */
-static int put_together(const kiln__walk *w, const kiln__plan *plan, view *views)
+/* Group all inputs that move along rows into windows, in `views` by operand; returns the number of
+ * windows. An input that shares its window with no other has one of its own. */
+static int group_views(const kiln__walk *w, const kiln__plan *plan, kiln__view *views)
 {
     uint8_t root[KILN__WALK_MAX];
     int windows = 0;
 
     for (int k = 0; k < w->count; k++) {
         const kiln__shift *shift = &plan->shifts[w->param[k]];
-        views[k] = (view){.window = -1};
-        if (!is_array(w, k) || w->written[k] || w->stride[k][w->rank - 1] == 0)
+        views[k] = (kiln__view){.window = -1};
+        if (!kiln__is_array(w, k) || w->written[k] || w->stride[k][w->rank - 1] == 0)
             continue;
-        const bool shifted = is_candidate(w, k) && take_apart(shift, shift->apart, &views[k]);
+        const bool shifted = is_candidate(w, k) && split_distance(shift, shift->apart, &views[k]);
         for (int n = 0; shifted && n < windows && views[k].window < 0; n++)
-            if (root[n] == shift->root && joins(views, k, n, &views[k]))
+            if (root[n] == shift->root && can_join(views, k, n, &views[k]))
                 views[k].window = n;
         if (views[k].window < 0) {
             root[windows] = shifted ? shift->root : w->param[k];
@@ -264,8 +239,8 @@ static int put_together(const kiln__walk *w, const kiln__plan *plan, view *views
     return windows;
 }
 
-/* Accesses an element that windows save. */
-static int saved(const kiln__walk *w, const view *views, int windows)
+/* The number of accesses of an element that windows save. */
+static int accesses_saved(const kiln__walk *w, const kiln__view *views, int windows)
 {
     int members = 0;
 
@@ -274,8 +249,8 @@ static int saved(const kiln__walk *w, const view *views, int windows)
     return members - windows;
 }
 
-/* Whether a tile of that shape suits the words and fits the registers. */
-static bool shape_fits(const kiln__walk *w, const view *views, int windows, int pack,
+/* Whether a tile of that shape suits the words, and its part of all windows fits the registers. */
+static bool shape_fits(const kiln__walk *w, const kiln__view *views, int windows, int pack,
                        const shape *s)
 {
     bool on_planes = false;
@@ -288,9 +263,9 @@ static bool shape_fits(const kiln__walk *w, const view *views, int windows, int 
             if (views[k].window != n)
                 continue;
             bytes = w->itemsize[k] * pack;
-            behind = most(behind, views[k].behind);
-            down = most(down, views[k].down);
-            along = most(along, views[k].along);
+            behind = kiln__most(behind, views[k].behind);
+            down = kiln__most(down, views[k].down);
+            along = kiln__most(along, views[k].along);
         }
         if (bytes > s->wordsize_max)
             return false;
@@ -301,8 +276,8 @@ static bool shape_fits(const kiln__walk *w, const view *views, int windows, int 
     return on_planes == (s->planes > 0) && (pack > 1) == s->packed && registers <= s->registers_max;
 }
 
-/* Let `behind`, `down` and `along` count from the corner of each window. */
-static void count_from_corners(const kiln__walk *w, view *views, int windows)
+/* Make `behind`, `down` and `along` count from the corner of each window. */
+static void count_from_corners(const kiln__walk *w, kiln__view *views, int windows)
 {
     for (int n = 0; n < windows; n++) {
         int64_t front = INT64_MAX, top = INT64_MAX, left = INT64_MAX;
@@ -321,15 +296,15 @@ static void count_from_corners(const kiln__walk *w, view *views, int windows)
     }
 }
 
-/* Elements of 1 or 2 bytes are moved by words of 4 where all operands have the same size and all rows
- * of outputs begin at words: how many make a word, else 1. */
+/* How many elements a word has. Elements of 1 or 2 bytes are moved by words of 4 bytes if all
+ * operands have elements of one size and all rows of outputs begin at words; else it is 1. */
 static int pack_of(const kiln__walk *w, const kiln__operand *operands)
 {
     uint64_t bits = 0;
     int size = 0;
 
     for (int k = 0; k < w->count; k++) {
-        if (!is_array(w, k) || w->stride[k][w->rank - 1] == 0)
+        if (!kiln__is_array(w, k) || w->stride[k][w->rank - 1] == 0)
             continue;
         if (w->itemsize[k] > 2 || (size != 0 && w->itemsize[k] != size))
             return 1;
@@ -341,23 +316,7 @@ static int pack_of(const kiln__walk *w, const kiln__operand *operands)
     return size == 0 || bits % WORD_BYTES != 0 ? 1 : WORD_BYTES / size;
 }
 
-/* Let windows begin at multiples of so many bytes: they have up to that much more at the left. False where
- * one is too wide. */
-static bool begin_at(const kiln__walk *w, const kiln__operand *operands, int bytes, view *views)
-{
-    for (int k = 0; k < w->count; k++) {
-        if (views[k].window < 0)
-            continue;
-        const int64_t begin =
-            (int64_t)kiln__walk_begin(w, k, operands) - views[k].along * w->itemsize[k];
-        views[k].along += (begin % bytes + bytes) % bytes / w->itemsize[k];
-        if (views[k].along > ALONG_MAX)
-            return false;
-    }
-    return true;
-}
-
-/* As many warps side by side as leave few of them without columns. */
+/* How many warps of a block stand side by side: as many as leave few of them without columns. */
 static uint8_t warps_across(int64_t columns, int strips)
 {
     const int64_t tiles = kiln__divide_up(columns, strips);
@@ -368,22 +327,7 @@ static uint8_t warps_across(int64_t columns, int strips)
     return (uint8_t)across;
 }
 
-/* The places of views in their windows. */
-static void put_places(const kiln__walk *w, const view *views, kiln__variant *v)
-{
-    for (int k = 0; k < w->count; k++) {
-        if (views[k].window < 0)
-            continue;
-        const size_t p = w->param[k];
-        v->access[p] = KILN__ACCESS_WINDOW;
-        v->loop.window[p] = (uint8_t)views[k].window;
-        v->loop.behind[p] = (uint8_t)views[k].behind;
-        v->loop.down[p] = (uint8_t)views[k].down;
-        v->loop.along[p] = (uint8_t)views[k].along;
-    }
-}
-
-static void fill_variant(const kiln__walk *w, const view *views, int pack, const shape *s,
+static void fill_variant(const kiln__walk *w, const kiln__view *views, int pack, const shape *s,
                          kiln__variant *v)
 {
     v->layout = KILN__LAYOUT_WINDOW;
@@ -393,192 +337,16 @@ static void fill_variant(const kiln__walk *w, const view *views, int pack, const
     v->loop.tile = (uint8_t)s->rows;
     v->unroll = (uint8_t)s->strips;
     v->loop.across = warps_across(w->shape[w->rank - 1], WARP_THREADS * v->unroll * pack);
-    put_places(w, views, v);
+    kiln__window_place(w, views, v);
 }
-/* ---- marching from plane to plane ---- */
-
-/* How many views a window has. */
-static int members_of(const kiln__walk *w, const view *views, int window)
-{
-    int members = 0;
-
-    for (int k = 0; k < w->count; k++)
-        members += views[k].window == window;
-    return members;
-}
-
-/* What windows of several views have in common. Views that are alone in a window are loaded by themselves. */
-typedef struct common {
-    int itemsize;
-    int64_t behind; /* the farthest view */
-    int64_t bits;   /* of all distances between rows */
-} common;
-
-/* False where windows have elements of different sizes. */
-static bool find_common(const kiln__walk *w, const view *views, common *out)
-{
-    *out = (common){0, 0, 0};
-    for (int k = 0; k < w->count; k++) {
-        if (views[k].window < 0)
-            continue;
-        if (out->itemsize != 0 && w->itemsize[k] != out->itemsize)
-            return false;
-        out->itemsize = w->itemsize[k];
-        out->behind = most(out->behind, views[k].behind);
-        for (int a = 0; a < w->rank - 1; a++)
-            out->bits |= w->stride[k][a];
-    }
-    return out->itemsize != 0;
-}
-
-/* Whether all rows of outputs begin where words of so many elements can be stored. */
-static bool stores_words(const kiln__walk *w, const kiln__operand *operands, int vec)
-{
-    for (int k = 0; k < w->count; k++) {
-        if (!is_array(w, k) || !w->written[k])
-            continue;
-        int64_t bits = (int64_t)kiln__walk_begin(w, k, operands);
-        for (int a = 0; a < w->rank - 1; a++)
-            bits |= w->stride[k][a];
-        if (bits % kiln__least((int64_t)vec * w->itemsize[k], PIECE_BYTES) != 0)
-            return false;
-    }
-    return true;
-}
-
-/* Planes of which a thread holds words, summed over the words of a row of a window: a word is held until the
- * last view that has a part of it has seen it. */
-static int64_t planes_held(const kiln__walk *w, const view *views, int window, int64_t along,
-                           int64_t turns, int word)
-{
-    int64_t held = 0;
-
-    for (int64_t n = 0; n <= kiln__divide_up(along, word); n++) {
-        int64_t first = turns;
-        for (int k = 0; k < w->count; k++)
-            if (views[k].window == window && views[k].along < (n + 1) * word &&
-                views[k].along + word > n * word)
-                first = kiln__least(first, views[k].behind);
-        held += turns - first;
-    }
-    return held;
-}
-
-/* Whether a block's tile of that shape fits shared memory, and a thread's rows its registers. */
-static bool march_fits(const kiln__walk *w, const view *views, int windows, const march *m,
-                       const kiln__variant *v)
-{
-    int64_t bytes = 0, registers = 0, turns = 0;
-
-    for (int k = 0; k < w->count; k++)
-        turns = views[k].window >= 0 ? most(turns, views[k].behind + 1) : turns;
-    for (int n = 0; n < windows; n++) {
-        int64_t down = 0, along = 0, itemsize = 0;
-        for (int k = 0; k < w->count; k++) {
-            if (views[k].window != n)
-                continue;
-            itemsize = w->itemsize[k];
-            down = most(down, views[k].down);
-            along = most(along, views[k].along);
-        }
-        if (itemsize == 0) /* its only view is loaded by itself */
-            continue;
-        bytes += (int64_t)v->loop.ring * kiln__ring_rows(v, (int)down) *
-                 kiln__ring_row(v, (int)itemsize, (int)along);
-        registers += planes_held(w, views, n, along, turns, v->vec) * (m->rows + down) * v->vec *
-                     itemsize / 4;
-    }
-    return bytes <= RING_BYTES && registers <= m->registers_max;
-}
-
-/* Whether that shape suits the words: rows of windows, in shared memory too, and of outputs begin
- * at them, but for words of several elements in 4 bytes; and few of its warps have no columns. */
-static bool march_suits(const kiln__walk *w, const kiln__operand *operands, const common *c,
-                        const march *m)
-{
-    const int vec = m->word_bytes / c->itemsize;
-    const int64_t columns = w->shape[w->rank - 1], tile = (int64_t)WARP_THREADS * vec * m->across;
-    const int64_t idle = kiln__divide_up(columns, tile) * tile - columns;
-
-    return c->itemsize >= m->itemsize_min && c->itemsize <= m->itemsize_max &&
-           (c->bits % PIECE_BYTES == 0 ||
-            (m->word_bytes <= most(c->itemsize, WORD_BYTES) &&
-             (c->itemsize < WORD_BYTES || c->bits % m->word_bytes == 0))) &&
-           (c->itemsize < WORD_BYTES || stores_words(w, operands, vec)) &&
-           (m->across < 4 || vec == 1 || 8 * idle <= columns);
-}
-
-/* Where rows of windows begin modulo 16 bytes. */
-static int slant_of(const common *c)
-{
-    if (c->bits % PIECE_BYTES == 0)
-        return KILN__SLANT_NONE;
-    return c->itemsize >= WORD_BYTES || c->bits % WORD_BYTES == 0 ? KILN__SLANT_WORDS
-                                                                  : KILN__SLANT_BYTES;
-}
-
-/* Let blocks march from plane to plane, where that can be: most windows on three axes. */
-static bool march_choose(const kiln__walk *w, const kiln__operand *operands, const view *given,
-                         int windows, kiln__variant *out)
-{
-    view views[KILN__WALK_MAX];
-    kiln__variant v = *out;
-    common c;
-
-    memcpy(views, given, sizeof views);
-    for (int k = 0; k < w->count; k++)
-        if (given[k].window >= 0 && members_of(w, given, given[k].window) < 2)
-            views[k].window = -1;
-    if (!find_common(w, views, &c) || c.behind == 0 || w->shape[w->rank - 3] < MARCH_MIN)
-        return false;
-    const int slant = slant_of(&c);
-    const int64_t begins[] = {PIECE_BYTES, most(c.itemsize, WORD_BYTES), c.itemsize};
-    if (!begin_at(w, operands, (int)begins[slant], views))
-        return false;
-    v.layout = KILN__LAYOUT_WINDOW;
-    v.unroll = 1;
-    v.loop.planes = 1;
-    v.loop.ring = c.itemsize == 4 ? RING_OF_WORDS : RING;
-    v.loop.slant = (uint8_t)slant;
-    for (size_t s = 0; s < KILN_COUNT_OF(marches); s++) {
-        const march *m = &marches[s];
-        if (!march_suits(w, operands, &c, m))
-            continue;
-        v.block = (uint16_t)(WARP_THREADS * m->across * m->down);
-        v.vec = (uint8_t)(m->word_bytes / c.itemsize);
-        v.loop.tile = m->rows;
-        v.loop.across = m->across;
-        if (!march_fits(w, views, windows, m, &v))
-            continue;
-        v.loop.turned = !stores_words(w, operands, v.vec);
-        *out = v;
-        put_places(w, views, out);
-        return true;
-    }
-    return false;
-}
-
-int kiln__ring_rows(const kiln__variant *v, int down)
-{
-    return v->loop.tile * (v->block / WARP_THREADS / kiln__window_across(v)) + down;
-}
-
-int kiln__ring_row(const kiln__variant *v, int itemsize, int along)
-{
-    const int64_t words = WARP_THREADS * kiln__window_across(v) + kiln__divide_up(along, v->vec);
-    const int more[] = {0, PIECE_BYTES - WORD_BYTES, PIECE_BYTES};
-    const int64_t bytes = words * v->vec * itemsize + more[v->loop.slant];
-    return (int)kiln__divide_up(bytes, SECTOR_BYTES) * SECTOR_BYTES;
-}
-
-/* Windows whose elements have at most `itemsize_max` bytes may lie on three axes. False where they save
- * too little. */
+/* Find the windows of a call, with views counted from the corners. Windows of elements with at most
+ * `itemsize_max` bytes may lie on three axes. False where they save too little. */
 static bool find_windows(const kiln__walk *w, const kiln__operand *operands, int itemsize_max,
-                         kiln__plan *plan, view *views, int *windows)
+                         kiln__plan *plan, kiln__view *views, int *windows)
 {
     find_shifts(w, operands, itemsize_max, plan);
-    *windows = put_together(w, plan, views);
-    if (saved(w, views, *windows) < SAVED_MIN)
+    *windows = group_views(w, plan, views);
+    if (accesses_saved(w, views, *windows) < SAVED_MIN)
         return false;
     count_from_corners(w, views, *windows);
     return true;
@@ -587,21 +355,21 @@ static bool find_windows(const kiln__walk *w, const kiln__operand *operands, int
 void kiln__window_choose(const kiln__walk *w, const kiln__definition *def,
                          const kiln__operand *operands, kiln__plan *plan)
 {
-    view views[KILN__WALK_MAX];
+    kiln__view views[KILN__WALK_MAX];
     size_t s = 0;
     int windows;
 
     plan->has_shifts = false;
-    if (!fits(w, def, &plan->variant, plan->size))
+    if (!kernel_fits(w, def, &plan->variant, plan->size))
         return;
     if (find_windows(w, operands, 2 * WORD_BYTES, plan, views, &windows) &&
-        march_choose(w, operands, views, windows, &plan->variant))
+        kiln__march_choose(w, operands, views, windows, &plan->variant))
         return;
     /* Tiles in registers are faster on two axes for elements of more than a word. */
     if (!find_windows(w, operands, WORD_BYTES, plan, views, &windows))
         return;
     int pack = pack_of(w, operands);
-    if (pack > 1 && !begin_at(w, operands, WORD_BYTES, views)) {
+    if (pack > 1 && !kiln__window_align(w, operands, WORD_BYTES, views)) {
         pack = 1;
         count_from_corners(w, views, windows);
     }
@@ -609,27 +377,6 @@ void kiln__window_choose(const kiln__walk *w, const kiln__definition *def,
         s++;
     if (s < KILN_COUNT_OF(shapes))
         fill_variant(w, views, pack, &shapes[s], &plan->variant);
-}
-
-int kiln__window_across(const kiln__variant *v)
-{
-    return v->loop.across > 0 ? v->loop.across : v->block / WARP_THREADS;
-}
-
-/* Planes that a block marches through: so many that few are read twice, and so few that blocks which share
- * rows stay near one another, and that each multiprocessor has blocks. */
-static int64_t planes_of_a_block(int units, const kiln__plan *plan)
-{
-    const kiln__variant *v = &plan->variant;
-    int64_t planes = plan->shape[v->rank - 3], tiles = 1;
-
-    for (int a = 0; a < v->rank; a++)
-        tiles *= a == v->rank - 3 ? 1 : plan->walk[a];
-    const int64_t best = kiln__tuned("KILN_TUNE_MARCH_PLANES", MARCH_BEST);
-    int64_t chunks = (planes + best / 2) / best;
-    chunks = most(chunks, kiln__least(planes / MARCH_MIN,
-                                      kiln__divide_up(BLOCKS_OF_UNIT * (int64_t)units, tiles)));
-    return kiln__divide_up(planes, most(chunks, 1));
 }
 
 void kiln__window_walk(int units, kiln__plan *plan)
@@ -643,26 +390,11 @@ void kiln__window_walk(int units, kiln__plan *plan)
     plan->walk[last] = kiln__divide_up(plan->shape[last], columns);
     plan->walk[last - 1] = kiln__divide_up(plan->shape[last - 1], rows);
     if (v->loop.ring != 0)
-        plan->word[KILN__WORD_CHUNK] = planes_of_a_block(units, plan);
+        plan->word[KILN__WORD_CHUNK] = kiln__march_planes(units, plan);
     if (v->loop.planes > 0)
         plan->walk[last - 2] =
             kiln__divide_up(plan->shape[last - 2],
                             v->loop.ring != 0 ? plan->word[KILN__WORD_CHUNK] : v->loop.planes);
-}
-
-/* Whether a variant can march: words that registers have, of one size of elements. */
-static bool march_is_valid(const kiln__definition *def, const kiln__variant *v)
-{
-    if (v->loop.ring < 2 || v->loop.planes != 1 || v->unroll != 1)
-        return false;
-    for (size_t p = 0; p < def->param_count; p++) {
-        const int bytes = v->vec * (int)kiln_dtype_size((kiln_dtype)v->dtype[p]);
-        if (v->access[p] == KILN__ACCESS_WINDOW &&
-            (bytes < WORD_BYTES || bytes > PIECE_BYTES ||
-             (v->loop.slant == KILN__SLANT_BYTES && bytes > WORD_BYTES)))
-            return false;
-    }
-    return true;
 }
 
 bool kiln__window_is_valid(const kiln__definition *def, const kiln__variant *v)
@@ -671,7 +403,8 @@ bool kiln__window_is_valid(const kiln__definition *def, const kiln__variant *v)
         v->loop.tile == 0 || (v->loop.tile & (v->loop.tile - 1)) != 0 || v->loop.index_linear ||
         v->block < WARP_THREADS || v->block % (WARP_THREADS * kiln__window_across(v)) != 0)
         return false;
-    if (v->loop.ring != 0 ? !march_is_valid(def, v) : v->loop.slant != 0 || v->loop.turned != 0)
+    if (v->loop.ring != 0 ? !kiln__march_is_valid(def, v)
+                          : v->loop.slant != 0 || v->loop.turned != 0)
         return false;
     for (size_t p = 0; p < def->param_count; p++) {
         const bool moves =

@@ -1,18 +1,18 @@
 //# march.cu - layout "window" of views on several planes: a block marches from plane to plane. It copies
-//# the planes of each window ahead into shared memory, where all of its warps find their neighbours'
-//# elements, and each thread keeps those that later planes need once more in registers.
+//# the planes of each window into shared memory, some planes ahead. A thread reads its own rows and those
+//# around them there, and keeps words that later planes need again in registers.
 //#
-//# grid:   one block per tile of `across` warps side by side and the others below, per run of `chunk`
-//#         planes, and per index of the outer axes
-//# words:  a thread has ${vec} neighbours of each of `tile` rows; views that begin further to the right have
-//#         parts of two words
-//# ring:   ${ring} planes of each window in shared memory: the one that arrives, and those that are on
-//#         their way. Their rows are copied by pieces of 16 bytes. Where not all rows begin alike (`slant`), a
-//#         row's first piece is the one in which it begins, and its elements lie as far behind as in memory
-//# held:   of each window the words of `turns` planes in registers: with turn i the newest plane is held
+//# grid:   one block for each tile, each run of `chunk` planes, and each index of the outer axes. A tile is
+//#         `across` warps side by side and the others below
+//# words:  a thread has one word of ${vec} neighbours in each of its `tile` rows. A view that begins further
+//#         to the right takes parts of two words
+//# ring:   ${ring} planes of each window in shared memory: the one in use, and those that are being copied.
+//#         Rows are copied in pieces of 16 bytes. If not all rows begin alike modulo 16 (`slant`), the first
+//#         piece of a row is the one that holds its beginning, at the same offset as in memory
+//# held:   the words of `turns` planes of each window, in registers. In turn i the newest plane is stored
 //#         in place i % turns, so that no register is moved
-//# edges:  tiles copy whole rows, beyond the array's edges too, and store what lies inside. Where a tile
-//#         may reach beyond the memory of its views, pieces are moved to that memory's first or last one
+//# edges:  tiles copy whole rows, also beyond the array's edges, and store only what lies inside. Where a
+//#         tile could read outside of the memory of its views, the addresses of pieces are clamped to it
 //% own B F I IN_PLACE P R T W a across ahead_ args at at_ at_0 behind bits column columns
 //% own copies_end copies_wait copy_ahead copy_piece copy_plane corner_i count d deal down end exchange f find_pieces first
 //% own for_each from from_ held_ here_ high_ inside into k lane last left lines low low_ n op out out_ outer own own_column
@@ -37,7 +37,7 @@ ${after_loop}
 
 //% part copies
 #define IN_PLACE __attribute__((always_inline))
-//# 16 bytes of shared memory, copied behind the thread's back; where `share` is less, only their first bytes.
+//# Copy 16 bytes to shared memory, asynchronously from sm_80 on; only the first `share` bytes if it is less.
 KILN_FN void copy_piece(unsigned char *to, const char *from, int share)
 {
 #if __CUDA_ARCH__ >= 800
@@ -53,8 +53,7 @@ KILN_FN void copy_piece(unsigned char *to, const char *from, int share)
         to[k] = (unsigned char)from[k];
 #endif
 }
-//# Pieces that are copied after this one belong to the next plane; and wait until all but those of the last n
-//# planes have come.
+//# copies_end() ends the copies of one plane. copies_wait() waits for all planes but the last n.
 KILN_FN void copies_end()
 {
 #if __CUDA_ARCH__ >= 800
@@ -67,9 +66,9 @@ template <int n> KILN_FN void copies_wait()
     asm volatile("cp.async.wait_group %0;" :: "n"(n) : "memory");
 #endif
 }
-//# The pieces of a plane that a thread copies: bytes from the plane's first row to theirs, and where they go to;
-//# -1: there is none. Eight threads take a line of memory, and some have nothing to do where a row ends within
-//# one, unless that takes more turns.
+//# How the pieces of a plane are dealt to threads, and which ones a thread has: their offsets from the plane's
+//# first row (`from`), and in the ring (`to`; -1: no piece). Eight threads take a line of memory. So some threads
+//# are idle where a row ends within a line; rows are dealt without that padding if it would take one more turn.
 template <int row_bytes, int rows> struct deal {
     static constexpr int pieces = row_bytes / 16, lines = (pieces + 7) / 8 * 8, threads = ${block};
     static constexpr int across = (rows * lines - 1) / threads == (rows * pieces - 1) / threads ? lines : pieces;
@@ -85,8 +84,8 @@ template <int row_bytes, int rows, int n, class I> KILN_FN void find_pieces(I (&
         to[k] = row < rows && column < row_bytes ? row * row_bytes + column : -1;
     }
 }
-//# `within`: all of a plane is in memory; else pieces that are not are copied from `low` or from what lies before
-//# `end`, and nothing needs them.
+//# `within`: all of the plane lies in memory. Else the address of a piece is clamped to `low` and to the last
+//# piece before `end`; nothing uses what such a piece holds.
 template <int row_bytes, int n, class I>
 KILN_FN void copy_plane(bool within, unsigned char *ring, const char *plane, const I (&from)[n], const int (&to)[n], const char *low, const char *end)
 {
@@ -110,7 +109,7 @@ KILN_FN void copy_plane(bool within, unsigned char *ring, const char *plane, con
         }
     }
 }
-//# f for each of the numbers from i to n - 1, which are constants where f is put in place.
+//# Call f with each number from i to n - 1. The calls are inlined, so that the numbers are constants in them.
 template <int i, int n, class T> KILN_FN void for_each(T &f)
 {
     f(i);
@@ -119,7 +118,7 @@ template <int i, int n, class T> KILN_FN void for_each(T &f)
 }
 
 //% part words
-//# The neighbours from element d of a row on, of which a thread holds n words.
+//# P neighbours of a row, from element d of the thread's n words on.
 template <int d, int P, int n, class T, class W> KILN_FN void pick(T (&to)[P], const W (&row)[n])
 {
     constexpr int words = n * (int)sizeof(W) / 4;
@@ -132,7 +131,7 @@ template <int d, int P, int n, class T, class W> KILN_FN void pick(T (&to)[P], c
     }
     memcpy(to, out, sizeof to);
 }
-//# A word; not `whole`: of its elements the first `left` ones.
+//# Store a word; unless `whole`, only its first `left` elements.
 template <int P, class T> KILN_FN void store_word(bool whole, char *to, const T (&word)[P], int left)
 {
     if (whole || left >= P) {
@@ -146,8 +145,8 @@ template <int P, class T> KILN_FN void store_word(bool whole, char *to, const T 
 }
 
 //% if splits_words
-//# A word of 4 bytes where rows begin at none: lanes turn what they have to the right, so that all but the first
-//# and the last of a warp store whole words of memory.
+//# Store a word of 4 bytes in a row that does not begin at a word. Each lane passes a part of its word to the next
+//# lane, so that all lanes but the first and the last of a warp store whole words.
 template <int P, class T> KILN_FN void store_turned(char *to, const T (&word)[P], int lane, int left)
 {
     const int count = left < 0 ? 0 : left < P ? left : P;
@@ -181,7 +180,7 @@ template <int P, class T> KILN_FN void store_turned(char *to, const T (&word)[P]
 //% end
 
 //% part locate
-//# The block's tile and planes, the corners of its windows, and of all other operands the thread's first word.
+//# Find the block's tile and planes, the corners of its windows, and the thread's first word of other operands.
     constexpr int P = ${vec}, R = ${tile}, B = ${window_behind}, F = ${ring} - 1, turns = B + 1;
     const int lane = (int)threadIdx.x % 32, warp = (int)threadIdx.x / 32;
     ${index} rest = (${index})blockIdx.x;
@@ -227,7 +226,8 @@ template <int P, class T> KILN_FN void store_turned(char *to, const T (&word)[P]
 //% end
 
 //% part limits
-//# The first element that the views of each window have for this block, and what lies behind their last.
+//# The addresses of the first element of each window's views at this block's outer index (rounded down to a
+//# piece), and behind the last.
 //% insert cuda/window.cu:first_and_last
 //% for p in windows
         {
@@ -242,7 +242,7 @@ template <int P, class T> KILN_FN void store_turned(char *to, const T (&word)[P]
 //% end
 
 //% part march
-//# Planes come one by one, and are copied F steps before they are needed.
+//# The loop over planes. Each plane is copied F steps before it is used.
 //% for p in windows
     __shared__ alignas(16) unsigned char ring_${p.name}[${ring}][${p.ring_rows} * ${p.ring_row}];
     typename kiln__word<P * ${p.bytes}>::type held_${p.name}[turns][R + ${p.window_down}][${p.window_words}] = {};
@@ -288,7 +288,8 @@ template <int P, class T> KILN_FN void store_turned(char *to, const T (&word)[P]
         for_each<0, turns>(turn);
 
 //% part step
-//# A plane comes; the one that lies F further takes the slot of the plane before it, which all threads have read.
+//# One step: wait for a plane, and begin to copy the plane F steps ahead into the slot of the previous plane, which
+//# all threads have read. Then read the thread's words of the new plane.
                 copies_wait<F - 1>();
                 __syncthreads();
                 copy_ahead(step + F);
@@ -327,7 +328,8 @@ template <int P, class T> KILN_FN void store_turned(char *to, const T (&word)[P]
                 }
 
 //% part plane
-//# The thread's elements of a plane. All rows are computed before the first is stored, so that no condition comes between.
+//# Compute the thread's elements of a plane. All rows are computed before the first is stored, so that no branch
+//# lies between them.
 //% for p in stored
                     ${p.type} out_${p.name}[R][P];
 //% end
