@@ -125,8 +125,8 @@ static void test_scatter__in_any_order_when_asked(void **state)
 }
 
 /* Many values at few places: whole numbers, so that sums of any order are equal. One place is never named. */
-static void check_few(test_env *t, kiln_dtype dtype, int64_t places, int64_t count, kiln_index_mode mode,
-                      bool one_value)
+static void check_few(test_env *t, kiln_dtype dtype, int64_t places, int64_t count,
+                      kiln_index_mode mode, bool one_value)
 {
     kiln_scatter_options o = KILN_SCATTER_OPTIONS_INIT;
     const int64_t reach = mode == KILN_INDEX_CHECK ? 0 : 2 * places, untouched = places / 2;
@@ -148,11 +148,12 @@ static void check_few(test_env *t, kiln_dtype dtype, int64_t places, int64_t cou
                        (int32_t)(places + reach);
             at = index[k] < 0 && mode != KILN_INDEX_CLIP ? index[k] + places : index[k];
             at = mode == KILN_INDEX_WRAP   ? (at % places + places) % places
-                 : mode == KILN_INDEX_CLIP ? (at < 0 ? 0 : at < places ? at : places - 1)
+                 : mode == KILN_INDEX_CLIP ? (at < 0        ? 0
+                                              : at < places ? at
+                                                            : places - 1)
                                            : at;
         }
-        value[k] = (float)((int)test_random_below(t, 9) -
-                           (kiln_dtype_kind(dtype) == 'u' ? 0 : 2));
+        value[k] = (float)((int)test_random_below(t, 9) - (kiln_dtype_kind(dtype) == 'u' ? 0 : 2));
         want[at] += one_value ? 3 : value[k];
     }
     OK(t, kiln_array_from_host(t->ctx, KILN_INT32, 1, &count, index, NULL, &i, &t->err));
@@ -185,7 +186,8 @@ static void test_scatter__sums_at_few_places(void **state)
         check_few(t, dtypes[d], PLACES, 10000, KILN_INDEX_CHECK, d == 2);
     check_few(t, KILN_FLOAT32, 5, 4096 + 77, KILN_INDEX_WRAP, true);
     check_few(t, KILN_FLOAT32, PLACES, 10001, KILN_INDEX_CLIP, false);
-    check_few(t, KILN_FLOAT32, 9000, 150000, KILN_INDEX_CHECK, false); /* a block has most of the memory */
+    check_few(t, KILN_FLOAT32, 9000, 150000, KILN_INDEX_CHECK,
+              false); /* a block has most of the memory */
 }
 
 /* Values whose parts are equal: whichever of them stays, it stays as a whole. */
@@ -635,73 +637,71 @@ static void test_scatter__mistakes_are_refused(void **state)
           kiln_array_scatter(x, &at, 1, kiln_arg_array(NULL), KILN_SCATTER_SET, NULL, &t->err),
           "the array of values is NULL");
     FAILS(t, KILN_ERR_AXIS, kiln_array_put_along_axis(x, x, one, 2, NULL, &t->err), "axis 2");
-    FAILS(t, KILN_ERR_SHAPE, kiln_array_put_along_axis(x, i, one, 1, NULL, &t->err), "have 1 axis, the array");
-    kiln_array_release(x);
-    kiln_array_release(i);
-    kiln_array_release(j);
-    kiln_array_release(f);
-    kiln_array_release(wide);
+    FAILS(t, KILN_ERR_SHAPE, kiln_array_put_along_axis(x, i, one, 1, NULL, &t->err),
+          "have 1 axis, the array");
+    kiln_array_release(x), kiln_array_release(i), kiln_array_release(j);
+    kiln_array_release(f), kiln_array_release(wide);
 }
 
-/* The sum of each place as docs/indexing.md says: values in the order of their places, in chunks of 128. */
-static void sum_by_chunks(double *x, int64_t places, const int64_t *index, const double *value,
-                          int64_t count, bool narrow)
+static double plus(double a, double b, bool narrow)
 {
-    int64_t at = 0;
+    return narrow ? (float)a + (float)b : a + b;
+}
 
+/* The sum of each place as docs/indexing.md says: its values in their order, in chunks of 128. `x` and `value` are columns
+ * of rows of `width`. */
+static void sum_by_chunks(double *x, int64_t places, const int64_t *index, const double *value,
+                          int64_t count, int64_t width, bool narrow)
+{
     for (int64_t p = 0; p < places; p++) {
         double total = 0, chunk = 0;
-        bool chunks = false, any = false;
+        int64_t at = 0;
         for (int64_t k = 0; k < count; k++) {
-            if (index[k] != p)
-                continue;
-            if (any && at % 128 == 0) {
-                total = !chunks ? chunk : narrow ? (float)total + (float)chunk : total + chunk;
-                chunks = true;
-                any = false;
-            }
-            chunk = !any ? value[k] : narrow ? (float)chunk + (float)value[k] : chunk + value[k];
-            any = true;
-            at++;
+            if (index[k] == p && at > 0 && at % 128 == 0)
+                total = at == 128 ? chunk : plus(total, chunk, narrow);
+            if (index[k] == p)
+                chunk = at++ % 128 == 0 ? value[k * width] : plus(chunk, value[k * width], narrow);
         }
-        if (chunks)
-            chunk = narrow ? (float)total + (float)chunk : total + chunk;
-        if (any)
-            x[p] = narrow ? (float)x[p] + (float)chunk : x[p] + chunk;
+        if (at > 0)
+            x[p * width] =
+                plus(x[p * width], at > 128 ? plus(total, chunk, narrow) : chunk, narrow);
     }
 }
 
 /* Random values, whose sums are rounded, at random places, many of them at a few. */
-static void check_bits(test_env *t, kiln_dtype dtype, int64_t places, int64_t count)
+static void check_bits(test_env *t, kiln_dtype dtype, int64_t places, int64_t count, int64_t width)
 {
     const bool narrow = dtype == KILN_FLOAT32;
+    const int64_t all = places * width, many = count * width;
     int64_t *const index = malloc((size_t)count * sizeof *index);
-    double *const value = malloc((size_t)count * sizeof *value);
-    double *const want = malloc((size_t)places * sizeof *want);
-    double *const got = malloc((size_t)places * sizeof *got);
+    double *const value = malloc((size_t)many * sizeof *value);
+    double *const want = malloc((size_t)all * sizeof *want);
+    double *const got = malloc((size_t)all * sizeof *got);
+    const int64_t target[] = {places, width}, values[] = {count, width};
+    const int rank = width > 1 ? 2 : 1;
     kiln_array *x = NULL, *i = NULL, *v = NULL, *given = NULL, *result = NULL;
 
     for (int64_t k = 0; k < count; k++) {
         index[k] = (int64_t)test_random_below(t, (uint64_t)places);
-        if (test_random_below(t, 2) == 0)
-            index[k] %= 3;
-        value[k] = (double)test_random(t) / 1e18 - 9;
-        value[k] = narrow ? (float)value[k] : value[k];
+        index[k] %= test_random_below(t, 2) == 0 ? 3 : places;
     }
-    for (int64_t k = 0; k < places; k++)
+    for (int64_t k = 0; k < many; k++)
+        value[k] = plus((double)test_random(t) / 1e18, -9, narrow);
+    for (int64_t k = 0; k < all; k++)
         want[k] = test_random_below(t, 2) == 0 ? -0.0 : 0.1f;
-    OK(t, kiln_array_from_host(t->ctx, KILN_FLOAT64, 1, &places, want, NULL, &given, &t->err));
+    OK(t, kiln_array_from_host(t->ctx, KILN_FLOAT64, rank, target, want, NULL, &given, &t->err));
     OK(t, kiln_array_cast(given, dtype, &x, &t->err));
     kiln_array_release(given);
-    OK(t, kiln_array_from_host(t->ctx, KILN_FLOAT64, 1, &count, value, NULL, &given, &t->err));
+    OK(t, kiln_array_from_host(t->ctx, KILN_FLOAT64, rank, values, value, NULL, &given, &t->err));
     OK(t, kiln_array_cast(given, dtype, &v, &t->err));
     OK(t, kiln_array_from_host(t->ctx, KILN_INT64, 1, &count, index, NULL, &i, &t->err));
     const kiln_subscript at = kiln_subscript_array(i);
     OK(t, kiln_array_scatter(x, &at, 1, kiln_arg_array(v), KILN_SCATTER_ADD, NULL, &t->err));
-    sum_by_chunks(want, places, index, value, count, narrow);
+    for (int64_t c = 0; c < width; c++)
+        sum_by_chunks(want + c, places, index, value + c, count, width, narrow);
     OK(t, kiln_array_cast(x, KILN_FLOAT64, &result, &t->err));
-    OK(t, kiln_array_to_host(result, got, (size_t)places * sizeof *got, NULL, &t->err));
-    for (int64_t k = 0; k < places; k++)
+    OK(t, kiln_array_to_host(result, got, (size_t)all * sizeof *got, NULL, &t->err));
+    for (int64_t k = 0; k < all; k++)
         CHECK(memcmp(&got[k], &want[k], sizeof got[k]) == 0,
               "%s, %d places, %d values: place %d is %.17g, not %.17g", kiln_dtype_name(dtype),
               (int)places, (int)count, (int)k, got[k], want[k]);
@@ -712,13 +712,14 @@ static void check_bits(test_env *t, kiln_dtype dtype, int64_t places, int64_t co
 
 static void test_scatter__sums_have_the_bits_of_chunks(void **state)
 {
-    static const int64_t sizes[][2] = {{1, 1},   {1, 127}, {1, 129},   {2, 700},
-                                       {5, 128}, {9, 257}, {40, 3000}, {70000, 60}};
+    static const int64_t sizes[][2] = {{1, 1},   {1, 127}, {1, 128},   {1, 129},    {2, 700},
+                                       {5, 128}, {9, 257}, {40, 3000}, {70001, 60}, {300, 2000}};
     test_env *t = *state;
 
     for (size_t k = 0; k < COUNT(sizes); k++) {
-        check_bits(t, KILN_FLOAT32, sizes[k][0], sizes[k][1]);
-        check_bits(t, KILN_FLOAT64, sizes[k][0], sizes[k][1]);
+        check_bits(t, KILN_FLOAT32, sizes[k][0], sizes[k][1], 1);
+        check_bits(t, KILN_FLOAT64, sizes[k][0], sizes[k][1], 1);
+        check_bits(t, KILN_FLOAT64, sizes[k][0] % 1000, sizes[k][1], 3);
     }
 }
 

@@ -61,6 +61,9 @@ kiln_status kiln__device_finish(kiln__device *device, kiln_error *err);
  * the first call and valid until the device is closed. */
 enum { KILN__REPORT_WORDS = 26 };
 kiln_status kiln__device_report(kiln__device *device, int64_t **out, kiln_error *err);
+/* Report, from a host's kernel, that element `at` of `indices` names nothing of the axis, which has `extent` elements. */
+void kiln__report_index(int64_t *report, int64_t index, int64_t extent, int axis, int64_t at,
+                        const char *array, const char *indices);
 /* Values of the word that otherwise says which axis a bad index is of. MATRIX: a matrix of a stack
  * failed; the words that follow are those of kiln__report_matrix_words(). VALUE: a function does
  * not accept a value; the names are the function's, and a message with "%g" for the double whose

@@ -62,6 +62,23 @@ static bool take_report(int64_t *shared, int64_t *out)
     return true;
 }
 
+void kiln__report_index(int64_t *report, int64_t index, int64_t extent, int axis, int64_t at,
+                        const char *array, const char *indices)
+{
+    _Atomic(int64_t) *const state = (_Atomic(int64_t) *)(void *)&report[WORD_STATE];
+    int64_t none = STATE_FREE;
+
+    if (!atomic_compare_exchange_strong(state, &none, STATE_CLAIMED))
+        return;
+    report[WORD_VALUE] = index;
+    report[WORD_EXTENT] = extent;
+    report[WORD_AXIS] = axis;
+    report[WORD_ELEMENT] = at;
+    snprintf((char *)&report[WORD_NAMES], NAME_BYTES, "%s", array);
+    snprintf((char *)&report[WORD_NAMES + NAME_WORDS], NAME_BYTES, "%s", indices);
+    atomic_store(state, STATE_WHOLE);
+}
+
 /* ---- matrices ---- */
 
 /* Of a matrix the names are: the function's in 3 words, the stack's rank and shape, and why it

@@ -6,7 +6,7 @@
 
 #include "indexing/indexing.h"
 
-/* Values whose places are sorted are combined in chunks of so many: what results depend on, on every device. */
+/* The values of an element are combined in chunks of so many: what results depend on, on every device. */
 enum { KILN__SCATTER_CHUNK = 128 };
 
 /* One call. Arrays are counted. */
@@ -42,6 +42,8 @@ kiln_status kiln__scatter_run(kiln__scattering *s, kiln_error *err);
 /* Whether values are better combined without sorted places, and that: `places` of so many values, `none` for one that has
  * no place, change `target`, which has no gaps, as `values` have none. (scatter_cpu.c) */
 bool kiln__scatter_suits_cpu(const kiln__scattering *s);
+/* Whether the indices may then be such places as they are given: what names no element is reported. */
+bool kiln__scatter_takes_indices(const kiln__scattering *s);
 kiln_status kiln__scatter_cpu(const kiln__scattering *s, const kiln_array *target,
                               const kiln_array *places, const kiln_array *values, int64_t none,
                               kiln_error *err);

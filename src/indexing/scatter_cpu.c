@@ -2,11 +2,10 @@
  * scatter_cpu.c - assignments and sums at places on the cpu device, without sorting the places.
  *
  *     places, values > [integers, assignments: each value changes its element, in C-order]
- *                    > [floating-point sums: counted > the place's first number > sums of chunks]
+ *                    > [floating-point sums: the sum of each place's chunk and of its chunks before > added]
  *
- * Rule: floating-point sums are those of scatter_run.c, bit for bit. There values are sorted by their places and combined
- *       in chunks of KILN__SCATTER_CHUNK. Which chunk a value is in follows from how many values have lesser places, and
- *       from how many of its own came before; so that each place needs the sum of its chunk and the sum of those before.
+ * Rule: floating-point sums are those of scatter_run.c, bit for bit. There values are sorted by their places, and those of
+ *       each place combined in chunks of KILN__SCATTER_CHUNK.
  */
 #include "indexing/scatter.h"
 
@@ -17,7 +16,9 @@ enum {
 };
 
 typedef struct job {
-    const void *places; /* int32 or int64; `none` for values that have none */
+    const void *places; /* int32 or int64; `none`, or out of range, for values that have none */
+    int64_t *report;    /* of places that are indices as given; NULL: nothing is to be reported */
+    int axis;
     const char *values;
     char *target;
     void *states, *totals; /* of floating-point sums */
@@ -44,30 +45,56 @@ bool kiln__scatter_suits_cpu(const kiln__scattering *s)
     for (int k = 0; k < s->index_count; k++)
         places *= s->target->shape[k];
     if (is_float_sum(s))
-        return s->row == 1 && s->count < UINT32_MAX &&
-               (places <= PLACES_MIN || places / PLACES_A_VALUE <= s->count);
+        return s->row == 1 && (places <= PLACES_MIN || places / PLACES_A_VALUE <= s->count);
     return s->what == KILN_SCATTER_SET ||
            (s->what == KILN_SCATTER_ADD && (kind == 'i' || kind == 'u'));
 }
 
+bool kiln__scatter_takes_indices(const kiln__scattering *s)
+{
+    const kiln_array *i = s->index[0];
+
+    return s->index_count == 1 && s->o.mode == KILN_INDEX_CHECK && i->contiguous &&
+           i->size == s->count && (i->dtype == KILN_INT32 || i->dtype == KILN_INT64);
+}
+
 /* ---- assignments and sums of integers ----------------------------------------------------------------- */
+
+static __attribute__((noinline, cold)) void report_place(const job *j, int64_t place, int64_t k)
+{
+    if (j->report != NULL)
+        kiln__report_index(j->report, place, j->none, j->axis, k, "the array", "index array 1");
+}
+
+/* The place that value k has; `none` where it has no place. Negative indices count from the end. */
+static inline int64_t place_of(const job *j, int64_t given, int64_t k)
+{
+    const int64_t place = given < 0 ? given + j->none : given;
+
+    if (__builtin_expect((uint64_t)place < (uint64_t)j->none, 1))
+        return place;
+    report_place(j, given, k);
+    return j->none;
+}
 
 /* A unit's part of the elements of each row: all values change them in C-order. */
 #define IN_ORDER(name, type, CHANGE)                                                               \
     static void name##_##type(const void *args, int64_t begin, int64_t end)                        \
     {                                                                                              \
-        const job *j = args;                                                                       \
-        const int64_t low = j->row * begin / j->units, high = j->row * end / j->units;             \
-        const int64_t row = j->row, none = j->none, count = j->count;                              \
-        const int64_t *const wide = j->places;                                                     \
-        const int32_t *const narrow = j->places;                                                   \
-        const type *const values = (const type *)(const void *)j->values;                          \
-        type *const target = (type *)(void *)j->target;                                            \
-        for (int64_t k = 0; k < count && row == 1 && !j->wide; k++)                                \
-            if (narrow[k] != none)                                                                 \
-                target[narrow[k]] CHANGE values[k];                                                \
-        for (int64_t k = 0; k < count && (row > 1 || j->wide); k++) {                              \
-            const int64_t place = j->wide ? wide[k] : narrow[k];                                   \
+        const job j = *(const job *)args;                                                          \
+        const int64_t low = j.row * begin / j.units, high = j.row * end / j.units;                 \
+        const int64_t row = j.row, none = j.none, count = j.count;                                 \
+        const int64_t *const wide = j.places;                                                      \
+        const int32_t *const narrow = j.places;                                                    \
+        const type *const values = (const type *)(const void *)j.values;                           \
+        type *const target = (type *)(void *)j.target;                                             \
+        for (int64_t k = 0; k < count && row == 1; k++) {                                          \
+            const int64_t place = place_of(&j, j.wide ? wide[k] : narrow[k], k);                   \
+            if (place != none)                                                                     \
+                target[place] CHANGE values[k];                                                    \
+        }                                                                                          \
+        for (int64_t k = 0; k < count && row > 1; k++) {                                           \
+            const int64_t place = place_of(&j, j.wide ? wide[k] : narrow[k], k);                   \
             for (int64_t at = low; at < high && place != none; at++)                               \
                 target[place * row + at] CHANGE values[k * row + at];                              \
         }                                                                                          \
@@ -105,49 +132,49 @@ static kiln__cpu_entry entry_in_order(bool adds, size_t size)
 /* ---- sums of floating-point numbers --------------------------------------------------------------------- */
 
 /*
- * A place's state: the number, among the sorted values, of its next one, and the sum of the chunk that this is in; its
- * total is the sum of the chunks before. All begin with -0, to which any number may be added and stays what it is.
+ * A place's state: the sum of its chunk and how many values that has, with CHUNKS where its total is the sum of the chunks
+ * before. Sums begin with -0, to which any number may be added and stays what it is.
  */
+enum { CHUNKS = 256 };
+_Static_assert((int)KILN__SCATTER_CHUNK < (int)CHUNKS, "numbers of values have 8 bits");
+
 #define FLOAT_SUMS(T, K)                                                                           \
-    static void sum_##T##_##K(const job *j)                                                        \
+    static void sum_##T##_##K(const job *given)                                                    \
     {                                                                                              \
-        const K *const places = j->places;                                                         \
-        const T *const values = (const T *)(const void *)j->values;                                \
-        T *const target = (T *)(void *)j->target, *const totals = j->totals;                       \
-        state_##T *const states = j->states;                                                       \
-        uint32_t before = 0;                                                                       \
-        for (int64_t p = 0; p <= j->none; p++)                                                     \
-            states[p] = (state_##T){-(T)0, 0}, totals[p] = -(T)0;                                  \
-        for (int64_t k = 0; k < j->count; k++)                                                     \
-            states[places[k]].next++;                                                              \
-        for (int64_t p = 0; p <= j->none; p++) {                                                   \
-            const uint32_t here = states[p].next;                                                  \
-            states[p].next = before;                                                               \
-            before += here;                                                                        \
-        }                                                                                          \
-        for (int64_t k = 0; k < j->count; k++) {                                                   \
-            state_##T *const s = &states[places[k]];                                               \
-            if (s->next++ % KILN__SCATTER_CHUNK == 0) {                                            \
-                totals[places[k]] += s->sum;                                                       \
-                s->sum = values[k];                                                                \
+        const job j = *given;                                                                      \
+        const K *const places = j.places;                                                          \
+        const T *const values = (const T *)(const void *)j.values;                                 \
+        T *const target = (T *)(void *)j.target, *const totals = j.totals;                         \
+        state_##T *const states = j.states;                                                        \
+        for (int64_t p = 0; p < j.none; p++)                                                       \
+            states[p] = (state_##T){-(T)0, 0};                                                     \
+        for (int64_t k = 0; k < j.count; k++) {                                                    \
+            const int64_t place = place_of(&j, places[k], k);                                      \
+            state_##T *const s = &states[place];                                                   \
+            if (place == j.none)                                                                   \
+                continue;                                                                          \
+            if ((uint8_t)s->count == KILN__SCATTER_CHUNK) {                                        \
+                totals[place] = s->count > CHUNKS ? totals[place] + s->sum : s->sum;               \
+                *s = (state_##T){values[k], CHUNKS + 1};                                           \
             } else {                                                                               \
                 s->sum += values[k];                                                               \
+                s->count++;                                                                        \
             }                                                                                      \
         }                                                                                          \
-        before = 0;                                                                                \
-        for (int64_t p = 0; p < j->none; p++) {                                                    \
-            if (states[p].next != before)                                                          \
-                target[p] += totals[p] + states[p].sum;                                            \
-            before = states[p].next;                                                               \
+        for (int64_t p = 0; p < j.none; p++) {                                                     \
+            T sum = states[p].sum;                                                                 \
+            if (states[p].count > CHUNKS)                                                          \
+                sum += totals[p];                                                                  \
+            target[p] = states[p].count > 0 ? target[p] + sum : target[p];                         \
         }                                                                                          \
     }
 typedef struct state_float {
     float sum;
-    uint32_t next;
+    uint32_t count;
 } state_float;
 typedef struct state_double {
     double sum;
-    uint32_t next;
+    uint32_t count;
 } state_double;
 FLOAT_SUMS(float, int32_t)
 FLOAT_SUMS(float, int64_t)
@@ -179,10 +206,13 @@ kiln_status kiln__scatter_cpu(const kiln__scattering *s, const kiln_array *targe
     enum { ROW_BYTES = 512 }; /* of rows that threads share */
     kiln__device *const device = kiln__context_device(s->ctx);
     const size_t size = kiln_dtype_size(target->dtype);
+    const bool given = places == s->index[0];
     const int64_t units = kiln__device_info(device)->unit_count;
     kiln_array *states = NULL, *totals = NULL;
     kiln_status status = KILN_OK;
     job j = {.places = places->data,
+             .report = given ? s->report->data : NULL,
+             .axis = s->axis[0],
              .values = values->data,
              .target = target->data,
              .count = s->count,
@@ -196,11 +226,10 @@ kiln_status kiln__scatter_cpu(const kiln__scattering *s, const kiln_array *targe
 
     if (is_float_sum(s)) {
         const int64_t bytes =
-            (none + 1) * (int64_t)(size == 4 ? sizeof(state_float) : sizeof(state_double));
+            none * (int64_t)(size == 4 ? sizeof(state_float) : sizeof(state_double));
         entry = sum_floats;
         KILN_TRY(kiln__array_new(s->ctx, KILN_UINT8, 1, &bytes, NULL, s->stream, &states, err));
-        KILN_TRY(kiln__array_new(s->ctx, target->dtype, 1, &(int64_t){none + 1}, NULL, s->stream,
-                                 &totals, err));
+        KILN_TRY(kiln__array_new(s->ctx, target->dtype, 1, &none, NULL, s->stream, &totals, err));
         j.states = states->data;
         j.totals = totals->data;
     }

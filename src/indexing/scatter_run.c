@@ -7,9 +7,9 @@
  *
  * Several values may name one element. Where the order of a combination does not matter (integers), each
  * value changes its element by an atomic operation. Otherwise the places are sorted, and every run of
- * equal ones is combined in the order of the values: by chunks, whose first and last runs may go on in
- * their neighbours, and then from chunk to chunk. Chunks have the same length on every device, so that
- * results are the same bits everywhere. An assignment takes the last value of each run.
+ * equal ones is combined in the order of the values: in parts of KILN__SCATTER_CHUNK, and then from part to part.
+ * Parts have the same length on every device, so that results are the same bits everywhere, and they begin with the run,
+ * so that an element depends on its own values alone. An assignment takes the last value of each run.
  *
  * Rule: places are those of rows, where axes behind the indexed ones are not indexed: a row of values is sorted as
  *       one.
@@ -316,46 +316,65 @@ static const char set_text[] =
     "const long long begin = c * chunk, end = begin + chunk,\n"                                    \
     "                stop = end < count ? end : count;\n"
 
-/* Runs of equal places in a chunk. One that began before is kept in `head`, one that goes on behind in
- * `tail`. */
+/* The parts of runs of equal places that begin in [begin, stop); a run's first part is as long as the others but the
+ * last. Of runs of several parts the first one is kept in `tail`, another one in `head`: at most one of each begins here.
+ * `from` is where the run begins, which is looked for in growing steps back. */
 static const char chunk_text[] =
-    CHUNK_OF_I "K key = keys[begin];\n"
-               "bool open = begin > 0 && keys[begin - 1] == key;\n"
-               "T sum = v[(long long)order[begin] * row + at];\n"
-               "for (long long j = begin + 1; j < stop; j++) {\n"
-               "    const T next = v[(long long)order[j] * row + at];\n"
-               "    if (keys[j] == key) {\n"
-               "        sum = join(sum, next);\n"
-               "        continue;\n"
-               "    }\n"
-               "    if (open)\n"
-               "        head[i] = sum;\n"
-               "    else if (key < behind)\n"
-               "        x[key * row + at] = join(x[key * row + at], sum);\n"
-               "    open = false;\n"
-               "    key = keys[j];\n"
-               "    sum = next;\n"
+    CHUNK_OF_I "long long from = begin, j = begin, outside = begin - 1;\n"
+               "K key = keys[begin];\n"
+               "for (long long step = 1; outside >= 0 && keys[outside] == key; step *= 2) {\n"
+               "    from = outside;\n"
+               "    outside -= outside < step ? outside + 1 : step;\n"
                "}\n"
-               "if (open)\n"
-               "    head[i] = sum;\n"
-               "else if (stop < count && keys[stop] == key)\n"
-               "    tail[i] = sum;\n"
-               "else if (key < behind)\n"
-               "    x[key * row + at] = join(x[key * row + at], sum)";
+               "while (from - outside > 1) {\n"
+               "    const long long middle = (from + outside) / 2;\n"
+               "    if (keys[middle] == key)\n"
+               "        from = middle;\n"
+               "    else\n"
+               "        outside = middle;\n"
+               "}\n"
+               "while (j < stop && keys[j] == key && (j - from) % chunk != 0)\n"
+               "    j++;\n"
+               "while (j < stop) {\n"
+               "    if (keys[j] != key)\n"
+               "        from = j;\n"
+               "    key = keys[j];\n"
+               "    if (key >= behind)\n"
+               "        return;\n"
+               "    const bool first = from == j;\n"
+               "    const long long most = count - j < chunk ? count : j + chunk;\n"
+               "    T sum = v[(long long)order[j++] * row + at];\n"
+               "    for (; j < most && keys[j] == key; j++)\n"
+               "        sum = join(sum, v[(long long)order[j] * row + at]);\n"
+               "    if (!first)\n"
+               "        head[i] = sum;\n"
+               "    else if (j == from + chunk && j < count && keys[j] == key)\n"
+               "        tail[i] = sum;\n"
+               "    else\n"
+               "        x[key * row + at] = join(x[key * row + at], sum);\n"
+               "}";
 
-/* Runs that go on from chunk to chunk, from the chunk in which each begins. */
+/* Runs of several parts, by the chunk in which each begins. */
 static const char chain_text[] =
     CHUNK_OF_I "const K key = keys[stop - 1];\n"
                "if (stop == count || keys[stop] != key || key >= behind)\n"
                "    return;\n"
-               "if (keys[begin] == key && begin > 0 && keys[begin - 1] == key)\n"
+               "long long from = stop - 1, outside = begin - 1;\n"
+               "if (outside >= 0 && keys[outside] == key)\n"
+               "    return;\n"
+               "while (from - outside > 1) {\n"
+               "    const long long middle = (from + outside) / 2;\n"
+               "    if (keys[middle] == key)\n"
+               "        from = middle;\n"
+               "    else\n"
+               "        outside = middle;\n"
+               "}\n"
+               "from += chunk;\n"
+               "if (from >= count || keys[from] != key)\n"
                "    return;\n"
                "T sum = tail[i];\n"
-               "for (long long d = c + 1, last = end + chunk;; d++, last += chunk) {\n"
-               "    sum = join(sum, head[d * row + at]);\n"
-               "    if (last >= count || keys[last - 1] != key || keys[last] != key)\n"
-               "        break;\n"
-               "}\n"
+               "for (; from < count && keys[from] == key; from += chunk)\n"
+               "    sum = join(sum, head[from / chunk * row + at]);\n"
                "x[key * row + at] = join(x[key * row + at], sum)";
 
 /* A kernel over sorted places. */
@@ -450,10 +469,14 @@ static kiln_status run_by_order(kiln__scattering *s, kiln_error *err)
 
     const kiln_dtype key = none < INT32_MAX ? KILN_INT32 : KILN_INT64;
     const kiln_dtype place = s->count < INT32_MAX ? KILN_INT32 : KILN_INT64;
-    KILN_TRY(find_places(s, none, key, &keys, err));
+    const bool on_cpu = kiln__scatter_suits_cpu(s);
+    if (on_cpu && kiln__scatter_takes_indices(s))
+        keys = kiln_array_retain(s->index[0]);
+    else
+        KILN_TRY(find_places(s, none, key, &keys, err));
     KILN_TRY(kiln__scatter_dense(s->target, s->stream, &dense, err));
     KILN_TRY(kiln__scatter_dense(s->values, s->stream, &values, err));
-    if (kiln__scatter_suits_cpu(s)) {
+    if (on_cpu) {
         KILN_TRY(kiln__scatter_cpu(s, dense, keys, values, none, err));
     } else {
         KILN_TRY(kiln__sort_keys(keys, none + 1, place, s->stream, &sorted, &order, err));
@@ -496,6 +519,7 @@ kiln_status kiln__scatter_run(kiln__scattering *s, kiln_error *err)
         KILN_CHECK(kiln__report_array(s->ctx, &s->report, err));
     if (!is_direct(s))
         return run_by_order(s, err);
-    const bool few = s->index_count > 0 && adds_atomically(s) && kiln__scatter_has_few(s, places_of(s));
+    const bool few =
+        s->index_count > 0 && adds_atomically(s) && kiln__scatter_has_few(s, places_of(s));
     return few ? run_few(s, err) : run_direct(s, err);
 }
