@@ -17,6 +17,8 @@
  * Rule 2: nothing in a file is believed before it is checked against the file's true size; sums
  *         are formed only of numbers already known to be small.
  * Rule 3: no time, host or user is in a file: it may be copied to another machine.
+ *
+ * publish.c, pack.c and catalog.c call this file. Tests: test_cache, test_cache_limit.
  */
 #define _GNU_SOURCE
 #include "cache/parts.h"

@@ -16,6 +16,8 @@
  *
  * Rule 1: nothing is believed before it is checked against the file's true size.
  * Rule 2: equal entries give equal bundles: the index is sorted, and nothing else is in the file.
+ *
+ * store.c, pack.c and catalog.c call this file. Test: test_cache_limit.
  */
 #define _GNU_SOURCE
 #include <errno.h>

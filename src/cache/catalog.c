@@ -5,6 +5,8 @@
  *
  * What is there is what a scan finds; the index only adds what files cannot tell. Every function
  * works without one.
+ *
+ * Tests: test_cache_limit, test_cli_cache.
  */
 #define _GNU_SOURCE
 #include <errno.h>

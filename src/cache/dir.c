@@ -13,6 +13,8 @@
  * Rule 1: the folder and what is in it are checked through the descriptors that will be used. A
  *         symbolic link may lead to the folder; link and folder are both checked.
  * Rule 2: folders are made 0700 whatever the umask allows.
+ *
+ * store.c and catalog.c call this file. Test: test_cache_faults.
  */
 #define _GNU_SOURCE
 #include <errno.h>

@@ -12,6 +12,8 @@
  * Rule 2: what must not be there makes way for something new and empty. What is deleted for that bears a
  *         name that only kiln gives: somebody may have named a folder of his own as the cache's by
  *         mistake.
+ *
+ * Most files of this folder call it. Test: test_cache_limit.
  */
 #define _GNU_SOURCE
 #include <dirent.h>

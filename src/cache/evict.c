@@ -18,6 +18,8 @@
  *
  * Rule 1: called with the ledger open; what is removed is taken off it.
  * Rule 2: an entry that is being read stays whole for its reader, who has it open.
+ *
+ * publish.c, store.c and catalog.c call this file. Test: test_cache_order.
  */
 #define _GNU_SOURCE
 #include <errno.h>

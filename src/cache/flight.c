@@ -21,6 +21,8 @@
  *         caller compiles for itself.
  * Rule 2: a lock is given back by name, not by closing alone: a child that was forked meanwhile has
  *         a copy of the descriptor.
+ *
+ * src/jit, publish.c and store.c call this file. Test: test_cache_limit.
  */
 #define _GNU_SOURCE
 #include <errno.h>

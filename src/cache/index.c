@@ -15,6 +15,8 @@
  * Rule 3: a database is a program of sorts: its schema may hold triggers, views and expressions. One
  *         whose schema is not exactly ours is removed; and none may do more than our own statements
  *         ask for, or take longer than some seconds.
+ *
+ * catalog.c calls this file. Tests: test_cache_limit, test_cache_disk.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>

@@ -15,6 +15,8 @@
  * Rule 1: nobody waits for the journal, and nothing depends on it. What does not fit is dropped.
  * Rule 2: a stamp never moves backwards. A hit may be put down long after it happened, and others
  *         have used the entry since.
+ *
+ * store.c, publish.c, pack.c and catalog.c call this file. Test: test_cache_limit.
  */
 #define _GNU_SOURCE
 #include <ctype.h>

@@ -15,6 +15,9 @@
  * Rule 3: open file description locks: they die with their holder, and exclude threads as well,
  *         since everybody opens the file for himself. Waiting is bounded.
  * Rule 4: no mapping. A file that is cut short under a mapping kills its reader.
+ *
+ * publish.c, evict.c, catalog.c and others call this file. Tests: test_cache_limit,
+ * test_cache_shared.
  */
 #define _GNU_SOURCE
 #include <errno.h>

@@ -1,5 +1,7 @@
 /*
  * limit.c - sizes as people write them: "200M", "1.5GiB", "none".
+ *
+ * store.c calls this file for KILN_CACHE_LIMIT. Test: test_cache_limit.
  */
 #define _GNU_SOURCE
 #include <ctype.h>

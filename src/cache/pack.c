@@ -1,5 +1,7 @@
 /*
  * pack.c - a folder into a bundle, and a bundle into a folder. The file itself is bundle.c's.
+ *
+ * catalog.c calls this file. Test: test_cache_limit.
  */
 #define _GNU_SOURCE
 #include <errno.h>

@@ -11,6 +11,8 @@
  * Rule 4: a temporary file is locked from its creation, which happens while the ledger is open, until
  *         it has its final name. So one that nobody holds belongs to a process that died, and whoever
  *         finds it removes it.
+ *
+ * src/jit and pack.c call this file. Tests: test_cache_faults, test_cache_limit.
  */
 #define _GNU_SOURCE
 #include <errno.h>

@@ -12,6 +12,8 @@
  *         no disk takes is not kept: the context that compiled it has it loaded already.
  * Rule 3: the folder is held by a descriptor. Its name is used again only to open it, to make it,
  *         and when it turns out to have been deleted.
+ *
+ * src/context and src/jit call this file through cache.h. Tests: test_cache, test_cache_faults.
  */
 #define _GNU_SOURCE
 #include <errno.h>

@@ -13,6 +13,8 @@
  *         good can be changed by its owner and by root only, and so can the names in it.
  * Rule 2: a link is a step as well. Its owner is checked, and then the steps that it stands for.
  * Not done here: the last step, unless it is a link. Whoever opens it checks it (dir.c, bundle.c).
+ *
+ * dir.c, bundle.c and index.c call this file. Test: test_cache_faults.
  */
 #define _GNU_SOURCE
 #include <errno.h>

@@ -5,6 +5,8 @@
  *
  * Every slot is a run of 8-byte words, so filling is copying words to the slots' offsets. The struct
  * that the kernel reads is declared by the same slots (templates/arguments.cpp).
+ *
+ * Launches (src/kernel, src/module) call this file. Tests: test_record, test_filter.
  */
 #include "codegen/codegen.h"
 

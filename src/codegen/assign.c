@@ -20,6 +20,8 @@
  * Rule 3: macros can hold anything. One whose body could be more than an expression ends every
  *         proof where it is used; macros of included headers are suspected where a statement
  *         begins with an unknown word.
+ *
+ * uses.c and row_definition.c call this file. Tests: test_scan, test_elementwise_snippet.
  */
 #include <stdlib.h>
 

@@ -4,6 +4,9 @@
  *     [definition: name > signature > scan] > bind types > plan > emit
  *
  * Everything is copied first, so that messages and later stages can point into the texts.
+ *
+ * The families of src/kernel, src/module and src/warm call this file. Tests: test_signature,
+ * test_record.
  */
 #include "codegen/lexer.h"
 

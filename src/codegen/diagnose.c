@@ -19,6 +19,8 @@
  *         just before or behind a snippet, it is the snippet's beginning or end: "x +" is missed
  *         where our ')' stands. Else say where it surfaced.
  * Rule 3: the whole log and the whole source are kept beside the message. Nothing is lost here.
+ *
+ * src/jit calls this file when a compiler refuses a source. Test: test_diagnose.
  */
 #include "codegen/lexer.h"
 #include "codegen/prelude.h"

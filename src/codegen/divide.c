@@ -8,6 +8,8 @@
  * m exceeds the true ratio by e / d with e < d <= 2^s, so the product is too large by less than
  * n * 2^s / (d * 2^(b + s)) < 1 / d, which never reaches the next multiple. m fits b + 1 bits.
  * templates/prelude/divide.h holds the other half.
+ *
+ * Test: test_divide.
  */
 #include "codegen/codegen.h"
 

@@ -4,8 +4,8 @@
  *     plan > [emit] > compile
  *
  * The text comes from templates/kernel.cpp and the templates that it inserts. This file answers the
- * names, lists and conditions that those templates use, each from one table below.
- *
+ * names, lists and conditions that those templates use, each from one table below. src/jit and
+ * src/kernel call it. Test: test_golden, which compares whole sources.
  * Rule 1: nothing here may depend on anything but the definition and the variant.
  * Rule 2: a new name for the templates is a new row in a table, not a new mechanism.
  */

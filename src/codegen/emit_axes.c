@@ -8,6 +8,8 @@
  * that the kernel reads by a loop over it.
  *
  * Rule: every member of kiln__args is declared for its slot, so the two sides cannot disagree.
+ *
+ * emit.c and the planners call this file. Test: test_golden.
  */
 #include "codegen/emit.h"
 

@@ -8,6 +8,8 @@
  * exchanged rows, and the shift has the name of the first of them.
  *
  * Rule: all answers follow from variant.window, .behind, .down and .along, which window.c decides.
+ *
+ * emit.c calls this file. Test: test_golden.
  */
 #include "codegen/emit.h"
 #include "codegen/walk.h"

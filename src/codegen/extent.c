@@ -1,18 +1,20 @@
 /*
- * extent.c - about how much code a snippet comes to, with the functions that it calls.
+ * extent.c - an estimate of how much code a snippet is, with the functions that it calls.
  *
  *     op, preamble, headers > tokens > [extent] > plan: one element a thread, or several at once
  *
- * A thread takes several elements in one access where memory is what limits a kernel, and the
- * compiler then makes a copy of the snippet for each. With CuPy's longer functions that is half a
- * megabyte of code and ten times the time to compile, for a kernel that computes and hardly touches
- * memory. So a snippet beyond a limit is given one element a thread, and one copy (def->large).
+ * Where memory limits a kernel, a thread takes several elements in one access, and the compiler
+ * makes a copy of the snippet for each. With CuPy's longer functions that is half a megabyte of
+ * code and ten times the time to compile, for a kernel that mostly computes. So a snippet beyond a
+ * limit gets one element a thread, and one copy (def->large).
  *
- * The measure is tokens of functions of the user's, each as often as it is called, as the compiler
- * would inline it, unless it says `__noinline__`. Of functions of one name the longest counts. The
- * snippet's own tokens do not count: a graph's snippet may have thousands for a few instructions.
- * What is overlooked (methods, macros) makes the extent smaller, so that a kernel stays as it would
- * be.
+ * The measure is the number of tokens in the user's functions, counted once for each call, as a
+ * compiler would inline them, except those marked `__noinline__`. Of several functions of one name
+ * the longest counts. The snippet's own tokens do not count, because a graph's snippet may have
+ * thousands of them for few instructions. Methods and macros are overlooked; then the kernel keeps
+ * several elements a thread.
+ *
+ * uses.c, words.c and row_definition.c call this file. Tests: test_scan, test_plan.
  */
 #include "codegen/lexer.h"
 

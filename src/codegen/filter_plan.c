@@ -1,14 +1,17 @@
 /*
- * filter_plan.c - decide how one filter (the elements for which an expression is true) walks memory.
+ * filter_plan.c - plan how a filter (which keeps the elements with a true condition) walks memory.
  *
  *     definition > bind types > [plan] > emit > compile > launch
  *
- * All axes are one sequence in C-order, as in a scan over all elements: they are collapsed and never
- * sorted. Inputs are walked, in tiles (cuda) or chunks (cpu); an output's elements follow each other
- * with one stride, and the last output has one element, the number of those that were kept. Where
- * statements `otherwise` are given, elements that are not kept have outputs of their own, and a number behind it.
+ * All axes form one sequence in C-order, as in a scan over all elements: they are collapsed and
+ * never sorted. Inputs are walked in tiles (cuda) or chunks (cpu). The kept elements of an output
+ * follow each other with one stride. The last output is the count of kept elements. With the
+ * statements `otherwise`, elements that are not kept have outputs of their own, and a count behind
+ * the first.
  *
- * Rule: how many elements are kept is known to the device alone. Nothing here depends on it.
+ * Rule: only the device knows how many elements are kept. Nothing here depends on it.
+ *
+ * src/kernel calls this file. Tests: test_scan_plan, test_golden.
  */
 #include "codegen/emit.h"
 #include "codegen/lexer.h"

@@ -20,6 +20,8 @@
  *         that diagnose.c can tell users where things stand in their own text.
  * Rule 3: where the user defines an operator of division, or a header might, nothing is changed:
  *         templates of theirs may fit what we put in as well as ours do.
+ *
+ * emit.c, prelude.c and module_text.c call this file. Test: test_elementwise_divide.
  */
 #include <stdlib.h>
 

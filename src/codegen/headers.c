@@ -13,6 +13,8 @@
  * Rule 2: what is read here decides which parts of the prelude are emitted, and nothing else; a
  *         file that cannot be read is the compiler's to refuse. The key holds the file's contents
  *         (src/jit/key.c).
+ *
+ * definition.c and words.c call this file. Test: test_module.
  */
 #include "codegen/lexer.h"
 

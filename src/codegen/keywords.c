@@ -3,6 +3,8 @@
  *
  * Words that only C++20 reserves are refused as well: which standard a snippet is compiled for is
  * up to the compiler found, and a definition must mean the same with each.
+ *
+ * definition.c, signature.c, words.c and src/fusion ask this file. Test: test_signature.
  */
 #include <stdlib.h>
 

@@ -12,6 +12,8 @@
  * Rule 2: marks are cut as C++ does, the longest first: `&&` is not two `&`.
  * Rule 3: preprocessor lines are tokens like others, numbered, so that a #define body counts as
  *         a use; only the rest of #include, #error and #warning lines is skipped.
+ *
+ * Every file here that reads C++ uses it. Test: test_scan.
  */
 #include "codegen/lexer.h"
 

@@ -12,6 +12,8 @@
  *         true, and what an #if leaves out has no object.
  * Rule 2: only what stands at file scope, or in an extern "C" block there, is found. Template
  *         instances, overloads and what stands in namespaces is wanted by name.
+ *
+ * src/kernel, src/module and src/warm call this file. Test: test_module.
  */
 #include "codegen/lexer.h"
 #include "codegen/prelude.h"

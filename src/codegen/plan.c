@@ -11,6 +11,8 @@
  * Rule 1: planning is pure and cannot fail; equal inputs give byte-equal variants.
  * Rule 2: only what the source needs goes into the variant; sizes, strides and addresses stay in
  *         the plan, or every new shape would compile a new kernel.
+ *
+ * src/kernel, src/fusion and src/warm call this file. Tests: test_plan, test_plan_random.
  */
 #include "codegen/emit.h"
 #include "codegen/walk.h"

@@ -18,6 +18,8 @@
  *         strides, dtypes and (cuda) the number of multiprocessors, never from what else runs at
  *         the time.
  * Rule 2: on the cpu not even the number of threads may decide it.
+ *
+ * src/kernel calls this file. Tests: test_scan_plan, test_plan_random.
  */
 #include "codegen/emit.h"
 #include "codegen/walk.h"

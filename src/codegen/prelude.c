@@ -3,6 +3,8 @@
  *
  * A section is taken when a dtype, the layout or a word of a snippet calls for it, or when a taken
  * section needs it. What is not needed is not emitted: front-end time grows with every line.
+ *
+ * emit.c and module_text.c call this file. Tests: test_prelude, test_prelude_words.
  */
 #include "codegen/emit.h"
 #include "codegen/prelude.h"

@@ -1,19 +1,22 @@
 /*
- * prep.c - which variables of loop_prep each element has for itself.
+ * prep.c - which variables of loop_prep each element gets a copy of.
  *
- *     signature > scan > [prep] > assign > bind types > plan > emit
+ *     signature > scan (uses.c) > [prep] > assign > bind types > plan > emit
  *
- * CuPy gives every element a thread of its own, so that what `op` does to a variable of loop_prep is
- * gone with the element. Here a thread has many: it hands each a copy of what `op` may change. What
- * after_loop mentions has no copies: it is there to be gathered over a thread's elements.
+ * CuPy gives every element a thread of its own, so what `op` does to a variable of loop_prep is
+ * gone with the element. A thread of kiln has many elements. So each element gets a copy of every
+ * variable that `op` may change. Variables that after_loop mentions have no copies, since they
+ * collect something over the elements of a thread.
  *
  *     loop_prep  double s1 {floor(0.25 * n)}; const double den {1.0 / n};
  *     op         if (n % 2 == 0) s1 += 0.5; w = s1 * den;          s1 is copied
  *
- * Rule 1: what may be a change counts as one: a copy that nobody changes costs nothing, for compilers
- *         see that as well.
+ * Rule 1: whatever may be a change counts as one. A needless copy costs nothing, since compilers
+ *         remove it.
  * Rule 2: what cannot be copied by name is left alone: references, static and __shared__ variables,
  *         structured bindings, and what a macro declares.
+ *
+ * Tests: test_elementwise_prep, test_diagnose.
  */
 #include "codegen/lexer.h"
 

@@ -1,24 +1,33 @@
 /*
- * reduce_plan.c - decide how one reduction walks memory.
+ * reduce_plan.c - plan how a reduction walks memory.
  *
  *     definition > bind types > [plan] > emit > compile > launch
  *
- * The loop's axes fall into kept and reduced ones; each half is sorted and collapsed by itself, and
- * a variant counts the kept axes first. Two classes are common, by the half that holds the fastest
- * axis of the inputs:
+ * The axes of the loop are kept or reduced. Each half is sorted and collapsed by itself; a variant
+ * counts the kept axes first. plan_reduction() chooses the layout, and plan_walk() deals it to
+ * threads:
  *
- *   rows     along a reduced axis: a thread, a part of a warp, a warp or a block takes each output,
- *            by how long its row is; several blocks where there are few outputs. Short rows of odd
- *            lengths are copied to shared memory, where a thread takes each
- *   columns  along a kept axis: neighbouring threads take neighbouring outputs and walk down the
- *            rows; several blocks share the rows where there are few columns
+ *     rows     the fastest axis of most inputs is reduced. A row is the work of a thread, a part
+ *              of a warp, a warp, a block or several blocks, by its length. So are outputs that
+ *              make more tiles of few columns than a grid has blocks.
+ *     columns  the fastest axis is kept. Neighbouring threads take neighbouring outputs and walk
+ *              down the rows; where there are few columns, several blocks share the rows.
+ *     tile     inputs are broadcast along kept axes (reduce_tile.c).
  *
- * A third one, tile, is for inputs that are broadcast along kept axes: see reduce_tile.c.
+ * What the numbers of a reduction's variant mean, in short:
  *
- * Results that are more than a grid has blocks, in tiles of few columns, are taken as rows as well.
+ *     batch     elements that are combined among themselves before they are added (reduce_batch.c)
+ *     stage     short rows are copied to shared memory, and a thread takes each of them
+ *     hold      a group of threads loads all of a row into registers before it combines
+ *     peel      rows begin at any address; the elements beside the aligned accesses get threads
+ *     segments  results that a group computes at the same time
+ *     lanes     accumulators of a thread for one result
+ *     split     several blocks share a result, and combine their parts at the end
  *
- * Rule: everything that decides an order of combination is in the plan and comes from shapes,
- * strides, dtypes and the number of multiprocessors, never from what runs beside.
+ * Rule: everything that decides an order of combination is in the plan, and follows from shapes,
+ *       strides, dtypes and the number of multiprocessors, never from other work on the device.
+ *
+ * src/kernel and src/fusion call this file. Tests: test_reduce_plan, test_plan_random.
  */
 #include "codegen/emit.h"
 #include "codegen/walk.h"
@@ -63,9 +72,9 @@ enum {
     CPU_CHUNK_ELEMENTS = 1 << 15
 };
 
-/* Bytes of inputs that run faster along the reduced half than along the kept one, minus the bytes of
- * the others: a positive sum means rows. An input that is broadcast along one half is read from a cache
- * either way, and counts only when there is no other input (`still_ones`). */
+/* The bytes of inputs whose fastest axis is reduced, minus the bytes of those whose fastest axis
+ * is kept: a positive sum means rows. An input that is broadcast along one half is read from a
+ * cache in any case, and counts only when there is no other input (`still_ones`). */
 static int64_t weigh(const kiln__walk *keep, const kiln__walk *red, bool still_ones, bool *any)
 {
     int64_t weight = 0;
@@ -108,10 +117,9 @@ static int choose_vec(const kiln__walk *inner, const kiln__walk *outer,
     return vec;
 }
 
-/* How many blocks share each of `count` results. Where so many are `resident` a multiprocessor, they
- * are launched in one wave and no more: blocks that had to wait for the first to end would leave most
- * of the device idle while they run. 0: it is not known how many fit, and many short blocks even it
- * out. */
+/* How many blocks share each of `count` results. `resident` blocks fit on a multiprocessor, so
+ * that many are launched, in one wave: a second wave would leave most of the device idle. If
+ * `resident` is 0, it is unknown, and many short blocks even out the load. */
 static int64_t splits_of(int units, int resident, int64_t count)
 {
     resident = kiln__tuned("KILN_TUNE_RESIDENT", resident);
@@ -131,14 +139,14 @@ static bool reads_by_address(const kiln__plan_request *q)
     return by_address;
 }
 
-/* Few different numbers of accesses, so that rows of many lengths share a kernel. */
+/* Round a number of accesses up, so that rows of similar lengths share a kernel. */
 static int64_t round_accesses(int64_t each)
 {
     return each > 8 ? kiln__divide_up(each, 4) * 4 : each;
 }
 
-/* Whether threads may load all of their elements of a row before they use the first: each element is
- * known by its value, or by its place where a batch asks for it. */
+/* Whether threads may load all of their elements of a row before they use the first. Nothing but
+ * the value of an element may be used, or its position where the batch asks for it. */
 static bool may_hold(const kiln__plan_request *q, const kiln__variant *v)
 {
     const kiln__definition *def = q->def;
@@ -167,7 +175,7 @@ static int element_bytes(const kiln__walk *red)
     return widest;
 }
 
-/* Registers for elements of one access. */
+/* The number of registers for the elements of one access to each input. */
 static int64_t access_words(const kiln__walk *red, const kiln__variant *v)
 {
     int64_t words = 0;
@@ -178,8 +186,9 @@ static int64_t access_words(const kiln__walk *red, const kiln__variant *v)
     return words;
 }
 
-/* How many threads hold a row of so many accesses, and how many accesses each of them has; 0 where they
- * have no room, or are too few for the device. A batch is shared by the threads of a whole block, too. */
+/* How many threads hold a row of `accesses`, and how many accesses each of them makes. 0 where
+ * their registers do not suffice, or where too few threads would run. Only rows of a batch may
+ * be held by the threads of a whole block. */
 static int64_t hold_group(const kiln__walk *red, const kiln__variant *v, int units, int64_t outputs,
                           int64_t accesses, int64_t *each_out)
 {
@@ -217,15 +226,14 @@ static int64_t hold_group(const kiln__walk *red, const kiln__variant *v, int uni
                : group;
 }
 
-/* A part of a warp, a whole one or a block that holds each row. Returns whether it is so. */
+/* Let a part of a warp, a warp or a block hold each row. False where that is not possible. */
 static bool hold_on_cuda(const kiln__plan_request *q, const kiln__walk *red, kiln__plan *plan,
                          int64_t outputs, int64_t length)
 {
     kiln__variant *v = &plan->variant;
     int64_t each = 0, segments = 1;
 
-    /* Rows that begin at whole accesses lose little in the merging of anything but batches. A row without
-     * elements has nothing to hold. */
+    /* Rows that begin at whole accesses gain only with batches, whose merging is expensive. */
     if (length == 0 || red->rank != 1 || !may_hold(q, v) ||
         !(v->reduction.peel || v->reduction.batch != KILN__BATCH_NONE))
         return false;
@@ -233,7 +241,7 @@ static bool hold_on_cuda(const kiln__plan_request *q, const kiln__walk *red, kil
     if (group == 0 || kiln__group_within_grid(outputs, group, BLOCK_THREADS) != group)
         return false;
     const int64_t full = (int64_t)q->device.units * BLOCKS_PER_UNIT * BLOCK_THREADS;
-    /* What a thread begins with is as much work as a row of up to 8 bytes: it takes twice as many of these. */
+    /* The overhead of a thread costs as much as a row of up to 8 bytes, so it takes twice as many. */
     const bool tiny = each == 1 && access_words(red, v) <= 2 && element_bytes(red) <= 2 &&
                       v->reduction.batch == KILN__BATCH_MOMENTS;
     while (!v->reduction.peel && group <= WARP_THREADS &&
@@ -259,7 +267,7 @@ static void rows_on_cuda(kiln__plan *plan, const kiln__plan_request *q, int64_t 
 {
     kiln__variant *v = &plan->variant;
     const int units = q->device.units;
-    /* Index tuples are made of the elements' numbers, which is long when it is repeated. */
+    /* Index tuples are computed from the elements' numbers, which is much code when it is repeated. */
     const bool tuples = q->def->uses_number[KILN__NUMBER_IN], gathers = reads_by_address(q);
     const int64_t full = (int64_t)units * BLOCKS_PER_UNIT; /* blocks that fill the device */
     int64_t group;
@@ -280,7 +288,7 @@ static void rows_on_cuda(kiln__plan *plan, const kiln__plan_request *q, int64_t 
     if (gathers && v->unroll > gather)
         v->unroll = (uint8_t)gather;
     if (each < 2)
-        v->reduction.lanes = 1; /* a few elements of each row: nothing to bring together */
+        v->reduction.lanes = 1; /* a thread has too few elements of a row for several lanes */
     const int flight = kiln__tuned("KILN_TUNE_SEGMENTS", gathers     ? gather
                                                          : tuples    ? FLIGHT_ACCESSES / 2
                                                          : group > 1 ? 2 * FLIGHT_ACCESSES
@@ -303,7 +311,7 @@ static void rows_on_cuda(kiln__plan *plan, const kiln__plan_request *q, int64_t 
     plan->ticket_count = v->reduction.split ? outputs : 0;
 }
 
-/* Whether rows of input `k` lie one behind the other. */
+/* Whether the rows of input `k` follow each other in memory without gaps. */
 static bool is_dense(const kiln__walk *keep, const kiln__walk *red, int k)
 {
     return red->stride[k][0] == red->itemsize[k] &&
@@ -315,9 +323,9 @@ static bool moves_twice(const kiln__walk *keep, const kiln__walk *red, int k)
     return kiln__walk_is_input(red, k) && red->stride[k][0] != 0 && keep->stride[k][0] != 0;
 }
 
-/* Bytes that a row of all inputs takes in shared memory, and of one access that copies rows there. 0 where
- * some input's rows are neither one behind the other nor the same or one element for all threads, where
- * a snippet wants to know addresses, or where threads of a group can well read the rows themselves. */
+/* Bytes of shared memory for a row of all inputs; *access receives the bytes of an access that
+ * copies rows there. 0 where rows cannot be copied (an input has gaps between its rows, or a
+ * snippet asks for addresses), and where threads of a group read rows with wide accesses anyway. */
 static int64_t stage_bytes(const kiln__plan_request *q, const kiln__walk *keep, const kiln__walk *red,
                            const kiln__variant *v, int *access)
 {
@@ -341,8 +349,9 @@ static int64_t stage_bytes(const kiln__plan_request *q, const kiln__walk *keep, 
     return widest < ACCESS_BYTES ? row : 0;
 }
 
-/* Short rows are copied to shared memory by accesses that are whole whatever their length is, and one
- * thread takes each: nothing has to be brought together. Returns whether they are. */
+/* Let blocks copy short rows to shared memory, by accesses that do not depend on a row's length,
+ * and let one thread take each row, so that no results have to be merged. False where that is
+ * not possible. */
 static bool stage_on_cuda(const kiln__plan_request *q, const kiln__walk *keep, const kiln__walk *red,
                           kiln__plan *plan, int64_t length)
 {
@@ -389,7 +398,8 @@ static bool stage_on_cuda(const kiln__plan_request *q, const kiln__walk *keep, c
     return true;
 }
 
-/* Moments are dear to merge: where columns are many enough, a thread takes whole ones. */
+/* Whether a thread takes whole columns: moments are expensive to merge, and there are enough
+ * columns. */
 static bool has_whole_columns(const kiln__variant *v, int units, int64_t outputs, int64_t columns)
 {
     return kiln__batch_is_of_moments((kiln__batch)v->reduction.batch) &&
@@ -397,8 +407,8 @@ static bool has_whole_columns(const kiln__variant *v, int units, int64_t outputs
                (int64_t)units * BATCH_BLOCKS_PER_UNIT;
 }
 
-/* How many rows a thread takes at a time that has whole columns: those that are left over come one by one, and each
- * costs a merge and the time of a load, as a burst does. */
+/* How many rows a thread with whole columns takes at a time. The rows left over come one by one,
+ * and each of them costs as much as a burst: a merge and the time of a load. */
 static uint8_t burst_of(int64_t length)
 {
     int64_t best = length < MOMENTS_BURST_MAX ? length : MOMENTS_BURST_MIN;
@@ -480,8 +490,9 @@ static void on_cpu(kiln__plan *plan, bool small, int threads, int64_t outputs, i
     plan->ticket_count = v->reduction.split ? tiles : 0;
 }
 
-/* Outputs do not move along reduced axes, and an axis made up for an empty half moves nothing. */
-static void still(kiln__walk *keep, kiln__walk *red)
+/* Clear the strides of outputs along reduced axes, and those of an axis that stands for an empty
+ * half. */
+static void clear_strides(kiln__walk *keep, kiln__walk *red)
 {
     kiln__walk_still(keep);
     kiln__walk_still(red);
@@ -502,7 +513,7 @@ static void choose_access(const kiln__walk *keep, const kiln__walk *red, kiln__v
     }
 }
 
-/* Positions rise along a walk whose axes have the order of the caller's. */
+/* Whether positions rise along the walk: its axes have the order of the caller's. */
 static bool is_ordered(const kiln__walk *red)
 {
     for (int k = 0; k < red->count; k++)
@@ -521,9 +532,9 @@ static bool moves_everywhere(const kiln__walk *w, int k)
     return moves;
 }
 
-/* Mark the inputs of which every byte is read once: the caches then keep what may be asked for again,
- * what an earlier kernel left there or a row that all others share. Not where that is a loss: beside
- * results that take bandwidth themselves, beside a row for all columns, and for sums of bytes. */
+/* Mark the inputs of which every byte is read once. Caches then keep other data: what an earlier
+ * kernel has left there, or a row that is read many times. It is slower, and not done, where
+ * results need much bandwidth, where all columns share a row, and for sums of bytes. */
 static void mark_once(const kiln__walk *keep, const kiln__walk *red, kiln__variant *v)
 {
     bool once[KILN__WALK_MAX], all = true;
@@ -541,7 +552,7 @@ static void mark_once(const kiln__walk *keep, const kiln__walk *red, kiln__varia
             v->access[red->param[k]] = KILN__ACCESS_ONCE;
 }
 
-/* Whichever numbers of elements and results the snippets use. */
+/* Add the numbers of elements and results that the snippets use, as operands with strides. */
 static void add_numbers(const kiln__plan_request *q, kiln__walk *keep, kiln__walk *red)
 {
     bool kept[KILN_RANK_MAX];
@@ -582,9 +593,9 @@ static void fill_indexers(const kiln__plan_request *q, kiln__plan *plan)
     }
 }
 
-/* A call without results launches nothing, but its source can be asked for: it is planned as if there
- * were one. Tells whether it is one. */
-static bool without_results(kiln__walk *keep)
+/* A call without results launches nothing, but its source can be asked for. So it is planned as
+ * if it had one result. Returns whether the call is of that kind. */
+static bool make_nonempty(kiln__walk *keep)
 {
     bool empty = false;
     for (int a = 0; a < keep->rank; a++) {
@@ -594,8 +605,8 @@ static bool without_results(kiln__walk *keep)
     return empty;
 }
 
-/* Long rows that begin anywhere are read by whole accesses, too: the elements beside these have threads
- * of their own. */
+/* Let long rows that begin at any address be read by whole accesses, and the elements beside
+ * these by threads of their own. */
 static void choose_peel(const kiln__plan_request *q, const kiln__walk *keep, const kiln__walk *red,
                         kiln__variant *v)
 {
@@ -620,58 +631,72 @@ static void choose_peel(const kiln__plan_request *q, const kiln__walk *keep, con
     v->reduction.peel = 1;
 }
 
-/* Layouts rows and columns. */
+/* The elements of an access on cuda. */
+static void choose_width(const kiln__plan_request *q, const kiln__walk *keep, const kiln__walk *red,
+                         kiln__variant *v)
+{
+    const bool rows = v->layout == KILN__LAYOUT_ROWS;
+    const bool moments = kiln__batch_is_of_moments((kiln__batch)v->reduction.batch);
+
+    v->vec = (uint8_t)choose_vec(rows ? red : keep, rows ? keep : red, q->operands, v,
+                                 rows      ? ACCESS_BYTES
+                                 : moments ? COLUMNS_OF_MOMENTS
+                                           : COLUMNS_OF_THREAD);
+    if (!rows && v->vec == COLUMNS_OF_MOMENTS &&
+        v->vec * (int)kiln_dtype_size((kiln_dtype)v->dtype[0]) > MOMENTS_ALONE &&
+        has_whole_columns(v, q->device.units, kiln__walk_size(keep), keep->shape[keep->rank - 1]))
+        v->vec /= 2;
+    if (rows)
+        choose_peel(q, keep, red, v);
+}
+
+/* Put both halves into the plan, in accesses of `vec` elements; returns the accesses of a
+ * result. */
+static int64_t join_halves(const kiln__walk *keep, const kiln__walk *red, kiln__plan *plan)
+{
+    const kiln__variant *v = &plan->variant;
+
+    kiln__walk_join(keep, red, plan);
+    if (v->layout == KILN__LAYOUT_ROWS && v->vec > 1) {
+        kiln__walk_widen(red, v->rank - 1, plan);
+        return kiln__walk_size(red) / v->vec;
+    }
+    for (int k = 0; k < keep->count && v->vec > 1; k++)
+        if (kiln__walk_is_input(keep, k))
+            plan->step[keep->param[k]][v->keep_rank - 1] *= v->vec;
+    return kiln__walk_size(red);
+}
+
+/* Deal the layouts rows and columns to threads. */
 static void plan_walk(const kiln__plan_request *q, kiln__walk *keep, kiln__walk *red,
                       kiln__plan *plan)
 {
-    const kiln__definition *def = q->def;
-    const kiln_backend backend = q->device.backend;
     kiln__variant *v = &plan->variant;
+    const bool on_cuda = q->device.backend != KILN_BACKEND_CPU;
     const bool rows = v->layout == KILN__LAYOUT_ROWS;
-    const bool small = kiln__part_bytes(def, v, 0) <= 8; /* cheap to have several of */
-    const int64_t outputs = kiln__walk_size(keep), elements = kiln__walk_size(red);
-    int64_t length = elements;
+    const bool small = kiln__part_bytes(q->def, v, 0) <= 8; /* cheap to have several of */
+    const int64_t outputs = kiln__walk_size(keep);
 
-    v->reduction.batch = (uint16_t)kiln__reduce_batch(def, v, is_ordered(red));
-    const bool moments = kiln__batch_is_of_moments((kiln__batch)v->reduction.batch);
-    if (backend != KILN_BACKEND_CPU)
-        v->vec = (uint8_t)choose_vec(rows ? red : keep, rows ? keep : red, q->operands, v,
-                                     rows      ? ACCESS_BYTES
-                                     : moments ? COLUMNS_OF_MOMENTS
-                                               : COLUMNS_OF_THREAD);
-    if (backend != KILN_BACKEND_CPU && !rows && v->vec == COLUMNS_OF_MOMENTS &&
-        v->vec * (int)kiln_dtype_size((kiln_dtype)v->dtype[0]) > MOMENTS_ALONE &&
-        has_whole_columns(v, q->device.units, outputs, keep->shape[keep->rank - 1]))
-        v->vec /= 2;
-    if (backend != KILN_BACKEND_CPU && rows)
-        choose_peel(q, keep, red, v);
-    kiln__walk_join(keep, red, plan);
-    if (rows && v->vec > 1) {
-        kiln__walk_widen(red, v->rank - 1, plan);
-        length /= v->vec;
-    } else if (!rows && v->vec > 1) {
-        for (int k = 0; k < keep->count; k++)
-            if (kiln__walk_is_input(keep, k))
-                plan->step[keep->param[k]][v->keep_rank - 1] *= v->vec;
-    }
+    v->reduction.batch = (uint16_t)kiln__reduce_batch(q->def, v, is_ordered(red));
+    if (on_cuda)
+        choose_width(q, keep, red, v);
+    const int64_t length = join_halves(keep, red, plan);
     if (small && rows && v->reduction.batch == KILN__BATCH_NONE)
-        v->reduction.lanes = backend == KILN_BACKEND_CPU
-                                 ? (elements >= CPU_LANES_LENGTH ? CPU_LANES : 1)
+        v->reduction.lanes = !on_cuda ? (kiln__walk_size(red) >= CPU_LANES_LENGTH ? CPU_LANES : 1)
                              : v->vec < CUDA_LANES ? v->vec
                                                    : CUDA_LANES;
-    if (backend != KILN_BACKEND_CPU)
-        mark_once(keep, red, v);
     plan->word[KILN__WORD_LENGTH] = length;
-    if (backend == KILN_BACKEND_CPU)
+    if (!on_cuda) {
         on_cpu(plan, small || v->reduction.batch != KILN__BATCH_NONE, q->device.units, outputs,
                length);
-    else if (rows && (stage_on_cuda(q, keep, red, plan, length) ||
-                      hold_on_cuda(q, red, plan, outputs, length)))
         return;
-    else if (rows)
-        rows_on_cuda(plan, q, outputs, length);
-    else
+    }
+    mark_once(keep, red, v);
+    if (!rows)
         columns_on_cuda(plan, q->device.units, small, outputs, length);
+    else if (!stage_on_cuda(q, keep, red, plan, length) &&
+             !hold_on_cuda(q, red, plan, outputs, length))
+        rows_on_cuda(plan, q, outputs, length);
 }
 
 static void plan_reduction(const kiln__plan_request *q, kiln__plan *plan)
@@ -685,8 +710,8 @@ static void plan_reduction(const kiln__plan_request *q, kiln__plan *plan)
     kiln__walk_sort(&red, false);
     kiln__walk_collapse(&keep);
     kiln__walk_collapse(&red);
-    const bool empty = without_results(&keep);
-    still(&keep, &red);
+    const bool empty = make_nonempty(&keep);
+    clear_strides(&keep, &red);
 
     v->layout = takes_rows(q->device.backend, &keep, &red) ? KILN__LAYOUT_ROWS
                                                            : KILN__LAYOUT_COLUMNS;

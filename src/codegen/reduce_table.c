@@ -16,6 +16,8 @@
  *         tells whether a value was seen.
  * Rule 2: results have NumPy's dtypes; what NumPy refuses for no elements is refused, even where
  *         the definition has an identity.
+ *
+ * Tests: test_reduction_named, test_reduction_batch.
  */
 #include "codegen/codegen.h"
 #include "kiln/scan.h"

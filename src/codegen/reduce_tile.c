@@ -10,6 +10,8 @@
  *
  * A tile has one of few forms. Its cost is estimated as results (with those beyond the edge) times the
  * form's instructions a result, divided by the part of the device that the tiles keep busy.
+ *
+ * reduce_plan.c calls this file. Tests: test_reduce_plan, test_golden.
  */
 #include "codegen/emit.h"
 #include "codegen/walk.h"

@@ -5,6 +5,8 @@
  *
  * The rules of emit.c hold here: one row of a table for each name, and nothing but definition and
  * variant decides.
+ *
+ * emit.c and row_plan.c call this file. Tests: test_row_layout, test_golden.
  */
 #include "codegen/row_emit.h"
 

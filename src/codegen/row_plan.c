@@ -20,6 +20,8 @@
  *
  * Rule: as in reduce_plan.c, an order of combination depends on shapes, strides, dtypes and the
  * device, never on what runs beside.
+ *
+ * src/kernel, src/fusion and src/warm call this file. Tests: test_plan_random, test_row_frames.
  */
 #include "codegen/emit.h"
 #include "codegen/lexer.h"

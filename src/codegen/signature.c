@@ -17,6 +17,8 @@
  *         Its detail is that text with a caret.
  * Rule 2: names are refused here only when the generated source could not mean what the user
  *         meant (keywords, `i`, thread indices); `n` and leading underscores are in use out there.
+ *
+ * definition.c, types.c, src/kernel and src/module call this file. Test: test_signature.
  */
 #include "codegen/lexer.h"
 

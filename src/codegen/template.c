@@ -6,6 +6,8 @@
  * Rule 1: no kernel text in this file; what a kernel looks like is in templates/.
  * Rule 2: cmake/make_templates.c embeds nothing but well-formed directives, each at the beginning of
  *         its line with one blank between words, and closed blocks; nothing of that is checked again.
+ *
+ * emit.c and module_text.c call this file. Tests: test_template, test_golden.
  */
 #include "codegen/template.h"
 

@@ -1,13 +1,21 @@
 /*
- * transpose.c - operands that are contiguous along different axes: tiles of the two.
+ * transpose.c - operands that are contiguous along different axes.
  *
- *     plan > [transpose] > emit
+ *     plan.c > [transpose] > emit.c, templates/cuda/transpose*.cu and templates/cpu
  *
- * Operands of axis A, the last, are accessed directly; those of axis B, which is put next to it, pass
- * through tiles: `tile` elements along B, and on a GPU as many along A as give each thread `unroll` words
- * (templates/cuda/transpose.cu). Where one of the axes is short, the tile is as short there and longer
- * along the other. Where all rows begin at sectors, tiles are square (templates/cuda/transpose_even.cu); where not,
- * and where elements of up to 4 bytes are not words alone, tiles lie as in memory (templates/cuda/transpose_gather.cu).
+ * Axis A is the last axis. Operands that are contiguous along A are accessed directly. The others
+ * are contiguous along one other axis, B, and are read or written by tiles over A and B. There are
+ * four forms; a GPU takes the first of them that fits (kiln__transpose_choose()):
+ *
+ *   few       one axis has 2 to 15 elements: a thread holds all of them (transpose_narrow.cu)
+ *   gathered  rows begin at any address: a tile lies in shared memory as it lies in memory, and
+ *             threads gather the elements of a word from it (transpose_gather.cu)
+ *   square    rows of all operands begin at sectors of 32 bytes: square tiles (transpose_even.cu)
+ *   skewed    all others: `tile` elements along B, as many along A as give each thread `unroll`
+ *             words, and rows that begin where the output's sectors do (transpose.cu)
+ *
+ * A tile is short along an axis that is short, and longer along the other. On the cpu there is one
+ * form. Tests: test_plan, test_golden, and on a GPU test_elementwise_layout.
  */
 #include "codegen/emit.h"
 #include "codegen/walk.h"
@@ -17,9 +25,9 @@ enum {
     EXTENT_MIN = 16, /* axes that fill most of a tile */
     TILE = 64,
     TILE_OF_WIDE = 32, /* of elements wider than 4 bytes */
-    SHORT = 32,        /* up to here axes have tiles that are as short, */
-    SHORT_MIN = 5,     /* from here on: fewer elements are held by threads, or lie in caches, */
-    LONG_MIN = 128,    /* if the other axis is so long */
+    SHORT_MIN = 5,     /* an axis of SHORT_MIN to SHORT elements has tiles that are as short; */
+    SHORT = 32,        /* of fewer elements, threads hold them or caches keep them */
+    LONG_MIN = 128,    /* the other axis of a short one has as many elements or more */
     SHARED_MAX = 40 * 1024
 };
 
@@ -28,23 +36,27 @@ enum { CPU_TILE = 64, CPU_TILE_MIN = 16, CPU_TILE_BYTES = 40 * 1024 };
 
 enum { BLOCK_THREADS = 256 };
 
-/* Tiles that lie as in memory: bytes of a row, and of one where the tiled operands have so many bytes; the gap between
- * rows where those of memory begin at words; elements along A, of 1 or 2 bytes and of 4; shared memory of a block. */
+/* Gathered tiles. */
 enum {
-    GATHER_ROW = 128,
+    GATHER_ROW = 128, /* bytes of a tile's row */
     GATHER_LONG_ROW = 2 * GATHER_ROW,
-    GATHER_LONG_BYTES = 96 << 20,
-    GATHER_GAP = 4,
-    GATHER_SIDE = 128,
-    GATHER_SIDE_OF_WORDS = 64,
+    GATHER_LONG_BYTES = 96 << 20, /* operands of so many bytes have long rows */
+    GATHER_GAP = 4,    /* bytes between rows in shared memory, if those of memory begin at words */
+    GATHER_SIDE = 128, /* elements of 1 or 2 bytes along A */
+    GATHER_SIDE_OF_WORDS = 64, /* the same of 4 bytes */
     GATHER_SHARED_MAX = 47 * 1024
 };
 
-/* A short axis that threads hold: its extent stays below, unless tiles of that side are whole; bytes of an
- * access of lines, and of what a thread moves of an operand. */
-enum { FEW_MAX = 16, FEW_VEC = 4, FEW_ACCESS = 8, FEW_BYTES = 48, ACCESS_BYTES = 16 };
+/* A short axis whose elements a thread holds. */
+enum {
+    FEW_MAX = 16,     /* it has fewer elements */
+    FEW_VEC = 4,      /* most neighbours of a thread along the other axis */
+    FEW_ACCESS = 8,   /* most bytes of an access along the other axis */
+    FEW_BYTES = 48,   /* most bytes that a thread moves of an operand */
+    ACCESS_BYTES = 16 /* most bytes of an access along the short axis */
+};
 
-/* Whether tiles over two axes of these extents are filled well enough. */
+/* Whether the axes fill tiles well enough. */
 static bool extents_fit(const kiln__variant *v, int64_t one, int64_t other)
 {
     const int64_t less = one < other ? one : other, more = one < other ? other : one;
@@ -52,8 +64,8 @@ static bool extents_fit(const kiln__variant *v, int64_t one, int64_t other)
     return less >= EXTENT_MIN || (v->backend != KILN_BACKEND_CPU && less >= 2 && more >= LONG_MIN);
 }
 
-/* The axis, other than the last, on which every operand that is not dense on the last axis is
- * dense; -1 when there is none that fills a tile. */
+/* Axis B: every operand that is not dense on the last axis is dense on it. -1 when there is none
+ * that fills a tile. */
 static int find_axis(const kiln__walk *w, const kiln__definition *def, const kiln__variant *v)
 {
     const int last = w->rank - 1;
@@ -71,7 +83,7 @@ static int find_axis(const kiln__walk *w, const kiln__definition *def, const kil
     return -1;
 }
 
-/* Bytes of the elements, at one place of a tile, of all operands that go through tiles. */
+/* Bytes of one element of each operand that goes through tiles. */
 static int tiled_bytes(const kiln__walk *w)
 {
     int bytes = 0;
@@ -82,8 +94,8 @@ static int tiled_bytes(const kiln__walk *w)
     return bytes;
 }
 
-/* Elements of 1 or 2 bytes are moved by words of 4, where all operands have the same size and both axes
- * fill a tile of 32 words: how many make a word, else 1. */
+/* How many elements a word has. Elements of 1 or 2 bytes are moved by words of 4 bytes if all
+ * operands have elements of one size and both axes fill a tile of 32 words; else it is 1. */
 static int packed_elements(const kiln__walk *w, int b)
 {
     int size = 0;
@@ -108,8 +120,8 @@ static int power_above(int64_t extent)
     return power;
 }
 
-/* Whether rows of all operands begin at sectors of a GPU's memory. Of addresses 16 bytes are looked at:
- * more of them does not decide about plans that are kept. */
+/* Whether rows of all operands begin at sectors of a GPU's memory. Addresses are tested modulo 16
+ * bytes only, since kept plans do not depend on more. */
 static bool rows_are_even(const kiln__walk *w, const kiln__operand *operands, int b)
 {
     const int last = w->rank - 1;
@@ -129,15 +141,21 @@ static bool rows_are_even(const kiln__walk *w, const kiln__operand *operands, in
     return true;
 }
 
-/* Square tiles of a GPU; false where they would take too much shared memory. */
+/* Whether some operand has elements of more than 4 bytes. */
+static bool has_wide(const kiln__walk *w)
+{
+    for (int k = 0; k < w->count; k++)
+        if (k != w->index && w->itemsize[k] > 4)
+            return true;
+    return false;
+}
+
+/* The form "square"; false where tiles would take too much shared memory. */
 static bool choose_square(const kiln__walk *w, const kiln__definition *def, int b, kiln__variant *v)
 {
     const int bytes = tiled_bytes(w), vec = def->large ? 1 : packed_elements(w, b);
-    bool wide = false;
 
-    for (int k = 0; k < w->count; k++)
-        wide |= k != w->index && w->itemsize[k] > 4;
-    v->loop.tile = wide ? TILE_OF_WIDE : TILE;
+    v->loop.tile = has_wide(w) ? TILE_OF_WIDE : TILE;
     if (vec > 1 && (32 * vec + vec) * (32 * vec + vec + 1) * bytes <= SHARED_MAX) {
         v->vec = (uint8_t)vec;
         v->loop.tile = (uint16_t)(32 * vec);
@@ -147,8 +165,9 @@ static bool choose_square(const kiln__walk *w, const kiln__definition *def, int 
     return v->loop.tile * (v->loop.tile + 1) * bytes <= SHARED_MAX;
 }
 
-/* Elements of 1 byte are turned in registers, by words. */
-static bool are_turned(const kiln__walk *w)
+/* Whether some operand has elements of 1 byte. These are turned in registers, by words, and square
+ * tiles do not do that. */
+static bool has_bytes(const kiln__walk *w)
 {
     for (int k = 0; k < w->count; k++)
         if (k != w->index && w->itemsize[k] < 2)
@@ -156,17 +175,14 @@ static bool are_turned(const kiln__walk *w)
     return false;
 }
 
-/* A tile of a GPU; false where it would take too much shared memory. */
-static bool choose_tile(const kiln__walk *w, const kiln__definition *def, int b, kiln__variant *v)
+/* The form "skewed"; false where a tile would take too much shared memory. */
+static bool choose_skewed(const kiln__walk *w, const kiln__definition *def, int b, kiln__variant *v)
 {
     const int64_t along_a = w->shape[w->rank - 1], along_b = w->shape[b];
     const int bytes = tiled_bytes(w);
-    bool wide = false;
 
-    for (int k = 0; k < w->count; k++)
-        wide |= k != w->index && w->itemsize[k] > 4;
     v->vec = (uint8_t)(def->large ? 1 : packed_elements(w, b));
-    int side = v->vec > 1 ? 32 * v->vec : wide ? TILE_OF_WIDE : TILE;
+    int side = v->vec > 1 ? 32 * v->vec : has_wide(w) ? TILE_OF_WIDE : TILE;
     if ((side + KILN__SECTOR) * side * bytes > SHARED_MAX)
         v->vec = 1, side = TILE_OF_WIDE;
     if ((side + KILN__SECTOR) * side * bytes > SHARED_MAX)
@@ -182,15 +198,17 @@ static bool choose_tile(const kiln__walk *w, const kiln__definition *def, int b,
     return true;
 }
 
-/* How many bytes elements have: of what passes through tiles, and of outputs; 0 where they differ. How many bytes
- * rows of tiled operands have modulo 4, and how many such operands there are. */
+/* The operands of the form "gathered". */
 typedef struct gathered {
-    int tiled_size, size, phase, count;
-    bool beside; /* whether other operands are loaded */
+    int tiled_size; /* bytes of an element of all tiled operands */
+    int size;       /* bytes of an element of all outputs */
+    int phase;      /* bytes of a row of the tiled operands, modulo 4 */
+    int count;      /* tiled operands */
+    bool beside;    /* whether other operands are loaded */
 } gathered;
 
-/* Whether operands can be gathered: outputs run along the last axis; and where several elements make one of their
- * words, all operands that do have the outputs' size. */
+/* Whether operands can be gathered. Outputs must run along the last axis. If a word of theirs has
+ * several elements, all operands that run along the last axis must have the outputs' size. */
 static bool can_gather(const kiln__walk *w, const kiln__definition *def, gathered *g)
 {
     const int last = w->rank - 1;
@@ -198,8 +216,8 @@ static bool can_gather(const kiln__walk *w, const kiln__definition *def, gathere
     for (int k = 0; k < w->count; k++) {
         const bool written = k != w->index && w->written[k];
         int *const size = written ? &g->size : &g->tiled_size;
-        g->beside |= k != w->index && (written ? def->params[w->param[k]].read_first
-                                               : kiln__walk_dense(w, k, last));
+        g->beside |= k != w->index &&
+                     (written ? def->params[w->param[k]].read_first : kiln__walk_dense(w, k, last));
         if (k == w->index || (!written && kiln__walk_dense(w, k, last)))
             continue;
         if (w->itemsize[k] > 4 || (*size != 0 && *size != w->itemsize[k]) ||
@@ -221,13 +239,14 @@ static bool can_gather(const kiln__walk *w, const kiln__definition *def, gathere
     return g->size > 0 && g->count > 0;
 }
 
-/* Whether lanes that gather from rows so far apart meet a bank more than twice. */
+/* Whether more than two lanes use one bank of shared memory when they gather from rows `apart`
+ * bytes apart. */
 static bool banks_meet(int vec, int apart)
 {
     return vec * apart % 16 == 0;
 }
 
-/* Whether tiles of that many bytes by `side` elements can be gathered from. */
+/* Whether tiles of rows of `row` bytes, and of `side` elements along A, are filled and fit. */
 static bool tile_gathers(const kiln__walk *w, int b, const gathered *g, int row, int side)
 {
     const int apart = row + GATHER_GAP + g->phase;
@@ -237,11 +256,16 @@ static bool tile_gathers(const kiln__walk *w, int b, const gathered *g, int row,
            g->count * ((side + KILN__SECTOR / g->size) * apart + 4) <= GATHER_SHARED_MAX;
 }
 
-/* A tile of a GPU that lies in shared memory as it lies in memory: of operands of up to 4 bytes, but not of words alone,
- * which are no faster so (bench/results/workloads-h200.txt). False elsewhere, where banks would meet (bytes of rows that
- * begin at words: bench/results/bandwidth-h200.txt), and where an axis does not fill a tile. Rows of a large
- * operand that is alone are longer: a row that begins within a line of memory takes one line more than it fills.
- * Small ones would have too few tiles, and what is loaded beside it takes the registers of the block's threads. */
+/* The form "gathered", for operands with elements of up to 4 bytes. False where it is not faster:
+ *
+ *   - all operands have elements of 4 bytes (bench/results/workloads-h200.txt);
+ *   - lanes would use the same banks, as for bytes in rows that begin at words
+ *     (bench/results/bandwidth-h200.txt);
+ *   - an axis does not fill a tile.
+ *
+ * A large operand that is the only one loaded has long rows: a row that begins within a line of
+ * memory takes one line more than it fills. Smaller operands would have too few such tiles, and
+ * other operands would need the registers. */
 static bool choose_gather(const kiln__walk *w, const kiln__definition *def, int b, kiln__variant *v)
 {
     gathered g = {0};
@@ -264,7 +288,7 @@ static bool choose_gather(const kiln__walk *w, const kiln__definition *def, int 
     return true;
 }
 
-/* The bits of the addresses of an operand's elements but for what the tile's axes add. */
+/* The bits of an operand's address and of its steps along all axes but those of the tile. */
 static uint64_t outer_bits(const kiln__walk *w, int k, const kiln__operand *operands, int b)
 {
     uint64_t bits = kiln__walk_begin(w, k, operands);
@@ -274,8 +298,9 @@ static uint64_t outer_bits(const kiln__walk *w, int k, const kiln__operand *oper
     return bits;
 }
 
-/* Whether the accesses of a thread that has `vec` neighbours on the long axis divide that axis, and lie
- * together in all runs; gives how many elements an access of runs has in *each. */
+/* Whether a thread can have `vec` neighbours on the long axis (`line`) and all elements of the
+ * short one (`run`): `vec` divides the long axis, and its accesses are aligned and contiguous.
+ * *each receives the elements of an access along the short axis. */
 static bool vec_fits(const kiln__walk *w, const kiln__operand *operands, int b, bool last, int vec,
                      int *each)
 {
@@ -303,7 +328,7 @@ static bool vec_fits(const kiln__walk *w, const kiln__operand *operands, int b, 
     return true;
 }
 
-/* Threads of a GPU that hold all elements of a short axis; false where tiles serve better. */
+/* The form "few"; false where tiles serve better. */
 static bool choose_few(const kiln__walk *w, const kiln__definition *def,
                        const kiln__operand *operands, int b, kiln__variant *v)
 {
@@ -329,6 +354,32 @@ static bool choose_few(const kiln__walk *w, const kiln__definition *def,
     return true;
 }
 
+static void choose_on_cpu(const kiln__walk *w, kiln__variant *v)
+{
+    v->loop.tile = CPU_TILE;
+    while (v->loop.tile > CPU_TILE_MIN &&
+           v->loop.tile * (v->loop.tile + 1) * tiled_bytes(w) > CPU_TILE_BYTES)
+        v->loop.tile /= 2;
+}
+
+/* The first form of a GPU that fits; false where none does. */
+static bool choose_on_gpu(const kiln__walk *w, const kiln__definition *def,
+                          const kiln__operand *operands, int b, kiln__variant *v)
+{
+    if (choose_few(w, def, operands, b, v))
+        return true;
+    if (w->shape[b] < SHORT_MIN || w->shape[w->rank - 1] < SHORT_MIN)
+        return false;
+    if (!rows_are_even(w, operands, b))
+        return choose_gather(w, def, b, v) || choose_skewed(w, def, b, v);
+    if (!has_bytes(w))
+        return choose_square(w, def, b, v);
+    if (!choose_skewed(w, def, b, v))
+        return false;
+    v->loop.aligned = v->vec > 1;
+    return true;
+}
+
 bool kiln__transpose_choose(kiln__walk *w, const kiln__definition *def,
                             const kiln__operand *operands, kiln__variant *v)
 {
@@ -336,20 +387,10 @@ bool kiln__transpose_choose(kiln__walk *w, const kiln__definition *def,
 
     if (b < 0)
         return false;
-    if (v->backend == KILN_BACKEND_CPU) {
-        v->loop.tile = CPU_TILE;
-        while (v->loop.tile > CPU_TILE_MIN &&
-               v->loop.tile * (v->loop.tile + 1) * tiled_bytes(w) > CPU_TILE_BYTES)
-            v->loop.tile /= 2;
-    } else if (!choose_few(w, def, operands, b, v)) {
-        if (w->shape[b] < SHORT_MIN || w->shape[w->rank - 1] < SHORT_MIN)
-            return false;
-        const bool even = rows_are_even(w, operands, b), square = even && !are_turned(w);
-        const bool gathers = !even && choose_gather(w, def, b, v);
-        if (!gathers && !(square ? choose_square(w, def, b, v) : choose_tile(w, def, b, v)))
-            return false;
-        v->loop.aligned = even && !square && v->vec > 1;
-    }
+    if (v->backend == KILN_BACKEND_CPU)
+        choose_on_cpu(w, v);
+    else if (!choose_on_gpu(w, def, operands, b, v))
+        return false;
     for (; b < w->rank - 2; b++) /* the second tile axis goes next to the last */
         kiln__walk_swap(w, b, b + 1);
     v->layout = KILN__LAYOUT_TRANSPOSE;
@@ -404,35 +445,45 @@ kiln__transpose_tile kiln__transpose_tile_of(const kiln__definition *def, const 
     return t;
 }
 
-/* Whether a tile that lies as in memory is as the template has it: all of its loads and stores are whole. */
+/* Whether the numbers of a gathered tile are among those that the template has: so that all of its
+ * loads and stores are whole. */
+static bool gather_tile_fits(const kiln__variant *v, const kiln__transpose_tile *t, int row)
+{
+    const int size = 4 / v->vec, rows = t->side + t->skew, phase = v->loop.apart - row - GATHER_GAP;
+    const int tiled_size = row / v->loop.tile, threads = v->block;
+
+    if (v->backend == KILN_BACKEND_CPU || v->loop.narrow != KILN__NARROW_NONE ||
+        v->loop.aligned != 0 || (v->vec & (v->vec - 1)) != 0 || v->vec > 4)
+        return false;
+    if (phase < 0 || phase > 3 || tiled_size < 1 || tiled_size * v->loop.tile != row ||
+        phase % tiled_size != 0 || banks_meet(v->vec, v->loop.apart))
+        return false;
+    return (threads == BLOCK_THREADS || threads == 2 * BLOCK_THREADS) && v->unroll >= 2 &&
+           t->skew * size == KILN__SECTOR && rows <= threads && rows % (threads / 32) == 0 &&
+           t->side % v->vec == 0 && threads % (t->side / v->vec) == 0 &&
+           t->side * v->loop.tile == threads * v->vec * v->unroll;
+}
+
+/* Whether a variant of the form "gathered" is one that the template can write. */
 static bool gather_fits(const kiln__definition *def, const kiln__variant *v,
                         const kiln__transpose_tile *t)
 {
     const int row = v->loop.apart < GATHER_LONG_ROW ? GATHER_ROW : GATHER_LONG_ROW;
-    const int size = 4 / v->vec, rows = t->side + t->skew, phase = v->loop.apart - row - GATHER_GAP;
-    const int tiled_size = row / v->loop.tile, threads = v->block;
     int tiled = 0;
 
-    if (v->backend == KILN_BACKEND_CPU || v->loop.narrow != KILN__NARROW_NONE ||
-        v->loop.aligned != 0 || (v->vec & (v->vec - 1)) != 0 || v->vec > 4 || phase < 0 ||
-        phase > 3 || tiled_size < 1 || tiled_size * v->loop.tile != row ||
-        phase % tiled_size != 0 || banks_meet(v->vec, v->loop.apart) ||
-        (threads != BLOCK_THREADS && threads != 2 * BLOCK_THREADS) || v->unroll < 2 ||
-        t->skew * size != KILN__SECTOR || rows > threads || rows % (threads / 32) != 0 ||
-        t->side % v->vec != 0 || threads % (t->side / v->vec) != 0 ||
-        t->side * v->loop.tile != v->block * v->vec * v->unroll)
+    if (!gather_tile_fits(v, t, row))
         return false;
     for (size_t p = 0; p < def->param_count; p++) {
         const uint8_t access = v->access[p];
         const bool direct = access == KILN__ACCESS_VECTOR || access == KILN__ACCESS_SPLAT ||
                             access == KILN__ACCESS_STRIDED;
         const int bytes = (int)kiln_dtype_size((kiln_dtype)v->dtype[p]);
-        if (access == KILN__ACCESS_TILE ? bytes != tiled_size
-                                        : direct && v->vec > 1 && bytes != size)
+        if (access == KILN__ACCESS_TILE ? bytes != row / v->loop.tile
+                                        : direct && v->vec > 1 && bytes != 4 / v->vec)
             return false;
         tiled += access == KILN__ACCESS_TILE;
     }
-    return tiled > 0 && tiled * (rows * v->loop.apart + 4) <= GATHER_SHARED_MAX;
+    return tiled > 0 && tiled * ((t->side + t->skew) * v->loop.apart + 4) <= GATHER_SHARED_MAX;
 }
 
 bool kiln__transpose_is_valid(const kiln__definition *def, const kiln__variant *v)
@@ -463,7 +514,7 @@ bool kiln__transpose_is_valid(const kiln__definition *def, const kiln__variant *
             t.pitch * v->vec * v->loop.tile <= SHARED_MAX);
 }
 
-/* Whether all rows of the output that decides begin at multiples of an access: then so do tiles. */
+/* Whether all rows of the output `skewed` begin at multiples of 16 bytes; then tiles do, too. */
 static bool is_even(const kiln__plan_request *q, const kiln__plan *plan, size_t skewed)
 {
     uintptr_t bits = q->operands[skewed].address;

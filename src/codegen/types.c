@@ -13,6 +13,8 @@
  *         real number is adapting; losing a fraction, a sign or an imaginary part is not).
  * Rule 3: which dtypes are bound depends on the kinds of the scalars and on whether an unsigned
  *         one fits int64, never otherwise on their values: callers remember bindings by kind.
+ *
+ * The planners, src/kernel, src/graph and src/fusion call this file. Test: test_types.
  */
 #include <math.h>
 #include <stdlib.h>

@@ -11,6 +11,8 @@
  *         that the snippet declares itself.
  * Rule 3: what only CUDA can do is told by words alone. Words between #if and #endif that ask for
  *         CUDA's own macros are left to the compiler, so that one definition can serve both.
+ *
+ * definition.c calls this file. Test: test_scan.
  */
 #include "codegen/lexer.h"
 

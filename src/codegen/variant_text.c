@@ -14,6 +14,8 @@
  *         as well; a test fills a variant with bytes and compares what comes back.
  * Rule 2: parsed text comes from files: nothing passes that the emitter could stumble over.
  * Rule 3: raise VERSION when a word changes its meaning.
+ *
+ * src/kernel and src/warm call this file. Tests: test_record, test_plan_random.
  */
 #include <stdio.h>
 

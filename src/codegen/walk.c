@@ -1,7 +1,9 @@
 /*
- * walk.c - collect, sort and collapse the axes of a loop, and put them into its plan.
+ * walk.c - the axes of a loop: collected, sorted, collapsed, and put into its plan.
  *
- *     [walk] < plan.c, reduce_plan.c, prefix_plan.c, row_plan.c
+ * All planners (plan.c, reduce_plan.c, prefix_plan.c, row_plan.c, filter_plan.c) and the choices
+ * below them (transpose.c, window.c) call this file; walk.h explains a walk. Tests:
+ * test_reduce_plan, test_plan_random.
  */
 #include "codegen/walk.h"
 

@@ -19,7 +19,8 @@
  *       later call only if kiln__shifts_hold() for its addresses. So nothing else here may depend
  *       on an address but its last four bits.
  *
- * plan.c calls this file, src/kernel asks kiln__shifts_hold(). Test: test_elementwise_window.
+ * plan.c calls this file, src/kernel asks kiln__shifts_hold(). Tests: test_plan, test_golden, and on
+ * a GPU test_elementwise_window.
  */
 #include <string.h>
 

@@ -9,7 +9,7 @@
  * the ring fits shared memory and the words fit the registers, and the number of planes in a run.
  *
  * The words (view, window, `behind`, `down`, `along`) are those of window.c, which calls this file.
- * Test: test_elementwise_window.
+ * Tests: test_plan, test_golden, and on a GPU test_elementwise_window.
  */
 #include <string.h>
 

@@ -8,6 +8,8 @@
  * Rule 2: a name that a preamble or a header declares for itself, at file scope, does not call for
  *         the prelude's: `typedef unsigned char uint8;`, `#define M_PI 3.14`, `struct complex {`.
  *         Functions are none of those: the prelude's are overloads beside them.
+ *
+ * prelude.c, definition.c, src/jit and others ask this file. Tests: test_module, test_scan.
  */
 #include <stdlib.h>
 

@@ -5,6 +5,8 @@
  *
  * What a running program does in jit.c but for loading; a build machine without a GPU and without a
  * driver does the rest of it here. Both store through kiln__jit_store, so that their keys are equal.
+ *
+ * jit.c and src/warm call this file. Tests: test_record, test_cli_warm.
  */
 #include "jit/room.h"
 

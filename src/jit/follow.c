@@ -15,6 +15,8 @@
  *         makes, what an assembler reads, and on the cpu device a header of the compiler's own
  *         folders. The C++ compiler also lists the files that it has read (kiln__inputs_cover);
  *         NVRTC does not.
+ *
+ * key.c calls this file. Tests: test_module, test_elementwise_snippet.
  */
 #define _GNU_SOURCE
 #include "jit/inputs.h"

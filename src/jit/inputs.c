@@ -12,6 +12,8 @@
  * kernel's time of change (ctime) does, for no program can set it. It is coarse, though: a change that
  * follows another within a tick may leave it as it was. So a file that was changed a moment ago is
  * given time, and then read once more.
+ *
+ * build.c, follow.c, jit.c and key.c call this file. Test: test_module.
  */
 #define _GNU_SOURCE
 #include <errno.h>

@@ -7,6 +7,8 @@
  * condition until it is READY or REJECTED, or until it was taken out again because its failure was
  * of a passing kind. The table's lock is held only to look and to change states, never while
  * reading a disk, compiling or loading.
+ *
+ * src/kernel and src/module call this file through jit.h. Tests: test_module, test_module_args.
  */
 #include "jit/jit.h"
 

@@ -6,6 +6,8 @@
  *
  * Rule: everything the binary depends on is in, nothing local to the machine is: no paths, no
  * times. What cannot be known leaves the inputs incomplete (follow.c), and the binary in memory.
+ *
+ * build.c, jit.c and refusal.c call this file. Test: test_module.
  */
 #define _GNU_SOURCE
 #include "jit/inputs.h"

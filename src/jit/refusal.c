@@ -6,6 +6,8 @@
  * A manifest is warmed again and again, and what did not compile yesterday does not compile today:
  * the key holds the source, the compiler and all options. Programs do not look here: they compile
  * what they run, and say why that fails with the whole log.
+ *
+ * Test: test_cli_warm.
  */
 #include "jit/jit.h"
 

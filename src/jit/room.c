@@ -11,6 +11,8 @@
  * Rule 1: the source and the compiler's output alone decide, and the image is kept under the key of the
  *         source as planned: who finds it there does without all of this.
  * Rule 2: forms differ in nothing that a launch depends on.
+ *
+ * build.c calls this file. Test: test_row_frames.
  */
 #include "jit/room.h"
 
