@@ -6,10 +6,13 @@
  * Softmax and similar functions reduce rows and use the results in the same rows. Separate kernels
  * would read each row once for every step; a row program reads it once. It consists of
  *
- * - *members*: reductions of one space along the same axes, of which at least one is used by
- *   another member or by a root;
- * - *roots*: values that are stored in that space and use members;
- * - values that are computed from members' results alone.
+ *   members  reductions of one space along the same axes; one is used by another, or by a root
+ *   roots    values that are stored in that space and use members
+ *   values that are computed from members' results alone
+ *
+ * kiln__find_rows() takes the reductions of each space and set of axes, some at a time:
+ *
+ *     find_uses > cut_chain (too many stages) > find_roots > take_members > is_sound > add_rows
  *
  * Rule 1: a row's result may be used in its own row only: the map through which it is seen must
  *         lead from an element to its row. Otherwise there is no row program.
@@ -33,7 +36,8 @@ enum {
     CHAIN_NODES = 20 /* operations of a chain that its next row program may compute again */
 };
 
-/* A lowered node seen through a view: which members of the row program it uses, and whether it may. */
+/* A lowered node seen through a map, from an element of the space: which members it uses, and
+ * whether it may. find_sights() makes the sights of a node and of all nodes beneath it. */
 typedef struct sight {
     struct sight *next; /* another view of the same lowered node */
     struct sight *user; /* during the walk: the sight that is waiting for this one */
@@ -49,13 +53,13 @@ typedef struct sights {
     sight *first;
 } sights;
 
-/* What a member or a root reads for each element: bytes of arrays whose rows are contiguous, bytes
- * of arrays whose columns are, and both together. */
-typedef struct met {
+/* What a member or a root reads for each element: bytes of arrays with contiguous rows, bytes of
+ * arrays with contiguous columns, and the bytes that a thread has to hold of both. */
+typedef struct traffic {
     int64_t row_bytes, turned_bytes, element_bytes;
-} met;
+} traffic;
 
-/* Reductions of one space along the same axes; those before `next` were looked at. */
+/* Reductions of one space along the same axes; those before `next` are done. */
 typedef struct candidates {
     kiln__list reductions;
     size_t next;
@@ -65,7 +69,7 @@ typedef struct row_program {
     kiln__build *b;
     uint32_t members[MEMBERS_MAX]; /* reductions, operands first */
     int count;
-    uint32_t uses[MEMBERS_MAX]; /* members that a member's operand sees, as bits */
+    uint32_t uses[MEMBERS_MAX]; /* members that a member's operand uses, as bits */
     bool taken[MEMBERS_MAX];
     int stage[MEMBERS_MAX];
     kiln__list roots;       /* stored in the space, part of the row program */
@@ -168,9 +172,9 @@ static sight *find_sight(row_program *f, uint32_t id, const kiln__axis_map *map,
     return made;
 }
 
-/* Decide what a lowered node is without regard to its operands. Returns whether these are to be
- * looked at. */
-static bool look(row_program *f, sight *s, bool root)
+/* Decide about a lowered node without regard to its operands. Returns whether the operands
+ * matter. */
+static bool classify(row_program *f, sight *s, bool root)
 {
     const kiln__lowered *n = &f->b->lowered[s->id];
     const int member = n->kind == KILN__LOWERED_REDUCE ? member_at(f, s->id) : -1;
@@ -187,9 +191,9 @@ static bool look(row_program *f, sight *s, bool root)
     return is_inside(f, s->id, root);
 }
 
-/* Look at a lowered node and at everything that it is computed from. Without recursion, because
- * expressions may be as deep as graphs are. */
-static sight *look_from(row_program *f, uint32_t id, bool root)
+/* Find which members a lowered node uses, with everything that it is computed from. There is no
+ * recursion, because expressions may be as deep as graphs. */
+static sight *find_sights(row_program *f, uint32_t id, bool root)
 {
     kiln__build *b = f->b;
     kiln__axis_map map[KILN_RANK_MAX];
@@ -198,7 +202,7 @@ static sight *look_from(row_program *f, uint32_t id, bool root)
     sight *const first = find_sight(f, id, map, &is_new), *s = first;
     if (!is_new)
         return first;
-    if (!look(f, s, root))
+    if (!classify(f, s, root))
         return first;
     while (s != NULL) {
         const kiln__lowered *n = &b->lowered[s->id];
@@ -214,7 +218,7 @@ static sight *look_from(row_program *f, uint32_t id, bool root)
         const uint32_t o = n->operand[s->operand++];
         operand_map(n, &b->lowered[o], s->map, map);
         sight *below = find_sight(f, o, map, &is_new);
-        if (is_new && look(f, below, false)) {
+        if (is_new && classify(f, below, false)) {
             below->user = s;
             s = below;
             continue;
@@ -235,9 +239,10 @@ static int64_t row_count(const row_program *f)
     return rows;
 }
 
-/* Count what a kernel reads of an array for each element, and along which axes it runs. */
+/* Add the bytes that a kernel reads of an array for each element, by the axis that is
+ * contiguous. */
 static void count_leaf(const row_program *f, const kiln__lowered *n, const kiln__axis_map *map,
-                       met *m)
+                       traffic *m)
 {
     int64_t along = 0, across = 0;
     for (int a = 0; a < n->rank; a++) {
@@ -253,14 +258,15 @@ static void count_leaf(const row_program *f, const kiln__lowered *n, const kiln_
         return;
     const int64_t bytes = (int64_t)kiln_dtype_size(n->dtype);
     /* A GPU loads what all rows share where it is used, and does not hold it. */
-    const bool held = across != 0 || f->b->target->backend != KILN_BACKEND_CUDA || row_count(f) == 1;
+    const bool held =
+        across != 0 || f->b->target->backend != KILN_BACKEND_CUDA || row_count(f) == 1;
     m->element_bytes += held ? bytes : 0;
     *(across == 0 || along <= across ? &m->row_bytes : &m->turned_bytes) += bytes;
 }
 
-/* Count what a row program reads in order to compute a lowered node, and list the values among it
- * that other kernels compute. Lowered nodes before `least` are left out. */
-static void walk_from(row_program *f, uint32_t id, bool root, uint32_t least, met *m)
+/* Add what a row program reads in order to compute a lowered node, and list the values that other
+ * kernels compute for it (f->reads). Lowered nodes before `least` are left out. */
+static void count_reads(row_program *f, uint32_t id, bool root, uint32_t least, traffic *m)
 {
     kiln__build *b = f->b;
     kiln__axis_map map[KILN_RANK_MAX];
@@ -291,8 +297,9 @@ static void walk_from(row_program *f, uint32_t id, bool root, uint32_t least, me
 
 /* ---- dependence ------------------------------------------------------------------------------ */
 
-/* The first lowered node that may depend on the row program: its own first one, or that of an
- * earlier row program whose lowered nodes lie on both sides of it, for that one is one kernel. */
+/* The first lowered node that may depend on the row program: its own first node, or the first
+ * node of an earlier row program with nodes on both sides of it, since that program is one
+ * kernel. */
 static uint32_t first_dependent(const row_program *f)
 {
     uint32_t first = f->members[0];
@@ -307,9 +314,9 @@ static uint32_t first_dependent(const row_program *f)
     return first;
 }
 
-/* Whether a value that the row program reads from memory depends on it. An earlier row program is
- * one kernel: whatever depends on one of its results depends on all that it reads. What f->seen
- * holds was looked at before, without finding such a value. */
+/* Whether a value that the row program reads from memory depends on it (rule 2). An earlier row
+ * program is one kernel: whatever depends on one of its results depends on all that it reads.
+ * Nodes in f->seen were visited before and do not depend on it. */
 static bool is_cyclic(row_program *f)
 {
     kiln__build *b = f->b;
@@ -335,7 +342,7 @@ static bool is_cyclic(row_program *f)
 
 /* ---- members and roots ----------------------------------------------------------------------- */
 
-/* A queue of lowered nodes, from which the one with the smallest number is taken first. */
+/* A heap of lowered nodes: the node with the smallest number is taken first. */
 static void enqueue(kiln__build *b, kiln__list *queue, uint32_t id)
 {
     kiln__list_add(b, queue, id);
@@ -377,8 +384,8 @@ static bool may_be_root(const row_program *f, const kiln__lowered *n)
            kiln__same_shape(n->rank, n->shape, f->sample->space_rank, f->sample->space);
 }
 
-/* Whether a lowered node uses what another kernel computes from members: the row program cannot
- * compute it. */
+/* Whether a lowered node uses a value that another kernel computes from members. The row program
+ * then cannot compute it. */
 static bool uses_later(const row_program *f, const kiln__lowered *n)
 {
     bool later = false;
@@ -387,7 +394,8 @@ static bool uses_later(const row_program *f, const kiln__lowered *n)
     return later;
 }
 
-/* Roots: what is stored in the space and uses a member. Returns the members used by any. */
+/* Find the roots: values that are stored in the space and use a member. Returns the members that
+ * roots use. */
 static uint32_t find_roots(row_program *f)
 {
     kiln__build *b = f->b;
@@ -405,7 +413,7 @@ static uint32_t find_roots(row_program *f)
         const kiln__lowered *n = &b->lowered[id];
         bool later = uses_later(f, n);
         if (!later && may_be_root(f, n)) {
-            sight *s = look_from(f, id, true);
+            sight *s = find_sights(f, id, true);
             if (s->uses != 0 && !s->bad) {
                 (void)kiln__mark(b, &f->root, id);
                 kiln__list_add(b, &f->roots, id);
@@ -437,8 +445,8 @@ static bool stage_fits(const row_program *f, int stage, int more)
     return kiln__pass_states(f->b, ids, count) <= STATES_A_STAGE;
 }
 
-/* Give each member its stage: one after those of all members that it uses. Returns how many there
- * are before the first that would come too late. */
+/* Give each member its stage: one after the stages of all members that it uses. Returns the
+ * number of members before the first whose stage would be too late. */
 static int find_stages(row_program *f)
 {
     for (int m = 0; m < f->count; m++) {
@@ -452,8 +460,8 @@ static int find_stages(row_program *f)
     return f->count;
 }
 
-/* Which members take part: those used by roots or by one another, and those these use. False when
- * there are none, or they are too many. */
+/* Choose the members that take part: those that roots or other members use, and those that use
+ * others. False when there are none or too many. */
 static bool take_members(row_program *f, uint32_t used)
 {
     if (find_stages(f) < f->count)
@@ -472,8 +480,9 @@ static bool take_members(row_program *f, uint32_t used)
     return used != 0;
 }
 
-/* Whether reading the row once is worth a row program; see kiln__row_is_held(). */
-static bool worth_it(const row_program *f, const met *sum)
+/* Whether a row program is faster than separate kernels: rows are held on chip
+ * (kiln__row_is_held()), or there are many of them. */
+static bool is_worth_it(const row_program *f, const traffic *sum)
 {
     const kiln__graph_target *t = f->b->target;
     const int64_t rows = row_count(f);
@@ -501,43 +510,44 @@ static bool fits_kernel(row_program *f)
     return fits;
 }
 
-/* The largest of what members and roots read. */
-static void add_reads(row_program *f, uint32_t id, bool root, met *sum)
+/* Keep the greatest traffic of members and roots. */
+static void add_traffic(row_program *f, uint32_t id, bool root, traffic *sum)
 {
-    met one = {0, 0, 0};
-    walk_from(f, id, root, 0, &one);
+    traffic one = {0, 0, 0};
+    count_reads(f, id, root, 0, &one);
     if (one.element_bytes > sum->element_bytes)
         *sum = one;
 }
 
-/* Look at everything that would be the row program's; false when it cannot be one. */
-static bool check(row_program *f)
+/* Whether what was found is a row program: it fits a kernel, obeys rules 1 and 2, and is worth
+ * it. */
+static bool is_sound(row_program *f)
 {
     kiln__build *b = f->b;
-    met sum = {0, 0, 0};
+    traffic sum = {0, 0, 0};
     if (!fits_kernel(f))
         return false;
     kiln__marks_clear(b, &f->read);
     f->reads.count = 0;
     for (int m = 0; m < f->count; m++)
-        if (f->taken[m] && look_from(f, b->lowered[f->members[m]].operand[0], false)->bad)
+        if (f->taken[m] && find_sights(f, b->lowered[f->members[m]].operand[0], false)->bad)
             return false;
     for (int m = 0; m < f->count; m++)
         if (f->taken[m])
-            add_reads(f, b->lowered[f->members[m]].operand[0], false, &sum);
+            add_traffic(f, b->lowered[f->members[m]].operand[0], false, &sum);
     for (size_t r = 0; r < f->roots.count; r++)
-        add_reads(f, f->roots.ids[r], true, &sum);
+        add_traffic(f, f->roots.ids[r], true, &sum);
     f->first = f->reads.count > 0 ? first_dependent(f) : f->members[0];
     kiln__marks_clear(b, &f->seen);
-    return !is_cyclic(f) && worth_it(f, &sum);
+    return !is_cyclic(f) && is_worth_it(f, &sum);
 }
 
 /* ---- what follows from results alone --------------------------------------------------------- */
 
-/* Whether a lowered node is made of the row program's results and of arguments, one value a row,
- * all its operands that are so being in `made`. Views of results are left to kernels of their own,
- * so that shapes stay those of results. */
-static bool is_of_results(const row_program *f, uint32_t id, const kiln__marks *made)
+/* Whether a lowered node is computed from the row program's results and from arguments, one
+ * value for each row; `made` has its operands of that kind. Views of results are left to other
+ * kernels, so that all shapes are those of results. */
+static bool is_made_of_results(const row_program *f, uint32_t id, const kiln__marks *made)
 {
     const kiln__build *b = f->b;
     const kiln__lowered *n = &b->lowered[id];
@@ -552,7 +562,7 @@ static bool is_of_results(const row_program *f, uint32_t id, const kiln__marks *
     return true;
 }
 
-/* What is stored of what is made of the row program's results alone, operands first. */
+/* The stored values that are computed from the row program's results alone, operands first. */
 static kiln__list find_results(row_program *f)
 {
     kiln__build *b = f->b;
@@ -567,29 +577,30 @@ static kiln__list find_results(row_program *f)
     while (queue.count > 0) {
         const uint32_t id = dequeue(&queue);
         const kiln__lowered *n = &b->lowered[id];
-        if (!is_of_results(f, id, &f->made))
+        if (!is_made_of_results(f, id, &f->made))
             continue;
         (void)kiln__mark(b, &f->made, id);
         enqueue_users(b, &queue, id);
-        if (b->stores[id].stored && b->row_parts[id].rows == NULL && kiln__lowered_can_be_epilogue(n))
+        if (b->stores[id].stored && b->row_parts[id].rows == NULL &&
+            kiln__lowered_can_be_epilogue(n))
             kiln__list_add(b, &found, id);
     }
     return found;
 }
 
-/* Add other reductions of the same rows to the row program, where they read arguments of the call
- * alone and nothing that the row program reads depends on their results. */
-static void take_others(row_program *f)
+/* Add other reductions of the same rows that use no member. They must read arguments of the call
+ * alone, and nothing that the row program reads may depend on their results. */
+static void take_independent(row_program *f)
 {
     f->first = first_dependent(f);
     for (int m = 0; m < f->count; m++) {
         const uint32_t operand = f->b->lowered[f->members[m]].operand[0];
-        met unused = {0, 0, 0};
+        traffic unused = {0, 0, 0};
         if (f->taken[m])
             continue;
-        walk_from(f, operand, false, f->first, &unused);
+        count_reads(f, operand, false, f->first, &unused);
         f->number++;
-        const sight *s = f->others[operand] ? NULL : look_from(f, operand, false);
+        const sight *s = f->others[operand] ? NULL : find_sights(f, operand, false);
         if (s == NULL || s->bad || s->uses != 0 || !stage_fits(f, 0, m))
             continue;
         f->stage[m] = 0;
@@ -599,7 +610,7 @@ static void take_others(row_program *f)
     }
 }
 
-/* Mark what the row program computes from `id` on without storing it. */
+/* Mark the values beneath `id` that the row program computes without storing them (rule 3). */
 static void mark_inside(const row_program *f, kiln__row_kernel *made, uint32_t id)
 {
     const kiln__lowered *n = &f->b->lowered[id];
@@ -611,7 +622,7 @@ static void mark_inside(const row_program *f, kiln__row_kernel *made, uint32_t i
 }
 
 /* Give a lowered node to the row program. */
-static void own(const row_program *f, kiln__row_kernel *made, uint32_t id)
+static void give_to(const row_program *f, kiln__row_kernel *made, uint32_t id)
 {
     kiln__lowered *n = &f->b->lowered[id];
     f->b->row_parts[id].rows = made;
@@ -622,18 +633,18 @@ static void own(const row_program *f, kiln__row_kernel *made, uint32_t id)
         mark_inside(f, made, n->operand[k]);
 }
 
-static void make_rows(row_program *f)
+static void add_rows(row_program *f)
 {
     kiln__build *b = f->b;
     kiln__row_kernel *made = kiln__build_alloc(b, sizeof *made);
-    take_others(f);
+    take_independent(f);
     made->sample = f->sample;
     made->next = f->formed;
     f->formed = made;
     for (int m = 0; m < f->count; m++) {
         if (!f->taken[m])
             continue;
-        own(f, made, f->members[m]);
+        give_to(f, made, f->members[m]);
         b->row_parts[f->members[m]].stage = f->stage[m];
         if (f->stage[m] + 1 > made->stage_count)
             made->stage_count = f->stage[m] + 1;
@@ -642,15 +653,15 @@ static void make_rows(row_program *f)
     for (size_t r = 0, k = 0; r < f->roots.count || k < results.count;) {
         const uint32_t root = r < f->roots.count ? f->roots.ids[r] : UINT32_MAX;
         const uint32_t result = k < results.count ? results.ids[k] : UINT32_MAX;
-        own(f, made, root < result ? root : result);
+        give_to(f, made, root < result ? root : result);
         r += root <= result;
         k += result <= root;
     }
 }
 
-/* ---- the stage ------------------------------------------------------------------------------- */
+/* ---- the pass -------------------------------------------------------------------------------- */
 
-/* A row program of the next reductions of a list. */
+/* Begin a row program with the next reductions of a list as its members. */
 static void begin_rows(row_program *f, candidates *c)
 {
     kiln__build_forget(f->b); /* sights of the last one */
@@ -666,8 +677,8 @@ static void begin_rows(row_program *f, candidates *c)
     f->number++;
 }
 
-/* Store what `member` reduces, or the value of several uses that it is made of, where it takes many
- * operations: otherwise each row program of a chain would compute more of it again. */
+/* Store the value that `member` reduces, or the value with several uses beneath it, if it takes
+ * many operations. Otherwise each row program of a chain would compute more of it again. */
 static void store_chain(row_program *f, uint32_t member)
 {
     kiln__plan_kernel alone = {.kind = KILN__STEP_ROW};
@@ -699,11 +710,11 @@ static bool cut_chain(row_program *f, candidates *c)
     return rest > 0;
 }
 
-/* Find which members use which others. False when one is used in another row than its own. */
+/* Find which members use which others. False when a result is used in another row than its own. */
 static bool find_uses(row_program *f)
 {
     for (int m = 0; m < f->count; m++) {
-        const sight *s = look_from(f, f->b->lowered[f->members[m]].operand[0], false);
+        const sight *s = find_sights(f, f->b->lowered[f->members[m]].operand[0], false);
         f->uses[m] = s->uses;
         if (s->bad && s->uses != 0)
             return false;
@@ -711,7 +722,7 @@ static bool find_uses(row_program *f)
     return true;
 }
 
-static void find_rows(row_program *f, candidates *c)
+static void try_rows(row_program *f, candidates *c)
 {
     bool reduces = false;
     begin_rows(f, c);
@@ -726,13 +737,13 @@ static void find_rows(row_program *f, candidates *c)
         used = find_roots(f);
         usable = find_uses(f);
     }
-    if (usable && take_members(f, used) && check(f))
-        make_rows(f);
+    if (usable && take_members(f, used) && is_sound(f))
+        add_rows(f);
 }
 
-/* Find for each lowered node whether positions, or values that other kernels compute, are beneath
- * it, on the assumption that everything that is not stored is computed where it is used. */
-static void find_beneath(row_program *f)
+/* Find for each lowered node whether it is computed from positions, or from values of other
+ * kernels. Everything that is not stored is computed where it is used. */
+static void find_positions_and_others(row_program *f)
 {
     const kiln__build *b = f->b;
     for (uint32_t id = 1; id < b->lowered_count; id++) {
@@ -758,7 +769,7 @@ void kiln__find_rows(kiln__build *b)
     f->positions = kiln__build_alloc(b, b->lowered_count);
     f->others = kiln__build_alloc(b, b->lowered_count);
     b->row_parts = kiln__build_alloc(b, b->lowered_count * sizeof *b->row_parts);
-    find_beneath(f);
+    find_positions_and_others(f);
     for (uint32_t id = 1; id < b->lowered_count; id++) {
         const kiln__lowered *n = &b->lowered[id];
         if (!b->facts[id].needed || n->kind != KILN__LOWERED_REDUCE)
@@ -775,5 +786,5 @@ void kiln__find_rows(kiln__build *b)
     for (uint32_t id = 1; id < b->lowered_count; id++)
         if (list[id] != NULL && list[id]->next < list[id]->reductions.count &&
             list[id]->reductions.ids[list[id]->next] == id)
-            find_rows(f, list[id]);
+            try_rows(f, list[id]);
 }
