@@ -125,7 +125,7 @@ static kiln_status join_chosen(const kiln__parser *p, const kiln__parsed *operan
         return KILN_OK;
     for (size_t k = 0; k < count; k++) {
         const kiln__parsed *v = &operands[k];
-        const bool same = v->kind == chosen->kind && v->mask.id == chosen->mask.id;
+        const bool same = v->kind == chosen->kind && v->chooser.id == chosen->chooser.id;
         if (!same && !(v->kind == KILN__PARSED_NODE && is_single(p, v)))
             return kiln__parse_fail(
                 p, v->at, v->width, KILN_ERR_UNSUPPORTED,
@@ -133,7 +133,7 @@ static kiln_status join_chosen(const kiln__parser *p, const kiln__parsed *operan
                 "beside them may stand numbers, and what the same mask chooses");
     }
     out->kind = chosen->kind;
-    out->mask = chosen->mask;
+    out->chooser = chosen->chooser;
     out->axis = chosen->axis;
     out->parts = chosen->parts;
     return KILN_OK;

@@ -16,9 +16,10 @@
 #include "graph/parse.h"
 #include "ops/ops.h"
 
-/* ---- what is a mask ------------------------------------------------------------------------------ */
+/* ---- what is a mask
+ * ------------------------------------------------------------------------------ */
 
-/* Whether an operation gives bool, as isin() does, of vectors of floats. */
+/* Whether an opaque operation, as isin(), returns bool for vectors of floats. */
 static bool gives_mask(const kiln__ir *ir, const kiln__node *n)
 {
     const kiln__opaque *o = n->kernel;
@@ -68,18 +69,20 @@ bool kiln__is_mask(const kiln__parser *p, const kiln__parsed *v)
            v->node.graph == p->graph && is_mask(&p->graph->ir, v->node.id);
 }
 
-/* ---- chosen values ------------------------------------------------------------------------------- */
+/* ---- chosen values
+ * ------------------------------------------------------------------------------- */
 
 void kiln__choose(kiln_node x, kiln_node mask, size_t at, kiln__parsed *out)
 {
     kiln__set_node(out, kiln__node_masked(x, mask, KILN__PLACE(at)));
     out->kind = KILN__PARSED_CHOSEN;
-    out->mask = mask;
+    out->chooser = mask;
 }
 
-/* ---- reductions ---------------------------------------------------------------------------------- */
+/* ---- reductions
+ * ---------------------------------------------------------------------------------- */
 
-/* What stands in the place of elements that were not chosen, so that a reduction does not count them. */
+/* The neutral element of each reduction, 0 or 1, which replaces elements that are not chosen. */
 static const struct {
     kiln_reduce_op op;
     bool one;
@@ -96,7 +99,7 @@ kiln_status kiln__reduce_chosen(kiln__parser *p, const kiln__parsed_call *c, int
         if ((int)neutrals[k].op != op)
             continue;
         const kiln_node neutral = kiln_node_of_bool(neutrals[k].one);
-        const kiln_node mask = kiln__node_mask_of(v->mask, v->node, false, KILN__PLACE(c->at));
+        const kiln_node mask = kiln__node_mask_of(v->chooser, v->node, false, KILN__PLACE(c->at));
         kiln__set_node(v,
                        kiln_node_op3(KILN_OP_WHERE, mask, v->node, neutral, KILN__PLACE(c->at)));
         return KILN_OK;
@@ -109,9 +112,10 @@ kiln_status kiln__reduce_chosen(kiln__parser *p, const kiln__parsed_call *c, int
         (int)c->bytes, c->name);
 }
 
-/* ---- functions ----------------------------------------------------------------------------------- */
+/* ---- functions
+ * ----------------------------------------------------------------------------------- */
 
-/* Result number 0 or 1 of an operation: the values, and how many of them count. */
+/* Result 0 (values) or 1 (their number) of an opaque operation that compacts. */
 static kiln_node counted(const char *name, const kiln_node *operands, size_t count, size_t result,
                          size_t at)
 {
@@ -145,7 +149,7 @@ kiln_status kiln__apply_choosing(kiln__parser *p, kiln__parsed_call *c, kiln__pa
         const char *const name = rows ? "argwhere" : flat ? "flatnonzero" : "nonzero";
         kiln__set_node(out, counted(name, &first, 1, 0, c->at));
         out->kind = KILN__PARSED_COUNTED;
-        out->mask = counted(name, &first, 1, 1, c->at);
+        out->chooser = counted(name, &first, 1, 1, c->at);
         out->parts = rows;
         return KILN_OK;
     }
@@ -160,16 +164,17 @@ kiln_status kiln__apply_choosing(kiln__parser *p, kiln__parsed_call *c, kiln__pa
     return KILN_OK;
 }
 
-/* ---- results ------------------------------------------------------------------------------------- */
+/* ---- results
+ * ------------------------------------------------------------------------------------- */
 
 void kiln__counted_result(const kiln__parsed *v, kiln_node out[2])
 {
     if (v->kind == KILN__PARSED_COUNTED) {
         out[0] = v->node;
-        out[1] = v->mask;
+        out[1] = v->chooser;
         return;
     }
-    const kiln_node operands[] = {v->node, v->mask};
+    const kiln_node operands[] = {v->node, v->chooser};
     for (size_t k = 0; k < 2; k++)
         out[k] = counted("compress", operands, 2, k, v->at);
 }

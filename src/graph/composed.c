@@ -343,7 +343,7 @@ static kiln__parsed counted_by(kiln_node node, kiln_node count, int axis, bool p
 {
     return (kiln__parsed){.kind = KILN__PARSED_COUNTED,
                           .node = node,
-                          .mask = count,
+                          .chooser = count,
                           .axis = axis,
                           .parts = parts,
                           .at = at,

@@ -20,19 +20,20 @@
 #include "graph/parse.h"
 #include "kiln/rearrange.h"
 
-/* What a row is given, and gives. */
+/* How a function NAME is computed of a value whose length only the device knows. Most ways call a
+ * function of written.c, _of_NAME or _in_NAME, with two arguments in the place of that value. */
 typedef enum way {
-    REDUCED,  /* no row: the reduction itself knows masks */
-    IN_PLACE, /* an array and a mask of its shape: one value */
-    FLAT,   /* a vector of all elements that are chosen, and how many: values that have a length */
-    VECTOR, /* values and how many: the same again */
-    SECOND, /* the same, behind an array */
-    AMONG,  /* the same: values that have a length */
-    SOUGHT, /* as FLAT, of a row of the other name */
-    MAPPED  /* no row: the function itself, of all elements */
+    REDUCED,  /* the reduction of an array in which other elements are neutral (choosing.c) */
+    IN_PLACE, /* _of_NAME(array, mask), elements in their places: one value */
+    FLAT,     /* _of_NAME(values, count), compacted in C-order: an array of known shape */
+    VECTOR,   /* _of_NAME(values, count): values and a count again */
+    SECOND,   /* VECTOR, where the second argument is such a value */
+    AMONG,    /* _in_NAME(x, values, count) where the second argument is such a value */
+    SOUGHT,   /* FLAT by _in_NAME(values, count, ...), the first argument */
+    MAPPED    /* NAME itself for all elements; the same ones are chosen again */
 } way;
 
-/* The first row that fits is taken: of a name by the argument that has no length. */
+/* The first row whose name and way fit a call is taken. */
 static const struct {
     const char *name;
     way way;
@@ -107,31 +108,31 @@ static const struct {
     {"digitize", MAPPED},
 };
 
-/* A vector and how many of its elements count. */
-static kiln__parsed counted_of(const kiln__parsed *v)
+/* A value as COUNTED: its elements compacted, and their number. */
+static kiln__parsed as_counted(const kiln__parsed *v)
 {
     kiln__parsed counted = *v;
     kiln_node both[2];
 
     if (v->kind == KILN__PARSED_CHOSEN)
-        counted.mask = kiln__node_mask_of(v->mask, v->node, true, KILN__PLACE(v->at));
+        counted.chooser = kiln__node_mask_of(v->chooser, v->node, true, KILN__PLACE(v->at));
     kiln__counted_result(&counted, both);
     kiln__set_node(&counted, both[0]);
     counted.kind = KILN__PARSED_COUNTED;
-    counted.mask = both[1];
+    counted.chooser = both[1];
     return counted;
 }
 
-/* The same as values and a mask of their shape. */
-static kiln__parsed chosen_of(const kiln__parsed *v)
+/* A value as CHOSEN: elements in their places, and a mask of their shape. */
+static kiln__parsed as_chosen(const kiln__parsed *v)
 {
     kiln__parsed chosen = *v;
 
     chosen.kind = KILN__PARSED_CHOSEN;
-    chosen.mask = v->kind == KILN__PARSED_CHOSEN
-                      ? kiln__node_mask_of(v->mask, v->node, false, KILN__PLACE(v->at))
+    chosen.chooser = v->kind == KILN__PARSED_CHOSEN
+                      ? kiln__node_mask_of(v->chooser, v->node, false, KILN__PLACE(v->at))
                       : kiln_node_op2(KILN_OP_LESS, kiln_node_iota(v->node, 0, KILN__PLACE(v->at)),
-                                      v->mask, KILN__PLACE(v->at));
+                                      v->chooser, KILN__PLACE(v->at));
     return chosen;
 }
 
@@ -158,7 +159,7 @@ kiln_status kiln__call_counted(kiln__parser *p, kiln__parsed_call *c, size_t nth
     row->arg[nth + 1].at = row->arg[nth].at;
     row->arg[nth + 1].width = row->arg[nth].width;
     row->arg[nth].node = given->node;
-    row->arg[nth + 1].node = given->mask;
+    row->arg[nth + 1].node = given->chooser;
     KILN_CHECK(kiln__apply_written(p, row, out, &known));
     c->takes = row->takes;
     return known ? KILN_OK
@@ -172,12 +173,12 @@ void kiln__recount(kiln__parsed *v, int axis, bool parts)
     const kiln_node values = v->items[0], count = v->items[1];
     kiln__set_node(v, values);
     v->kind = KILN__PARSED_COUNTED;
-    v->mask = count;
+    v->chooser = count;
     v->axis = axis;
     v->parts = parts;
 }
 
-/* The axis along which elements are taken: results are counted along it. */
+/* Read the axis of take(), along which the result is counted then; -1: none is given. */
 static kiln_status read_axis(const kiln__parser *p, const kiln__parsed_call *c, int64_t *out)
 {
     const kiln__parsed *v = c->count > 2 ? &c->arg[2] : &c->axis;
@@ -195,7 +196,7 @@ static kiln_status read_axis(const kiln__parser *p, const kiln__parsed_call *c, 
 
 static kiln_status apply_second(kiln__parser *p, kiln__parsed_call *c, kiln__parsed *out)
 {
-    const kiln__parsed given = counted_of(&c->arg[1]);
+    const kiln__parsed given = as_counted(&c->arg[1]);
     int64_t axis = -1;
 
     if (kiln__same_word(c->name, c->bytes, "take"))
@@ -205,7 +206,7 @@ static kiln_status apply_second(kiln__parser *p, kiln__parsed_call *c, kiln__par
     return KILN_OK;
 }
 
-/* The function itself, of all elements. */
+/* MAPPED. */
 static kiln_status apply_mapped(kiln__parser *p, kiln__parsed_call *c, kiln__parsed *out)
 {
     const kiln__parsed v = c->arg[0];
@@ -215,13 +216,13 @@ static kiln_status apply_mapped(kiln__parser *p, kiln__parsed_call *c, kiln__par
     KILN_CHECK(p->call(p, c, out));
     KILN_CHECK(kiln__need_node(p, out));
     out->kind = v.kind;
-    out->mask = v.mask;
+    out->chooser = v.chooser;
     out->axis = v.axis;
     out->parts = v.parts;
     return KILN_OK;
 }
 
-/* quantile(x[m], [0.25, 0.5]): one for each. */
+/* quantile(x[m], [0.25, 0.5]): a result for each number of the list. */
 static kiln_status apply_each(kiln__parser *p, kiln__parsed_call *c, const kiln__parsed *given,
                               kiln__parsed *out)
 {
@@ -242,14 +243,15 @@ static kiln_status apply_each(kiln__parser *p, kiln__parsed_call *c, const kiln_
     return KILN_OK;
 }
 
-/* quantile(x[m], q, method=...): NaN stands where no element is chosen. */
+/* quantile(x[m], q, method=...), by nanquantile() of an array with NaN in place of elements that
+ * are not chosen. The result is NaN if a chosen element is. */
 static kiln_status apply_method(kiln__parser *p, kiln__parsed_call *c, const kiln__parsed *chosen,
                                 kiln__parsed *out)
 {
     const bool hundreds = kiln__same_word(c->name, c->bytes, "percentile");
     const kiln_node x = chosen->node, nan = kiln_node_of_float(NAN);
     const kiln_node is_nan = kiln_node_op2(
-        KILN_OP_BITWISE_AND, chosen->mask,
+        KILN_OP_BITWISE_AND, chosen->chooser,
         kiln_node_op2(KILN_OP_NOT_EQUAL, x, x, KILN__PLACE(c->at)), KILN__PLACE(c->at));
     const kiln_node any =
         kiln_node_reduce(KILN_REDUCE_ANY, is_nan, NULL, false, KILN_DTYPE_NONE, KILN__PLACE(c->at));
@@ -259,7 +261,7 @@ static kiln_status apply_method(kiln__parser *p, kiln__parsed_call *c, const kil
     c->name = hundreds ? "nanpercentile" : "nanquantile";
     c->bytes = strlen(c->name);
     kiln__set_node(&c->arg[0],
-                   kiln_node_op3(KILN_OP_WHERE, chosen->mask, x, nan, KILN__PLACE(c->at)));
+                   kiln_node_op3(KILN_OP_WHERE, chosen->chooser, x, nan, KILN__PLACE(c->at)));
     KILN_CHECK(p->call(p, c, out));
     c->name = name;
     c->bytes = bytes;
@@ -267,20 +269,21 @@ static kiln_status apply_method(kiln__parser *p, kiln__parsed_call *c, const kil
     return KILN_OK;
 }
 
-/* Whether two values have their length from one mask. */
+/* Whether the same mask, or the same call, decides the length of two values. */
 static bool same_length(const kiln__parsed *v, const kiln__parsed *other)
 {
-    return kiln__is_counted(other) && other->kind == v->kind && other->mask.id == v->mask.id;
+    return kiln__is_counted(other) && other->kind == v->kind && other->chooser.id == v->chooser.id;
 }
 
-/* A row of one value in its place, or a vector; other arguments of the same length are in their places, too. */
+/* IN_PLACE, FLAT, VECTOR and SOUGHT: the first argument has the unknown length. IN_PLACE takes
+ * other arguments of the same length as arrays, too. */
 static kiln_status apply_first(kiln__parser *p, kiln__parsed_call *c, way how, kiln__parsed *out)
 {
     const kiln__parsed v = c->arg[0];
-    const kiln__parsed chosen = how == VECTOR ? v : chosen_of(&v);
+    const kiln__parsed chosen = how == VECTOR ? v : as_chosen(&v);
     if (how == FLAT && c->mode_bytes > 0 && c->method)
         return apply_method(p, c, &chosen, out);
-    const kiln__parsed given = how == IN_PLACE ? chosen : counted_of(&chosen);
+    const kiln__parsed given = how == IN_PLACE ? chosen : as_counted(&chosen);
 
     for (size_t k = 1; how == IN_PLACE && k < c->count; k++)
         if (same_length(&v, &c->arg[k]))
@@ -297,8 +300,8 @@ static kiln_status apply_first(kiln__parser *p, kiln__parsed_call *c, way how, k
     return KILN_OK;
 }
 
-/* Whether a call is one of a row's way: of which argument the length is known to the device alone. */
-static bool is_of(const kiln__parsed_call *c, const char *name, way how)
+/* Whether a call fits a row: its name, and the argument with the unknown length. */
+static bool row_fits(const kiln__parsed_call *c, const char *name, way how)
 {
     const size_t nth = how == SECOND || how == AMONG;
 
@@ -316,7 +319,7 @@ kiln_status kiln__apply_counted(kiln__parser *p, kiln__parsed_call *c, kiln__par
 {
     size_t k = 0;
 
-    while (k < KILN_COUNT_OF(functions) && !is_of(c, functions[k].name, functions[k].way))
+    while (k < KILN_COUNT_OF(functions) && !row_fits(c, functions[k].name, functions[k].way))
         k++;
     const bool casts = is_dtype_call(c) && kiln__is_counted(&c->arg[0]);
     if (k == KILN_COUNT_OF(functions) && !casts)
@@ -325,7 +328,7 @@ kiln_status kiln__apply_counted(kiln__parser *p, kiln__parsed_call *c, kiln__par
     kiln__parsed *const v = &c->arg[how == SECOND || how == AMONG];
     if (how == REDUCED) { /* choosing.c */
         if (v->kind == KILN__PARSED_COUNTED)
-            *v = chosen_of(v);
+            *v = as_chosen(v);
         return KILN_OK;
     }
     *known = true;
@@ -335,7 +338,7 @@ kiln_status kiln__apply_counted(kiln__parser *p, kiln__parsed_call *c, kiln__par
         return apply_mapped(p, c, out);
     if (how != AMONG)
         return apply_first(p, c, how, out);
-    const kiln__parsed given = counted_of(v);
+    const kiln__parsed given = as_counted(v);
     return kiln__call_counted(p, c, 1, &given, KILN__ROW_AMONG_COUNTED, out);
 }
 

@@ -15,10 +15,10 @@
 #include "graph/parse.h"
 #include "kiln/rearrange.h"
 
-/* Values whose first axis counts, and where a mask with that axis alone is true. */
-typedef struct counting {
+/* A value of any kind as an array and a mask of its first axis. */
+typedef struct masked {
     kiln_node values, mask;
-} counting;
+} masked;
 
 static kiln_node flat(kiln_node x, size_t at)
 {
@@ -27,38 +27,38 @@ static kiln_node flat(kiln_node x, size_t at)
     return kiln_node_reshape(x, 1, &all, KILN__PLACE(at));
 }
 
-/* A value of any kind; a plain array is chosen as a whole. */
-static counting counting_of(kiln__parser *p, const kiln__parsed *v)
+/* The mask of a plain array is true everywhere. */
+static masked as_masked(kiln__parser *p, const kiln__parsed *v)
 {
-    counting c = {.values = v->node};
+    masked c = {.values = v->node};
 
     if (v->kind == KILN__PARSED_CHOSEN) {
-        c.values = kiln__node_folded(v->node, v->mask, 0, KILN__PLACE(v->at));
-        c.mask = flat(v->mask, v->at);
+        c.values = kiln__node_folded(v->node, v->chooser, 0, KILN__PLACE(v->at));
+        c.mask = flat(v->chooser, v->at);
         return c;
     }
     c.values = kiln__graph_number(p->graph, v->node);
     const kiln_node i = kiln__node_places(c.values, 0, KILN__PLACE(v->at));
     c.mask = v->kind == KILN__PARSED_COUNTED
-                 ? kiln_node_op2(KILN_OP_LESS, i, v->mask, KILN__PLACE(v->at))
+                 ? kiln_node_op2(KILN_OP_LESS, i, v->chooser, KILN__PLACE(v->at))
                  : kiln_node_op2(KILN_OP_GREATER_EQUAL, i, kiln_node_of_int(0), KILN__PLACE(v->at));
     return c;
 }
 
-/* The same of all elements, in C-order. */
-static counting counting_all(kiln__parser *p, const kiln__parsed *v)
+/* The same of all elements in C-order: a vector and a mask. */
+static masked all_as_masked(kiln__parser *p, const kiln__parsed *v)
 {
-    counting c = counting_of(p, v);
+    masked c = as_masked(p, v);
     kiln_node values = c.values;
 
     if (v->kind == KILN__PARSED_NODE) { /* it may have no axes */
         values = flat(c.values, v->at);
         const kiln_node i = kiln__node_places(values, 0, KILN__PLACE(v->at));
         c.mask = kiln_node_op2(KILN_OP_GREATER_EQUAL, i, kiln_node_of_int(0), KILN__PLACE(v->at));
-        return (counting){values, c.mask};
+        return (masked){values, c.mask};
     }
     c.mask = kiln__node_mask_of(c.mask, c.values, false, KILN__PLACE(v->at));
-    return (counting){flat(c.values, v->at), flat(c.mask, v->at)};
+    return (masked){flat(c.values, v->at), flat(c.mask, v->at)};
 }
 
 static void give_chosen(const kiln__parsed_call *c, kiln_node values, kiln_node mask,
@@ -68,7 +68,8 @@ static void give_chosen(const kiln__parsed_call *c, kiln_node values, kiln_node 
     kiln__choose(values, mask, c->at, out);
 }
 
-/* ---- arrays side by side --------------------------------------------------------------------------- */
+/* ---- arrays side by side
+ * --------------------------------------------------------------------------- */
 
 enum { ALL = INT64_MIN + 1 };
 
@@ -76,8 +77,8 @@ enum { ALL = INT64_MIN + 1 };
 typedef struct joining {
     kiln__parsed *items;
     size_t count;
-    int64_t axis; /* ALL: of all elements */
-    counting parts[KILN__TUPLE_MAX];
+    int64_t axis; /* ALL: the elements of each in C-order */
+    masked parts[KILN__TUPLE_MAX];
 } joining;
 
 static kiln_status refuse(const kiln__parser *p, const kiln__parsed_call *c, const char *what)
@@ -96,17 +97,17 @@ static kiln_node rearranged(const kiln__parsed_call *c, kiln_rearrangement what,
     return kiln_node_rearrange(what, nodes, j->count, axis, axis != NULL, KILN__PLACE(c->at));
 }
 
-/* Whether one mask chooses all of them. */
+/* Whether one mask, or one call, decides the length of all values. */
 static bool same_length(const joining *j)
 {
     for (size_t k = 0; k < j->count; k++)
         if (!kiln__is_counted(&j->items[k]) || j->items[k].kind != j->items[0].kind ||
-            j->items[k].mask.id != j->items[0].mask.id)
+            j->items[k].chooser.id != j->items[0].chooser.id)
             return false;
     return true;
 }
 
-/* One behind the other. */
+/* Join the values end to end, and their masks too. */
 static void join_ends(const kiln__parsed_call *c, const joining *j, kiln__parsed *out)
 {
     const int64_t first = 0;
@@ -115,7 +116,7 @@ static void join_ends(const kiln__parsed_call *c, const joining *j, kiln__parsed
     give_chosen(c, values, rearranged(c, KILN_REARRANGE_CONCATENATE, j, true, &first), out);
 }
 
-/* Side by side: their number is that of each. */
+/* Join values of one length along another axis than the first. The mask stays the same. */
 static kiln_status join_sides(const kiln__parser *p, const kiln__parsed_call *c,
                               kiln_rearrangement what, const joining *j, const int64_t *axis,
                               kiln__parsed *out)
@@ -128,7 +129,8 @@ static kiln_status join_sides(const kiln__parser *p, const kiln__parsed_call *c,
     return KILN_OK;
 }
 
-/* One above the other, as rows of which each has their number of elements. */
+/* Stack values of one length as rows. Each is compacted first, and the result is COUNTED along
+ * axis 1. */
 static kiln_status join_rows(const kiln__parser *p, const kiln__parsed_call *c, joining *j,
                              kiln__parsed *out)
 {
@@ -146,13 +148,13 @@ static kiln_status join_rows(const kiln__parser *p, const kiln__parsed_call *c, 
     memset(out, 0, sizeof *out);
     kiln__set_node(out, rearranged(c, KILN_REARRANGE_STACK, j, false, &first));
     out->kind = KILN__PARSED_COUNTED;
-    out->mask = both[1];
+    out->chooser = both[1];
     out->axis = 1;
     out->parts = true;
     return KILN_OK;
 }
 
-/* The values of a call, and the axis where it takes one, which `at` arguments stand before. */
+/* Read the values of a call, and its axis if it takes one, which is argument number `at`. */
 static kiln_status read_joining(kiln__parser *p, kiln__parsed_call *c, size_t at, joining *j)
 {
     const bool along = !kiln__same_word(c->name, c->bytes, "hstack") &&
@@ -174,7 +176,7 @@ static kiln_status read_joining(kiln__parser *p, kiln__parsed_call *c, size_t at
             KILN_CHECK(kiln__need_node(p, v));
         if (v->kind == KILN__PARSED_COUNTED && v->axis != 0)
             return refuse(p, c, "elements must be counted along the first axis here");
-        j->parts[k] = j->axis == ALL ? counting_all(p, v) : counting_of(p, v);
+        j->parts[k] = j->axis == ALL ? all_as_masked(p, v) : as_masked(p, v);
     }
     return KILN_OK;
 }
@@ -202,7 +204,7 @@ static kiln_status join(kiln__parser *p, kiln__parsed_call *c, joining *j, kiln_
     return KILN_OK;
 }
 
-/* A list with such values, of a function that takes none. */
+/* Refuse a list with such values in a call of another function. */
 static kiln_status refuse_list(const kiln__parser *p, const kiln__parsed_call *c)
 {
     for (size_t k = 0; k < c->count; k++) {
@@ -240,7 +242,8 @@ kiln_status kiln__join_counted(kiln__parser *p, kiln__parsed_call *c, kiln__pars
     return join(p, c, j, out);
 }
 
-/* ---- subscripts ------------------------------------------------------------------------------------ */
+/* ---- subscripts
+ * ------------------------------------------------------------------------------------ */
 
 static kiln_status fail_subscript(const kiln__parser *p, const kiln__parsed *v, const char *what)
 {
@@ -248,19 +251,19 @@ static kiln_status fail_subscript(const kiln__parser *p, const kiln__parsed *v, 
                             "of elements whose number only the device knows %s", what);
 }
 
-/* x[m][x[m] > 0]: what both choose. */
+/* x[m][x[m] > 0]: the elements that both masks choose. */
 static kiln_status choose_again(kiln__parser *p, const kiln__parsed *v, const kiln__parsed *mask,
                                 kiln__parsed *out)
 {
     kiln__parsed again = *mask;
 
     kiln__set_node(&again, mask->node);
-    if (mask->kind != v->kind || mask->mask.id != v->mask.id || !kiln__is_mask(p, &again))
+    if (mask->kind != v->kind || mask->chooser.id != v->chooser.id || !kiln__is_mask(p, &again))
         return fail_subscript(p, v, "only a condition on those same elements chooses some again");
     const bool chosen = v->kind == KILN__PARSED_CHOSEN;
     const kiln_node before =
-        chosen ? kiln__node_mask_of(v->mask, mask->node, false, KILN__PLACE(v->at))
-               : counting_of(p, v).mask;
+        chosen ? kiln__node_mask_of(v->chooser, mask->node, false, KILN__PLACE(v->at))
+               : as_masked(p, v).mask;
     if (v->kind == KILN__PARSED_COUNTED && v->axis != 0)
         return fail_subscript(p, v, "those along the first axis alone are chosen again");
     const kiln_node both =
@@ -270,7 +273,7 @@ static kiln_status choose_again(kiln__parser *p, const kiln__parsed *v, const ki
     return KILN_OK;
 }
 
-/* A bound of a slice as an argument. */
+/* A bound of a slice, as an argument of a call. */
 static void bound(kiln__parsed *out, int64_t number)
 {
     out->width = 1;
@@ -279,7 +282,8 @@ static void bound(kiln__parsed *out, int64_t number)
         out->kind = KILN__PARSED_NONE;
 }
 
-/* The row of written.c that counts: `_of_slice`(values, count, start, stop, step), `_of_element`(values, count, i). */
+/* Call the function of written.c for a subscript: _of_slice(values, count, start, stop, step) or
+ * _of_element(values, count, i). */
 static kiln_status call_subscript(kiln__parser *p, const kiln__parsed *v, const kiln__subscript *s,
                                   kiln__parsed *out)
 {
@@ -307,7 +311,7 @@ static kiln_status call_subscript(kiln__parser *p, const kiln__parsed *v, const 
     }
     kiln__counted_result(v, both);
     given.node = both[0];
-    given.mask = both[1];
+    given.chooser = both[1];
     KILN_CHECK(kiln__call_counted(p, c, 0, &given, KILN__ROW_OF_COUNTED, out));
     kiln__recount(out, 0, v->parts);
     return KILN_OK;
@@ -331,7 +335,7 @@ kiln_status kiln__subscript_counted(kiln__parser *p, const kiln__parsed *v,
     if (v->kind == KILN__PARSED_COUNTED && v->axis != 0)
         return fail_subscript(p, v, "those along the first axis alone have subscripts");
     kiln__parsed found = *v;
-    const counting c = counting_of(p, v);
+    const masked c = as_masked(p, v);
     for (size_t k = 1; k < count; k++)
         arrays += list[k].kind == KILN_SUBSCRIPT_ARRAY;
     if (list[0].kind == KILN_SUBSCRIPT_NEW_AXIS || list[0].kind == KILN_SUBSCRIPT_ELLIPSIS)

@@ -15,13 +15,16 @@
 #include "graph/parse.h"
 #include "kiln/rearrange.h"
 
-/* Subscripts, of which some are masks. */
+/* Subscripts of x, some of which are masks or vectors of indices of unknown length. */
 typedef struct masking {
     kiln__subscript list[KILN__SUBSCRIPTS_MAX];
-    size_t count, masks, first, at; /* the first mask; byte of the text */
-    kiln_node x;                    /* each mask's axes are one */
-    kiln_node mask;                 /* the only one, with one axis */
-    kiln_node places[KILN__SUBSCRIPTS_MAX], number[KILN__SUBSCRIPTS_MAX]; /* of each */
+    size_t count, masks; /* all subscripts, and those of that kind */
+    size_t first;        /* the first of that kind */
+    size_t at;           /* byte of the text */
+    kiln_node x;         /* the axes of each mask are folded into one */
+    kiln_node mask;      /* if there is one mask: with one axis */
+    kiln_node places[KILN__SUBSCRIPTS_MAX]; /* of each: the indices that it names ... */
+    kiln_node number[KILN__SUBSCRIPTS_MAX]; /* ... and how many they are */
 } masking;
 
 static const kiln__subscript everything = {.kind = KILN_SUBSCRIPT_SLICE,
@@ -37,7 +40,8 @@ static kiln_node where(const masking *s, kiln_node condition, kiln_node x, kiln_
     return kiln_node_op3(KILN_OP_WHERE, condition, x, y, KILN__PLACE(s->at));
 }
 
-/* ---- axes ------------------------------------------------------------------------------------------ */
+/* ---- axes
+ * ------------------------------------------------------------------------------------------ */
 
 static bool takes_axis(const kiln__subscript *one)
 {
@@ -49,7 +53,7 @@ static bool leaves_axis(const kiln__subscript *one)
     return one->kind == KILN_SUBSCRIPT_SLICE || one->kind == KILN_SUBSCRIPT_NEW_AXIS;
 }
 
-/* Make the axes of each mask one, those behind `...` from the end. */
+/* Fold the axes of each mask into one. Axes behind `...` are counted from the end. */
 static void fold(masking *s)
 {
     size_t ellipsis = 0;
@@ -65,7 +69,8 @@ static void fold(masking *s)
             s->x = kiln__node_folded(s->x, s->list[k].mask->node, -1 - behind, KILN__PLACE(s->at));
 }
 
-/* Where the axis of masks stands among those that other subscripts leave; from the end behind `...`. */
+/* The axis of the result along which chosen elements lie, if they lie where the masks stand: as
+ * many as other subscripts leave before; behind `...` it is counted from the end. */
 static int axis_of(const masking *s, size_t first, size_t last)
 {
     int before = 0, behind = 0;
@@ -79,9 +84,10 @@ static int axis_of(const masking *s, size_t first, size_t last)
     return before;
 }
 
-/* ---- places ---------------------------------------------------------------------------------------- */
+/* ---- places
+ * ---------------------------------------------------------------------------------------- */
 
-/* The places that a subscript names, 0 behind the first `number`. */
+/* Find the places that a subscript names, as a vector with 0 behind the first `number`. */
 static void find_places(masking *s, size_t nth, const kiln__parsed *v)
 {
     const int64_t all = -1;
@@ -95,7 +101,7 @@ static void find_places(masking *s, size_t nth, const kiln__parsed *v)
         s->mask = flat;
     }
     if (counted.kind == KILN__PARSED_CHOSEN) /* they form a vector */
-        counted.mask = kiln__node_mask_of(counted.mask, counted.node, true, KILN__PLACE(s->at));
+        counted.chooser = kiln__node_mask_of(counted.chooser, counted.node, true, KILN__PLACE(s->at));
     kiln__counted_result(&counted, both);
     const kiln_node i = kiln__node_places(both[0], 0, KILN__PLACE(s->at));
     s->places[nth] = where(s, op2(s, KILN_OP_LESS, i, both[1]), both[0], kiln_node_of_int(0));
@@ -107,7 +113,8 @@ static kiln_node take(const masking *s, kiln_node x, kiln_node indices, int axis
     return kiln_node_take(x, indices, axis, KILN_INDEX_CLIP, KILN__PLACE(s->at));
 }
 
-/* As many places of each as there are of all; one place serves for all. */
+/* Give all subscripts equally many places: a single place is repeated. *number receives their
+ * number, by a step that reports other numbers (needed.c). */
 static kiln_status match_places(kiln__parser *p, masking *s, kiln_node *number)
 {
     const int64_t first = 0;
@@ -141,18 +148,19 @@ static kiln_status match_places(kiln__parser *p, masking *s, kiln_node *number)
     return KILN_OK;
 }
 
-/* ---- results --------------------------------------------------------------------------------------- */
+/* ---- results
+ * --------------------------------------------------------------------------------------- */
 
 static void give_counted(kiln_node values, kiln_node number, int axis, kiln__parsed *out)
 {
     kiln__set_node(out, values);
     out->kind = KILN__PARSED_COUNTED;
-    out->mask = number;
+    out->chooser = number;
     out->axis = axis;
     out->parts = true;
 }
 
-/* One mask, or one vector of indices. */
+/* One mask, or one vector of indices, among other subscripts. */
 static void apply_one(masking *s, kiln__parsed *out)
 {
     const bool is_mask = s->list[s->first].mask->kind == KILN__PARSED_NODE;
@@ -175,7 +183,7 @@ static void apply_one(masking *s, kiln__parsed *out)
                      s->number[0], axis, out);
 }
 
-/* Several of them: as many elements of each. */
+/* Several masks or vectors of indices. */
 static kiln_status apply_several(kiln__parser *p, masking *s, kiln__parsed *out)
 {
     size_t last = s->first, nth = 0;
@@ -239,7 +247,8 @@ kiln_status kiln__subscript_masks(kiln__parser *p, const kiln__parsed *v,
     return KILN_OK;
 }
 
-/* ---- functions ----------------------------------------------------------------------------------- */
+/* ---- functions
+ * ----------------------------------------------------------------------------------- */
 
 /* compress(mask, x, axis): the parts of x along an axis. */
 static kiln_status compress_along(kiln__parser *p, const kiln__parsed_call *c,

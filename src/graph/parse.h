@@ -42,8 +42,8 @@ typedef enum kiln__parsed_kind {
     KILN__PARSED_SHAPE,   /* the shape of the array `node`: x.shape */
     KILN__PARSED_AT,      /* elements of `node` that a method changes: x.at[...] */
     KILN__PARSED_TEXT,    /* a string; `at` and `width` include the quotes */
-    KILN__PARSED_CHOSEN,  /* the elements of `node` where `mask` is true */
-    KILN__PARSED_COUNTED, /* the first elements of `node`, as many as `mask`, a number, says */
+    KILN__PARSED_CHOSEN,  /* the elements of `node` where `chooser`, a mask, is true */
+    KILN__PARSED_COUNTED, /* the first elements of `node`; `chooser` is their number */
     KILN__PARSED_SEVERAL  /* `count` values of any kind but this one, TUPLE and ROWS */
 } kiln__parsed_kind;
 
@@ -53,9 +53,9 @@ typedef struct kiln__parsed {
     kiln__parsed_kind kind;
     kiln_dtype dtype;
     kiln_node node;                   /* NODE, SHAPE, AT, CHOSEN, COUNTED */
-    kiln_node mask;                   /* CHOSEN, COUNTED */
-    int axis;                         /* COUNTED: the axis that `mask` gives the extent of */
-    bool parts; /* COUNTED: `mask` counts parts of an array, and not the elements of a vector */
+    kiln_node chooser; /* CHOSEN: a mask of node's shape or of its first axes; COUNTED: a number */
+    int axis;          /* COUNTED: the axis whose extent `chooser` is */
+    bool parts;        /* COUNTED: parts of an array are counted, and not elements of a vector */
     struct kiln__parsed *values;      /* SEVERAL */
     const char *word;                 /* TEXT: without its quotes, and not NUL-terminated */
     size_t word_bytes;
