@@ -2,8 +2,8 @@
  * @file kiln/cache.h
  * @brief List, check, shrink, export and import the folder of compiled kernels.
  *
- * Programs need none of this: a context finds and fills its cache by itself. It is for tools, and
- * for applications that ship their kernels with them as a bundle:
+ * Most programs need none of this, because a context reads and fills its cache by itself. It is for
+ * tools, and for applications that ship their kernels in a bundle:
  *
  *     kiln_cache *cache = NULL;
  *     kiln_cache_summary summary;
@@ -24,22 +24,22 @@
 
 #include "kiln/context.h"
 
-/** An open cache folder, or an open bundle, which is a folder in one file and read-only. */
+/** An open cache folder, or an open bundle: a read-only file that holds many kernels. */
 typedef struct kiln_cache kiln_cache;
 
-/** What a context's cache did since the context was made. */
+/** What a context's cache has done since the context was created. */
 typedef struct kiln_cache_counters {
     uint64_t hits;            /**< Kernels taken from a cache, whichever layer had them. */
     uint64_t bundle_hits;     /**< Of these, from a bundle. */
-    uint64_t misses;          /**< Lookups that found nothing fit for use; the reasons follow. */
+    uint64_t misses;          /**< Lookups that found no usable kernel; the reasons follow. */
     uint64_t miss_absent;     /**< There was no such entry. */
     uint64_t miss_damaged;    /**< There was one, damaged or not ours; it was removed. */
     uint64_t miss_other;      /**< It was of another key or of another version's format. */
     uint64_t miss_unreadable; /**< It, or the folder, could not be read. */
     uint64_t stores;          /**< Kernels stored on the disk. */
-    uint64_t store_failures;  /**< Kernels that could not be stored: in the context only. */
+    uint64_t store_failures;  /**< Kernels that could not be stored and are in the context only. */
     uint64_t evictions;       /**< Entries removed to stay below the limit. */
-    uint64_t waits;           /**< Times another process was at the same kernel. */
+    uint64_t waits;           /**< Times another process was compiling the same kernel. */
     uint64_t wait_hits;       /**< Of these, how often its result was then taken. */
     uint64_t bytes_read;      /**< Of entries that were hit. */
     uint64_t bytes_written;   /**< Of entries stored on the disk. */
@@ -47,7 +47,7 @@ typedef struct kiln_cache_counters {
     uint64_t compile_us;      /**< Time all compilers took, in microseconds. */
 } kiln_cache_counters;
 
-/** One compiled kernel in a folder. What only the index knows is 0 where the index is missing. */
+/** One compiled kernel in a folder. Members "from the index" are 0 if the index is missing. */
 typedef struct kiln_cache_entry {
     char key[33];         /**< Its name: 32 hexadecimal digits. */
     char kernel[64];      /**< The kernel's name; "" when the key does not tell. */
@@ -73,7 +73,7 @@ typedef enum kiln_cache_order {
 /** A folder at a glance. */
 typedef struct kiln_cache_summary {
     uint64_t entry_count;
-    uint64_t bytes;          /**< Of all entries, and of what writers are at or left behind. */
+    uint64_t bytes;          /**< Of all entries and of unfinished files. */
     uint64_t limit_bytes;    /**< UINT64_MAX for none. */
     uint64_t hits;           /**< Of all entries together; from the index. */
     int64_t oldest_use_ns;   /**< The least recent use; 0 when empty. */
@@ -96,13 +96,14 @@ typedef struct kiln_cache_report {
 
 KILN_EXTERN_C_BEGIN
 
-/** What the context's cache did so far. Zeros for a NULL context. */
+/** The counters of the context's cache. Zeros for a NULL context. */
 KILN_API void kiln_context_cache_counters(kiln_context *ctx, kiln_cache_counters *counters_out);
 
 /**
- * Look kernels up in a bundle too, from now on, before the cache folder. Bundles added first are
- * looked up first, after those of kiln_context_options and $KILN_BUNDLES. The file stays mapped
- * until the context goes: replace it by renaming, never write into it.
+ * Add a bundle in which the context looks for kernels before it looks into the cache folder.
+ * Bundles are searched in the order in which they were added, after those of kiln_context_options
+ * and $KILN_BUNDLES. The file stays mapped until the context ends: replace it by renaming, and
+ * never write into it.
  *
  * @return ERR_IO (cannot be read), ERR_FORMAT (no bundle, damaged, of a newer version), ERR_CACHE
  *         (others may write to it, or KILN_BUNDLE_MAX are in use), ERR_NULL, ERR_NO_MEMORY.
@@ -114,7 +115,7 @@ KILN_API KILN_NODISCARD kiln_status kiln_context_add_bundle(kiln_context *ctx, c
 #define KILN_BUNDLE_MAX 16
 
 /**
- * Open a cache folder. It need not exist: then it is empty.
+ * Open a cache folder. A folder that does not exist counts as empty.
  *
  * @param dir NULL: where contexts keep theirs ($KILN_CACHE_DIR and so on).
  * @return ERR_CACHE when it is refused (owner, permissions), ERR_NO_MEMORY, ERR_NULL.
@@ -123,8 +124,8 @@ KILN_API KILN_NODISCARD kiln_status kiln_cache_open(const char *dir, kiln_cache 
                                                     kiln_error *err);
 
 /**
- * Open a bundle to look into it: kiln_cache_stats(), _list(), _show() and _verify() work as on a
- * folder. What would change it is ERR_UNSUPPORTED, and so is exporting from it.
+ * Open a bundle. kiln_cache_stats(), _list(), _show() and _verify() work as on a folder. Functions
+ * that would change it return ERR_UNSUPPORTED, and so does kiln_cache_export().
  * @return As kiln_context_add_bundle().
  */
 KILN_API KILN_NODISCARD kiln_status kiln_cache_open_bundle(const char *path, kiln_cache **out,
@@ -136,7 +137,7 @@ KILN_API void kiln_cache_close(kiln_cache *cache);
 /** The absolute path of the folder, or the path of the bundle as it was given; the cache's text. */
 KILN_API const char *kiln_cache_path(const kiln_cache *cache);
 
-/** Count and add up. Reads the folder: some 2 us an entry. */
+/** Summarise the folder. It reads the folder, which takes about 2 us for each entry. */
 KILN_API KILN_NODISCARD kiln_status kiln_cache_stats(kiln_cache *cache,
                                                      kiln_cache_summary *summary_out,
                                                      kiln_error *err);
@@ -150,17 +151,17 @@ KILN_API KILN_NODISCARD kiln_status kiln_cache_list(kiln_cache *cache, kiln_cach
                                                     size_t *count_out, kiln_error *err);
 
 /**
- * One entry, by its name or the beginning of it, and what it was compiled from.
+ * One entry, by its name or the beginning of its name, and the key that it was compiled for.
  *
  * @param key_text_out Receives the whole key: target, compiler, options, source. Freed with
  *                     kiln_free(). May be NULL.
- * @return ERR_ARGUMENT when none or several begin so, ERR_FORMAT when it is damaged.
+ * @return ERR_ARGUMENT when no name or several names begin so, ERR_FORMAT for a damaged entry.
  */
 KILN_API KILN_NODISCARD kiln_status kiln_cache_show(kiln_cache *cache, const char *key,
                                                     kiln_cache_entry *entry_out,
                                                     char **key_text_out, kiln_error *err);
 
-/** Read and check every entry; `remove` takes damaged ones away. Damage is no failure.
+/** Read and check every entry; `remove` deletes damaged ones. Damage is not an error of the call.
  *  @return ERR_IO when the folder or an entry could not be read; the report counts the others. */
 KILN_API KILN_NODISCARD kiln_status kiln_cache_verify(kiln_cache *cache, bool remove,
                                                       kiln_cache_report *report_out,
@@ -171,7 +172,7 @@ KILN_API KILN_NODISCARD kiln_status kiln_cache_verify(kiln_cache *cache, bool re
 KILN_API KILN_NODISCARD kiln_status kiln_cache_prune(kiln_cache *cache, uint64_t to_bytes,
                                                      uint64_t *removed_out, kiln_error *err);
 
-/** Remove every entry, the index and what writers left; files that are not kiln's stay.
+/** Remove every entry, the index and unfinished files; files that are not kiln's stay.
  *  @param removed_out Entries removed; may be NULL. */
 KILN_API KILN_NODISCARD kiln_status kiln_cache_clear(kiln_cache *cache, uint64_t *removed_out,
                                                      kiln_error *err);

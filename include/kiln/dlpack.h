@@ -2,9 +2,10 @@
  * @file kiln/dlpack.h
  * @brief Share arrays with other libraries without a copy: DLPack, and the array interfaces.
  *
- * DLPack is how NumPy, PyTorch, JAX, CuPy and others hand arrays to one another. A producer fills a
- * struct that describes the memory; the consumer calls the struct's deleter when it has done with
- * it. kiln is a producer by kiln_array_to_dlpack() and a consumer by kiln_array_from_dlpack():
+ * NumPy, PyTorch, JAX, CuPy and others exchange arrays by DLPack. A producer fills a struct that
+ * describes the memory. The consumer calls the struct's deleter when it no longer needs the memory.
+ * kiln produces such structs with kiln_array_to_dlpack() and consumes them with
+ * kiln_array_from_dlpack():
  *
  *     DLManagedTensorVersioned *t = NULL;
  *     kiln_array *same = NULL;
@@ -13,12 +14,12 @@
  *     kiln_array_release(same);                          // calls the deleter
  *
  * The structs below are DLPack's, version 1.3 (https://dmlc.github.io/dlpack). They are declared
- * here under dlpack.h's own include guard, so that a program may include dlpack.h before this
- * header or after it; it must be of version 1.0 or later. Names and layout are DLPack's binary
- * interface; the comments say what kiln takes and gives.
+ * here under dlpack.h's own include guard, so that a program may include dlpack.h before or after
+ * this header; its version must be 1.0 or later. Names and layout are DLPack's binary interface.
+ * The comments say which values kiln accepts and which it produces.
  *
- * Libraries that know no DLPack exchange the dictionaries `__cuda_array_interface__` and
- * `__array_interface__`; struct kiln_array_interface has their fields.
+ * Libraries without DLPack exchange the dictionaries `__cuda_array_interface__` and
+ * `__array_interface__`. Struct kiln_array_interface has their fields.
  *
  * Owner:   an exported struct keeps the array's memory alive until its deleter is called, also when
  *          the array and the context are gone. An imported array calls the producer's deleter when
@@ -41,15 +42,16 @@
 
 KILN_EXTERN_C_BEGIN
 
-/** The DLPack version that whoever filled a struct was compiled with. */
+/** The DLPack version for which the producer of a struct was compiled. */
 typedef struct {
     uint32_t major; /**< Structs of two major versions differ: only the deleter may be called. */
     uint32_t minor; /**< A higher one has added flags or codes, and changed nothing. */
 } DLPackVersion;
 
 /**
- * Where memory is. kiln exports kDLCPU and kDLCUDA. It imports these two and page-locked memory on
- * both devices, and managed memory on a CUDA device; the others are ERR_CONTEXT.
+ * The kind of device that memory belongs to. kiln exports kDLCPU and kDLCUDA. It imports these two,
+ * page-locked memory (on both devices), and managed memory (on a CUDA device). All others are
+ * ERR_CONTEXT.
  */
 #ifdef __cplusplus
 typedef enum : int32_t {
@@ -256,9 +258,9 @@ KILN_API KILN_NODISCARD kiln_status kiln_dtype_from_dlpack(DLDataType type, kiln
 
 /**
  * Share `array`: fill a DLPack struct that keeps its memory alive until the struct's deleter is
- * called, which says that the consumer's stream, too, is done with it. Strides are never NULL when
- * there are axes; `byte_offset` is 0. An array that cannot be written (read-only, or broadcast) has
- * the flag READ_ONLY, a copy has IS_COPIED.
+ * called. The consumer must not call it before its stream has finished with the memory. Strides are
+ * not NULL if there are axes; `byte_offset` is 0. An array that cannot be written (read-only, or
+ * broadcast) has the flag READ_ONLY, a copy has IS_COPIED.
  *
  * @param opts May be NULL for defaults; read during the call only.
  * @param out  Receives the struct; NULL on failure.
@@ -280,10 +282,10 @@ KILN_API KILN_NODISCARD kiln_status kiln_array_to_dlpack_unversioned(
  * Use the memory of a DLPack struct as an array. An array with the flag READ_ONLY cannot be an
  * output (ERR_OUTPUT).
  *
- * The struct is taken over whatever is returned: its deleter is called exactly once, when the last
- * view of the array is gone and kiln's work on it is done, or before this function fails. One
- * without a deleter is borrowed: nothing of it is read after the call, and the memory must outlive
- * the work that is enqueued on it.
+ * kiln owns the struct from this call on, also if the call fails. It calls the deleter exactly
+ * once: when the last view of the array is gone and kiln's work on it is done, or before this
+ * function returns an error. A struct without a deleter is borrowed: kiln does not read it after
+ * the call, and the memory must outlive the work that is enqueued on it.
  *
  * @param ctx  Its device must be able to reach the memory: kDLCPU and kDLCUDAHost for the cpu;
  *             kDLCUDA of the same number, kDLCUDAHost and kDLCUDAManaged for a CUDA device.
@@ -306,8 +308,8 @@ KILN_API KILN_NODISCARD kiln_status kiln_array_from_dlpack_unversioned(
 
 /**
  * Describe `array` as the array interfaces do. Nothing is retained: the array must outlive the use
- * of the description. `stream` is the context's own stream (0 on the cpu), for which the array's
- * work on other streams is made to be waited for.
+ * of the description. `stream` is the context's own stream (0 on the cpu); this call makes it wait
+ * for the array's work on other streams.
  *
  * @param interface_out Filled on success. Its lists are copies.
  * @return KILN_OK, ERR_NULL, ERR_RELEASED, ERR_DRIVER, ERR_FAULT, ERR_FORK.

@@ -14,20 +14,19 @@
  *     kiln_array_release(z);
  *     kiln_graph_destroy(g);
  *
- * A graph has inputs, nodes (kiln/node.h says how they are recorded) and outputs. A call gives
- * arrays or numbers for the inputs, of any dtypes and shapes that the operations allow. The first
- * call with new dtypes and memory layouts decides which kernels there are: operations, reductions
- * and views are fused as far as that saves memory traffic. docs/graphs.md says how;
- * kiln_graph_explain() tells what a call does.
+ * A graph has inputs, nodes (kiln/node.h records them) and outputs. A call passes arrays or numbers
+ * for the inputs, of any dtypes and shapes that the operations allow. The first call with new
+ * dtypes and memory layouts plans the kernels: operations, reductions and views are fused where
+ * that saves memory traffic (docs/graphs.md). kiln_graph_explain() describes the kernels of a call.
  *
  * Threads: recording belongs to one thread at a time. A compiled graph is immutable to its callers:
  *          any number of threads may call it at once, each on its own stream, and several that need
  *          the same new kernel compile it once.
  * Units:   shapes count elements.
- * Owner:   whoever calls kiln_graph_create() destroys the graph; its nodes go with it. It keeps its
- *          context alive. Kernels of one's own that became nodes must outlive it.
+ * Owner:   whoever calls kiln_graph_create() destroys the graph, and its nodes with it. A graph
+ *          keeps its context alive. Custom kernels that became nodes must outlive the graph.
  * Errors:  functions that fail return a status, and leave the graph and every output pointer as
- *          they were. Besides those named below: ERR_NULL, ERR_NO_MEMORY, ERR_FORK.
+ *          they were. Every function may also return ERR_NULL, ERR_NO_MEMORY and ERR_FORK.
  */
 #ifndef KILN_GRAPH_H
 #define KILN_GRAPH_H
@@ -81,14 +80,14 @@ KILN_API void kiln_graph_destroy(kiln_graph *graph);
 /**
  * A further argument of calls: an array of any dtype and rank, or a number.
  *
- * Inputs are given to a call in the order in which they were made. `name` is copied; it must not be
- * empty, and no other input may have it (ERR_NAME). Messages use it.
+ * A call takes the inputs in the order in which they were made. `name` is copied and used in
+ * messages. It must not be empty, and no other input may have it (ERR_NAME).
  */
 #define kiln_graph_input(graph, name)                                                              \
     kiln_node_input((graph), (name), KILN_DTYPE_NONE, -1, KILN_HERE)
 
-/** The same, held to a dtype (KILN_DTYPE_NONE: any) and a rank (-1: any). A call with another one
- *  is refused (ERR_DTYPE, ERR_SHAPE); a number given for it must fit the dtype (ERR_RANGE). */
+/** The same with a fixed dtype (KILN_DTYPE_NONE: any) and a fixed rank (-1: any). A call with
+ *  another dtype or rank fails (ERR_DTYPE, ERR_SHAPE); a number must fit the dtype (ERR_RANGE). */
 #define kiln_graph_input_of(graph, name, dtype, rank)                                              \
     kiln_node_input((graph), (name), (dtype), (rank), KILN_HERE)
 
@@ -107,13 +106,13 @@ KILN_API void kiln_node_output(kiln_graph *graph, const char *name, kiln_node no
 /**
  * Seal the graph, and report the first mistake that was made while it was recorded.
  *
- * Nothing is compiled yet: kernels are made when a call first needs them. Calling it again does
- * nothing, and the first call of a graph does it as well. Recording into a sealed graph is an error
- * that the next call reports once; the graph stays as it is and callable.
+ * No kernel is compiled yet: a call compiles the kernels that it needs first. The first call of a
+ * graph seals it, too; sealing a sealed graph does nothing. Recording into a sealed graph changes
+ * nothing, and the next call reports it as an error, once.
  *
- * @return What recording met first: ERR_ARGUMENT, ERR_AXIS, ERR_DTYPE, ERR_NAME, ERR_CONTEXT,
- *         ERR_UNSUPPORTED, ERR_NO_MEMORY; ERR_OUTPUT when no output was named. A graph that failed
- *         stays failed.
+ * @return The first mistake: ERR_ARGUMENT, ERR_AXIS, ERR_DTYPE, ERR_NAME, ERR_CONTEXT,
+ *         ERR_UNSUPPORTED, ERR_NO_MEMORY; ERR_OUTPUT if no output was named. The graph can then not
+ *         be called.
  */
 KILN_API KILN_NODISCARD kiln_status kiln_graph_compile(kiln_graph *graph, kiln_error *err);
 
@@ -123,11 +122,11 @@ KILN_API KILN_NODISCARD kiln_status kiln_graph_compile(kiln_graph *graph, kiln_e
  * Run: enqueue all kernels on the call's stream and return. kiln_call() is the same with plain C
  * values.
  *
- * Inputs come first, in the order they were made, then outputs. An input is an array or a number,
- * which is weak, as a constant is; an output is an array, or the address of an array pointer:
- * allocated when it points at NULL. Given outputs must have the result's dtype and shape. Outputs
- * may overlap inputs in any way: results are as if every input had been copied first. An input that
- * no output needs must be given all the same; nothing of it is looked at but its handle.
+ * Inputs come first, in the order in which they were made, then outputs. An input is an array or a
+ * weak number. An output is an array, or the address of an array pointer; if that pointer is NULL,
+ * the output is allocated. A given output must have the result's dtype and shape. Outputs may
+ * overlap inputs in any way: results are as if every input had been copied first. An input that no
+ * output needs must be passed too, and is not read.
  *
  * @param args  `arg_count` arguments: one for each input and output.
  * @param opts  May be NULL for defaults.
@@ -145,8 +144,8 @@ KILN_API KILN_NODISCARD kiln_status kiln_graph_run(kiln_graph *graph, const kiln
  * Do everything but the launches once, as kiln_elementwise_prepare(); kiln_launch_run() then
  * enqueues all kernels.
  *
- * The result keeps the arrays and the temporaries of the call: one with several kernels must not
- * run on two streams at once. kiln_launch_destroy() releases it.
+ * The launch keeps the arrays and the temporaries of the call. If it has several kernels, it must
+ * not run on two streams at once. kiln_launch_destroy() releases it.
  * @return As kiln_graph_run(); ERR_OVERLAP where an input would have to be copied first.
  */
 KILN_API KILN_NODISCARD kiln_status kiln_graph_prepare(kiln_graph *graph, const kiln_arg *args,

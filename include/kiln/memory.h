@@ -1,11 +1,10 @@
 /**
  * @file kiln/memory.h
- * @brief Host memory that a device copies to and from at full speed, and copies into arrays that
- *        exist.
+ * @brief Page-locked host memory, and copies between host memory and existing arrays.
  *
- * A GPU reads and writes ordinary host memory through a page-locked ("pinned") staging buffer.
- * Memory from kiln_host_alloc() is page-locked itself: copies to and from it are one transfer each,
- * run at the speed of the bus, and overlap with the host and with kernels on other streams:
+ * A GPU copies ordinary host memory through a page-locked ("pinned") staging buffer. Memory of
+ * kiln_host_alloc() is page-locked itself. A copy to or from it is one transfer, runs at the speed
+ * of the bus, and overlaps with the host's work and with kernels on other streams:
  *
  *     const size_t bytes = (size_t)kiln_array_size(x) * sizeof(float);
  *     kiln_event *uploaded = NULL;
@@ -19,13 +18,13 @@
  *     kiln_host_free(ctx, buffer);
  *     kiln_event_destroy(uploaded);
  *
- * Page-locking takes a tenth of a millisecond and more, so each context keeps what it was given
- * back in a pool of size classes.
+ * Page-locking takes at least a tenth of a millisecond. So each context keeps freed memory in a
+ * pool of size classes.
  *
  * Threads: every function may be called from any thread.
  * Units:   bytes.
- * Order:   memory that is given back is used again only after the copies that were enqueued from or
- *          to it.
+ * Order:   freed memory is used again only after the copies from and to it that were enqueued
+ *          before.
  */
 #ifndef KILN_MEMORY_H
 #define KILN_MEMORY_H
@@ -42,9 +41,9 @@ typedef enum kiln_host_flag {
 KILN_EXTERN_C_BEGIN
 
 /**
- * Memory of the host that the context's device copies to and from without staging, and that its
- * kernels can read and write over the bus. At least 256-byte aligned; contents are unset. On the
- * cpu device it is ordinary memory.
+ * Allocate page-locked host memory. The context's device copies it without staging, and its kernels
+ * can read and write it over the bus. It is aligned to 256 bytes or more, and its contents are
+ * unset. On the cpu device it is ordinary memory.
  *
  * @param bytes 0 gives NULL.
  * @param flags OR of kiln_host_flag.
@@ -59,28 +58,28 @@ KILN_API KILN_NODISCARD kiln_status kiln_host_alloc(kiln_context *ctx, size_t by
  *  enqueued. Accepts NULL; a pointer that the context did not hand out is ignored. */
 KILN_API void kiln_host_free(kiln_context *ctx, void *memory);
 
-/** What the context holds of page-locked memory; `limit_bytes` as set below. */
+/** How much page-locked memory the context holds; `limit_bytes` is set below. */
 KILN_API void kiln_host_pool_stats(kiln_context *ctx, kiln_pool_stats *stats_out);
 
-/** Most bytes that may be held, used and free ones together; 0 lifts the limit. */
+/** Limit the bytes that the context holds, used and free ones together; 0: no limit. */
 KILN_API void kiln_host_pool_set_limit(kiln_context *ctx, size_t limit_bytes);
 
-/** Give free memory back to the system; returns how many bytes. */
+/** Return free memory to the system. Returns the number of bytes. */
 KILN_API size_t kiln_host_pool_trim(kiln_context *ctx);
 
-/** A C-order array of unset elements in memory of kiln_host_alloc(): kernels of the context reach
- *  it over the bus, and the host by kiln_array_data(). Synchronise before the host looks at what a
- *  kernel wrote. */
+/** Make a C-order array of unset elements in memory of kiln_host_alloc(). Kernels of the context
+ *  access it over the bus, the host by kiln_array_data(). Synchronise before the host reads what a
+ *  kernel has written. */
 KILN_API KILN_NODISCARD kiln_status kiln_array_empty_host(kiln_context *ctx, kiln_dtype dtype,
                                                           int rank, const int64_t *shape,
                                                           kiln_array **out, kiln_error *err);
 
 /**
- * Copy host memory into an array that exists, or a view of one, in the order of `stream`.
+ * Copy host memory into an existing array or view, in the order of `stream`.
  *
- * Returns at once, with the source still in use, when the source is memory of kiln_host_alloc() on
- * the same context and both sides are C-order without gaps; the source is then free when work
- * enqueued on the stream so far is done. In all other cases the source is free again on return.
+ * If the source is memory of kiln_host_alloc() on the same context, and both sides are C-order
+ * without gaps, the call returns at once. The source may then be changed when the work enqueued on
+ * the stream so far is done. In all other cases it may be changed when the call returns.
  *
  * @param strides Bytes per step on each axis, of any sign; NULL means C-order.
  * @param stream  NULL: the context's own.
@@ -94,8 +93,9 @@ KILN_API KILN_NODISCARD kiln_status kiln_array_upload(kiln_array *array, const v
 /**
  * Copy an array or view into host memory, in the order of `stream`.
  *
- * Returns at once under the conditions of kiln_array_upload(); the elements are there when work
- * enqueued on the stream so far is done. In all other cases they are there on return.
+ * Under the conditions of kiln_array_upload() the call returns at once, and the elements are in
+ * place when the work enqueued on the stream so far is done. In all other cases they are in place
+ * when the call returns.
  *
  * @param data_bytes Room at `data`; elements must stay inside it (ERR_ARGUMENT).
  */

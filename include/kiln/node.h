@@ -17,20 +17,19 @@
  *     kiln_array_release(z);
  *     kiln_graph_destroy(g);
  *
- * Numbers: a plain C number may stand wherever a macro takes a node. It is weak, as Python's
- *          numbers are in NumPy 2: `kiln_add(a, 1)` has the dtype of `a`. What is computed from
- *          numbers alone is weak, too.
- * Errors:  no function here fails. The graph keeps the first mistake, with the operation and the
- *          place in the program where it was recorded, and kiln_graph_compile() or the first call
- *          reports it; the statuses named below are those that it reports. A node that uses a
- *          faulty node is faulty and reports nothing of its own. What depends on dtypes and shapes
- *          (ERR_DTYPE, ERR_SHAPE, and ERR_AXIS for an axis out of range) is reported by the call
- *          that shows it.
+ * Numbers: every macro takes plain C numbers in place of nodes. A plain number is weak, as Python's
+ *          numbers are in NumPy 2: `kiln_add(a, 1)` has the dtype of `a`. The result of numbers
+ *          alone is weak, too.
+ * Errors:  no function here returns a status. The graph keeps the first mistake, with its operation
+ *          and the program's line. kiln_graph_compile() or the first call reports it, with one of
+ *          the statuses named below. A node that uses a faulty node is faulty, and reports nothing.
+ *          Mistakes in dtypes and shapes (ERR_DTYPE, ERR_SHAPE, and ERR_AXIS for an axis out of
+ *          range) are reported by the call whose arguments show them.
  * Owner:   nodes belong to their graph and go with it. A kiln_node is a plain value: copy it, pass
  *          it on, use it in several places; equal operations on equal nodes are one node.
  * Threads: recording into one graph belongs to one thread at a time.
- * Macros:  each macro passes the place where it stands, KILN_HERE, and turns plain numbers into
- *          nodes; the function behind it, kiln_node_...(), is for languages without macros.
+ * Macros:  each macro passes its own place, KILN_HERE, and turns plain numbers into nodes. The
+ *          functions behind them, kiln_node_...(), are for languages without macros.
  */
 #ifndef KILN_NODE_H
 #define KILN_NODE_H
@@ -91,7 +90,7 @@ KILN__NODE_FUNCTION(uint, uint64_t, KILN_NODE_UINT, u)
 KILN__NODE_FUNCTION(float, double, KILN_NODE_FLOAT, f)
 #undef KILN__NODE_FUNCTION
 
-/** The same for a complex number. It makes what it is combined with complex, as in NumPy. */
+/** The same for a complex number. Combined with it, other numbers and arrays become complex. */
 static inline kiln_node kiln_node_of_complex(double re, double im)
 {
     kiln_node n = {0, 0, KILN_NODE_COMPLEX, {0}};
@@ -108,9 +107,9 @@ static inline kiln_node kiln_node_of_complex(double re, double im)
  *
  * Operands broadcast against each other to the result's shape. docs/operations.md says which dtypes
  * an operation takes and gives. At least one operand is a node, and all nodes are of one graph.
- * @return A faulty node, and for compiling ERR_ARGUMENT for an operation that does not exist or for
- *         an operand that is no node, ERR_ARGUMENT_COUNT for an operation of another number of
- *         operands, ERR_CONTEXT for nodes of two graphs, ERR_UNSUPPORTED for more nodes than a
+ * @return The node. It is faulty, and compiling reports: ERR_ARGUMENT if the operation does not
+ *         exist or an operand is no node, ERR_ARGUMENT_COUNT if the operation takes another number
+ *         of operands, ERR_CONTEXT for nodes of two graphs, ERR_UNSUPPORTED for more nodes than a
  *         graph holds.
  */
 KILN_API kiln_node kiln_node_op1(int op, kiln_node a, const char *file, int line);
@@ -119,16 +118,15 @@ KILN_API kiln_node kiln_node_op3(int op, kiln_node a, kiln_node b, kiln_node c, 
                                  int line);
 
 /* NumPy's functions with two results, as kiln_divmod(x, y, &quotient, &remainder), are macros of
- * kiln/ops.h as well: two operations on the same operands. A graph whose outputs need both computes
- * them in one kernel. The addresses must not be NULL, and may be those of the operands' own
- * variables. */
+ * kiln/ops.h too. Each records two operations on the same operands, which one kernel computes if
+ * both are needed. The addresses must not be NULL; they may be those of the operands' variables. */
 
 /**
  * x converted to `dtype`, as kiln_array_cast() does: float to integer truncates toward zero,
  * complex to real keeps the real part, anything to bool is `!= 0`.
  *
- * It is computed where it is used; no array of the other dtype comes into being for it. ERR_DTYPE
- * for a number that names no dtype.
+ * The kernel that uses the value converts it; no array of the other dtype is made. ERR_DTYPE if
+ * `dtype` is no kiln_dtype.
  */
 #define kiln_cast(x, dtype) kiln_node_cast(KILN_NODE(x), (dtype), KILN_HERE)
 KILN_API kiln_node kiln_node_cast(kiln_node x, kiln_dtype dtype, const char *file, int line);
@@ -187,23 +185,23 @@ KILN_API kiln_node kiln_node_reduce(kiln_reduce_op op, kiln_node x, const kiln_a
  * `a @ b`: the matrix product of the last two axes of a and b, by the rules of kiln_matmul() for
  * shapes and dtypes, and by the same libraries. kiln/linalg.h describes both.
  *
- * It is a step of its own between stored arrays. A transposed or sliced operand is passed with its
- * strides; an operand that is computed is stored by one kernel first; what follows the product
- * elementwise, up to the next reduction, is one kernel as well. Shapes that do not go together are
- * ERR_SHAPE of the call.
+ * A product is a step of its own between stored arrays. A transposed or sliced operand is passed
+ * with its strides. A computed operand is stored by one kernel first. The elementwise operations
+ * behind the product, up to the next reduction, are one kernel too. If the shapes do not fit, the
+ * call returns ERR_SHAPE.
  */
 #define kiln_dot(a, b) kiln_node_matmul(KILN_NODE(a), KILN_NODE(b), KILN_HERE)
 KILN_API kiln_node kiln_node_matmul(kiln_node a, kiln_node b, const char *file, int line);
 
 /**
- * Equations and factors: result `result` (from 0) of the function kiln_linalg_NAME(), whose shapes,
- * dtypes and errors it has; matrices that are singular are ERR_SINGULAR of the call.
+ * Equations and factors: result number `result` (from 0) of kiln_linalg_NAME(), with the shapes,
+ * dtypes and errors of that function. The call returns ERR_SINGULAR for a singular matrix.
  *
  * `function` is the NAME: of one array "inv", "pinv", "det", "slogdet", "cholesky", "qr", "svd",
  * "svdvals", "eigh", "eigvalsh", "eig", "eigvals", "lu", "lu_factor", "ldl", "expm", "matrix_rank";
  * of two "solve", "solve_triangular", "cho_solve", "lstsq" (ERR_NAME for others). Options have
- * their defaults: lower triangles are read. Several results of one function over the same arrays
- * come from one call. As a product, it is a step of its own between stored arrays.
+ * their defaults: lower triangles are read. All results of one function over the same arrays come
+ * from one call of the function, which is a step of its own between stored arrays.
  */
 #define kiln_solve(a, b) kiln_node_linalg2("solve", KILN_NODE(a), KILN_NODE(b), 0, KILN_HERE)
 #define kiln_inv(a) kiln_node_linalg1("inv", KILN_NODE(a), 0, KILN_HERE)
@@ -215,9 +213,9 @@ KILN_API kiln_node kiln_node_linalg2(const char *function, kiln_node a, kiln_nod
                                      const char *file, int line);
 
 /**
- * kiln_array_einsum() of `count` nodes (16 at most, ERR_ARGUMENT), whose shapes, dtypes and errors
- * it has. Other products of arrays, "dot", "inner", "outer", "kron", "matvec", "vecmat", are
- * recorded by kiln_node_linalg2().
+ * kiln_array_einsum() of `count` nodes (16 at most, ERR_ARGUMENT), with its shapes, dtypes and
+ * errors. kiln_node_linalg2() records other products: "dot", "inner", "outer", "kron", "matvec",
+ * "vecmat".
  */
 #define kiln_einsum(subscripts, nodes, count)                                                      \
     kiln_node_einsum((subscripts), (nodes), (count), KILN_HERE)
@@ -229,18 +227,18 @@ KILN_API kiln_node kiln_node_einsum(const char *subscripts, const kiln_node *ope
 /**
  * Output number `result` (from 0) of an elementwise kernel over `inputs`.
  *
- * There are as many inputs as the kernel declares (ERR_ARGUMENT_COUNT), in that order; a raw
- * parameter gets the whole array of its node. Several outputs are several nodes of equal inputs.
- * Dtypes are bound as in a call of the kernel. A kernel that writes its inputs, or that has raw
- * outputs, cannot be a node (ERR_UNSUPPORTED). The kernel must belong to the graph's context and
- * must outlive the graph.
+ * The inputs are those that the kernel declares, in that order (ERR_ARGUMENT_COUNT). A raw
+ * parameter gets the whole array of its node. For several outputs, record several nodes with the
+ * same inputs. Dtypes are bound as in a call of the kernel. A kernel that writes its inputs or has
+ * raw outputs cannot be a node (ERR_UNSUPPORTED). The kernel must belong to the graph's context and
+ * outlive the graph.
  */
 KILN_API kiln_node kiln_node_elementwise(kiln_elementwise *op, const kiln_node *inputs,
                                          size_t input_count, size_t result, const char *file,
                                          int line);
 
-/** The same for a reduction of one's own, over `axes` of the broadcast of its inputs; axes and
- *  keepdims are as in kiln_node_reduce(). It runs as a kernel by itself, between stored arrays. */
+/** The same for a custom reduction, over `axes` of the broadcast of its inputs; axes and keepdims
+ *  are as in kiln_node_reduce(). It is a kernel of its own, between stored arrays. */
 KILN_API kiln_node kiln_node_reduction(kiln_reduction *op, const kiln_node *inputs,
                                        size_t input_count, const kiln_axes *axes, bool keepdims,
                                        size_t result, const char *file, int line);
@@ -251,9 +249,9 @@ KILN_API kiln_node kiln_node_reduction(kiln_reduction *op, const kiln_node *inpu
  * As the functions of the same names in kiln/array.h: kiln_transpose(x, axes) is for nodes what
  * kiln_array_transpose() is for arrays.
  *
- * A view of an input becomes strides and offsets of the kernel that reads it; a view of a computed
- * value changes the positions at which it is computed. Negative axes count from the end. An axis or
- * an index out of range for the rank and shape of a call's arrays is ERR_AXIS of that call.
+ * A view of an input changes the strides and the offset with which a kernel reads it. A view of a
+ * computed value changes the positions at which it is computed. Negative axes count from the end.
+ * If an axis or an index is out of range for the arrays of a call, that call returns ERR_AXIS.
  */
 #define kiln_transpose(x, axes) kiln_node_transpose(KILN_NODE(x), (axes), KILN_HERE)
 #define kiln_newaxis(x, axis) kiln_node_newaxis(KILN_NODE(x), (axis), KILN_HERE)
@@ -296,9 +294,9 @@ KILN_API kiln_node kiln_node_reshape(kiln_node x, int rank, const int64_t *shape
 /**
  * For every element of x's shape its position along `axis`: int64, 0 to the extent minus 1.
  *
- * XLA and JAX call it iota. It takes no memory: kernels compute it where it is used, and the
- * elements of x are not read for it. With it a graph expresses what depends on positions, as a
- * triangle of a matrix: kiln_where(kiln_less_equal(kiln_iota(x, 1), kiln_iota(x, 0)), x, 0).
+ * XLA and JAX call it iota. It takes no memory: kernels compute it where it is used, and do not
+ * read x for it. For instance, the lower triangle of a matrix is
+ * kiln_where(kiln_less_equal(kiln_iota(x, 1), kiln_iota(x, 0)), x, 0).
  */
 #define kiln_iota(x, axis) kiln_node_iota(KILN_NODE(x), (axis), KILN_HERE)
 KILN_API kiln_node kiln_node_iota(kiln_node x, int axis, const char *file, int line);

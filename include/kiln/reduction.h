@@ -12,19 +12,18 @@
  *     kiln_array_release(norms);
  *     kiln_reduction_destroy(l2);
  *
- * `map` is an expression over one element of every input; `reduce` an expression that combines two
- * mapped values `a` and `b`, which must be associative and commutative; `post` statements that
- * assign the outputs from the reduced value `a`; `identity` the neutral value of `reduce`, which
- * combined with any other value gives that value, or "" when there is none (an empty reduction is
- * then ERR_IDENTITY).
- * `_type_reduce` names the type of `a` and `b`; `_J` is the position of the element along the
- * reduced axes in C-order; `_in_ind` and `_out_ind` are index tuples (docs/reductions.md); `n` is
- * the number of elements that each output is reduced from.
+ * `map` is an expression over one element of every input. `reduce` is an expression that combines
+ * two mapped values `a` and `b`; it must be associative and commutative. `post` are statements that
+ * assign the outputs from the reduced value `a`. `identity` is the neutral value of `reduce`, which
+ * leaves any other value unchanged, or "" when there is none (an empty reduction is then
+ * ERR_IDENTITY).
+ * `_type_reduce` names the type of `a` and `b`. `_J` is the position of the element along the
+ * reduced axes in C-order. `_in_ind` and `_out_ind` are index tuples (docs/reductions.md). `n` is
+ * the number of elements of each result.
  *
- * Determinism: the order of combination depends on shapes, strides, dtypes and the device only:
+ * Determinism: the order of combination depends on shapes, strides, dtypes and the device only. So
  *              results are bit-identical from run to run, whatever the stream or the load. Devices
- *              with other numbers of multiprocessors (or cpu devices with other numbers of threads)
- *              may round differently.
+ *              with another number of multiprocessors (or of cpu threads) may round differently.
  * Threads, units, ownership: as kiln/elementwise.h.
  */
 #ifndef KILN_REDUCTION_H
@@ -100,8 +99,8 @@ KILN_API void kiln_reduction_call_options_init(kiln_reduction_call_options *opts
 /**
  * Reduce the broadcast of all non-raw inputs over `opts->axes`: enqueue and return.
  *
- * Arguments and dtypes as kiln_elementwise_run(). An output given by the caller must have the
- * result's shape; `post` converts to its dtype by assignment. Outputs allocated are C-order.
+ * Arguments and dtypes are as in kiln_elementwise_run(). A given output must have the result's
+ * shape; `post` converts to its dtype by assignment. An allocated output is C-order.
  * @return The statuses of kiln_elementwise_run(), ERR_AXIS, and ERR_IDENTITY for an empty
  *         reduction without identity.
  */
@@ -111,9 +110,9 @@ KILN_API KILN_NODISCARD kiln_status kiln_reduction_run(kiln_reduction *op, const
                                                        kiln_error *err);
 
 /**
- * Do everything but the launch once, as kiln_elementwise_prepare(); kiln_launch_run() runs it.
- * Where several blocks share a result, each run takes room for their parts from the pool, and may
- * fail with ERR_DEVICE_MEMORY.
+ * Do everything but the launch once, as kiln_elementwise_prepare(); kiln_launch_run() runs it. If
+ * several blocks share a result, each run takes memory for their parts from the pool, and may fail
+ * with ERR_DEVICE_MEMORY.
  */
 KILN_API KILN_NODISCARD kiln_status kiln_reduction_prepare(kiln_reduction *op, const kiln_arg *args,
                                                            size_t arg_count,
@@ -175,8 +174,9 @@ typedef enum kiln_reduce_op {
  * @param axes NULL: all.
  * @param out  As KILN_ARG_OUT: allocated when it points at NULL, else written. Its dtype may be of
  *             the result's kind or a more general one (bool, integers, floating point, complex);
- *             positions go into integers alone. A wider floating-point or complex output is
- *             accumulated in its own precision, a narrower one is rounded to once, at the end.
+ *             positions need an integer dtype. A wider floating-point or complex output is
+ *             accumulated in its own precision; for a narrower one the result is rounded at the
+ *             end.
  * @return As kiln_reduction_run(); ERR_DTYPE for an output that cannot hold the result.
  */
 KILN_API KILN_NODISCARD kiln_status kiln_array_reduce(kiln_reduce_op op, const kiln_array *array,
@@ -197,11 +197,12 @@ KILN_API KILN_NODISCARD kiln_status kiln_array_reduce_with(kiln_reduce_op op,
                                                            kiln_array **out, kiln_error *err);
 
 /**
- * Sum of x * y over the axes of `opts`, where x and y broadcast together: nothing is conjugated.
+ * Sum of x * y over the axes of `opts`; x and y broadcast, and nothing is conjugated.
  *
- * Both have one dtype, which is the result's: integers wrap in it, for bool it is "any of both",
- * products and sums of float16, bfloat16 and float8 are float32, rounded once in the end. `opts`
- * may be NULL: all axes. With the axis -1 it is NumPy's vecdot, complex numbers aside.
+ * x and y have the same dtype, and the result has it too. Integers wrap in it. For bool the result
+ * is "any of (x and y)". Products and sums of float16, bfloat16 and float8 are computed in float32
+ * and rounded once. `opts` may be NULL: all axes. With the axis -1 it is NumPy's vecdot, except for
+ * complex numbers.
  * @return As kiln_array_reduce_with(); ERR_SHAPE.
  */
 KILN_API KILN_NODISCARD kiln_status kiln_array_sum_product(const kiln_array *x, const kiln_array *y,

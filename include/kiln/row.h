@@ -3,9 +3,9 @@
  * @brief Row programs: reduce each row of an array and use the results in the same row, in
  *        one pass.
  *
- * Softmax, layer norm and their relatives look at a row several times: for its maximum, for a sum
- * that needs the maximum, for the outputs that need both. A row program states these steps, the
- * stages, and runs them while the row stays in registers: memory is read once and written once.
+ * Softmax, layer norm and similar functions need a row several times: for its maximum, for a sum
+ * that uses the maximum, and for the outputs. A row program states these steps as stages, and runs
+ * them while the row stays in registers: memory is read once and written once.
  *
  *     const kiln_row_stage stages[] = {
  *         {.map = "float(x)", .type = "float", .reduce = "fmaxf(a, b)", .identity = "-INFINITY",
@@ -23,15 +23,15 @@
  *     kiln_array_release(z);
  *     kiln_row_destroy(softmax);
  *
- * All texts see the input parameters, `n` (elements of a row), the results of earlier stages and
- * what their `post` declares. Texts that run per element (prep, map, op) see every input; those
- * that run per row (reduce, identity, post, row_post) see the inputs that are the same for the
- * whole row. Texts that run per element also see `_J`, the element's place in its row in C-order.
- * What an input is, an element, the same for a row or the same for every row, is decided by its
- * shape, call by call: inputs broadcast against each other as everywhere in kiln.
+ * All texts can use `n` (the elements of a row), the results of earlier stages, and the variables
+ * that their `post` declares. Texts that run for each element (prep, map, op) can use every input,
+ * and `_J`, the element's position in its row in C-order. Texts that run once a row (reduce,
+ * identity, post, row_post) can use the inputs that are the same for the whole row. The shape of an
+ * input decides in each call whether it has an element for each element of the rows, one for each
+ * row, or one row for all: inputs broadcast as everywhere in kiln.
  *
- * Long rows: what one block of threads, or a cluster of blocks on GPUs that have them, cannot hold
- *            is read from memory once a stage; on the cpu a row is the work of one thread.
+ * Long rows: a row that does not fit one block of threads (or a cluster of blocks, on GPUs with
+ *            clusters) is read from memory once for each stage. On the cpu one thread has a row.
  * Determinism: as kiln/reduction.h.
  * Threads, units, ownership: as kiln/elementwise.h.
  */
@@ -49,8 +49,7 @@ typedef struct kiln_row kiln_row;
 /** One reduction over each row. */
 typedef struct kiln_row_stage {
     const char *prep;     /**< Statements per element, before map; NULL: none. They may assign
-                               values, and may run again in later stages, where those are not kept.
-                               */
+                               values, and may run again in later stages if these are not kept. */
     const char *map;      /**< Expression per element. */
     const char *type;     /**< C++ type of the accumulator and of the result: at most 64 bytes. */
     const char *reduce;   /**< Expression over `a` and `b`, associative and commutative. */
@@ -121,9 +120,9 @@ KILN_API void kiln_row_call_options_init(kiln_row_call_options *opts, size_t str
 /**
  * Run over the rows of the broadcast of all non-raw inputs, along `opts->axes`: enqueue and return.
  *
- * Arguments and dtypes as kiln_elementwise_run(); outputs per element have the broadcast shape,
- * those per row the shape a reduction over the axes has (with opts->keepdims). An output may be the
- * very array that an input is. Rows without elements write nothing per element.
+ * Arguments and dtypes are as in kiln_elementwise_run(). Outputs per element have the broadcast
+ * shape; outputs per row have the shape of a reduction over the axes (see opts->keepdims). An
+ * output may be the same array as an input. Rows without elements write nothing per element.
  * @return The statuses of kiln_reduction_run(); ERR_IDENTITY for rows without elements where there
  *         are row_outputs and a stage has no identity.
  */

@@ -11,16 +11,17 @@
  *     kiln_array_release(sums);
  *     kiln_scan_destroy(running);
  *
- * `map` is an expression over one element of every input; `reduce` an expression that combines two
- * values, `a` from elements before those of `b`; it must be associative and need not be
- * commutative; `post` are statements that assign the outputs of an element from the running value
- * `a`; `identity` is what an exclusive scan begins with. `_type_reduce` names the type of `a` and
- * `b`, `_J` is the element's place along the scanned axis, `n` that axis' length.
+ * `map` is an expression over one element of every input. `reduce` is an expression that combines
+ * two values, of which `a` comes from earlier elements than `b`; it must be associative and need
+ * not be commutative. `post` are statements that assign the outputs of an element from the running
+ * value `a`. `identity` is the first value of an exclusive scan. `_type_reduce` names the type of
+ * `a` and `b`, `_J` is the element's position along the scanned axis, and `n` is the length of that
+ * axis.
  *
  * Determinism: the order of combination depends on shapes, strides, dtypes and the device only, and
  *              on the cpu device not on the number of threads: results are bit-identical from run
- *              to run. It is not the order of one loop: sums of floating-point numbers differ from
- *              such a loop's in their last digits, and are closer to the exact ones.
+ *              to run. Sums of floating-point numbers differ from those of a single loop in their
+ *              last digits, since a loop adds in another order, and are closer to the exact sums.
  * Threads, units, ownership: as kiln/elementwise.h.
  */
 #ifndef KILN_SCAN_H
@@ -33,8 +34,8 @@ typedef struct kiln_scan kiln_scan;
 
 /** How a scan runs; OR them. 0: inclusive, from the first element to the last. */
 typedef enum kiln_scan_flag {
-    KILN_SCAN_EXCLUSIVE = 1, /**< An element's result is made of those before it, without itself. */
-    KILN_SCAN_REVERSE = 2    /**< From the last element to the first: "before" then means after. */
+    KILN_SCAN_EXCLUSIVE = 1, /**< An element's result combines the elements before it only. */
+    KILN_SCAN_REVERSE = 2    /**< From the last element to the first. */
 } kiln_scan_flag;
 
 /** Choices for kiln_scan_create(). Zero in a field means its default. */
@@ -98,11 +99,11 @@ KILN_API void kiln_scan_call_options_init(kiln_scan_call_options *opts, size_t s
 /**
  * Scan the broadcast of all non-raw inputs: enqueue and return.
  *
- * Arguments and dtypes as kiln_elementwise_run(). Along one axis every output has the broadcast's
- * shape, and one that is allocated keeps the inputs' memory order. Over all elements (axes NULL) it
- * is one-dimensional; a given one may have the broadcast's shape as well. `post` converts to an
- * output's dtype by assignment. An output may be one of the inputs itself; an input that shares
- * memory with an output in any other way is copied first.
+ * Arguments and dtypes are as in kiln_elementwise_run(). Along one axis every output has the
+ * broadcast shape, and an allocated output keeps the inputs' memory order. Over all elements (axes
+ * NULL) outputs are one-dimensional; a given output may have the broadcast shape instead. `post`
+ * converts to an output's dtype by assignment. An output may be the same array as an input; an
+ * input that overlaps an output in another way is copied first.
  *
  * A long scan over few sequences takes workspace from the pool.
  * @return The statuses of kiln_elementwise_run(); ERR_AXIS for an axis out of range, or several;
