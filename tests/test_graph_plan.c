@@ -1,5 +1,6 @@
 /*
- * test_graph_plan.c - how much work it is to plan large graphs, counted and not timed.
+ * test_graph_plan.c - which kernels a graph becomes, and how much work it is to plan large graphs, counted and not
+ * timed.
  *
  * Graphs of several shapes are planned without any array or device. The steps that planning takes
  * (kiln__program.work) must grow with the nodes: from 1,000 nodes to 8,000 there may be twice as many for
@@ -242,12 +243,82 @@ static void test_graph_plan__weights_are_not_held(void **state)
     assert_true(kernels_of_norm(t, 0, 262147) > 1);
 }
 
+/* ---- which kernels ---------------------------------------------------------------------------- */
+
+/* A letter for each kind of step. */
+static const char letters[] = {[KILN__STEP_LOOP] = 'l',   [KILN__STEP_REDUCE] = 'r',
+                               [KILN__STEP_ROW] = 'w',    [KILN__STEP_CUSTOM] = 'c',
+                               [KILN__STEP_CUSTOM_REDUCE] = 'C', [KILN__STEP_OPAQUE] = 'o'};
+
+/* The steps of an expression of x and y of shape (rows, columns), v (columns) and w (columns, 64): a letter for each. */
+static void steps_of(test_env *t, const char *text, kiln_backend backend, int64_t rows,
+                     int64_t columns, char *out)
+{
+    static const char *const names[] = {"x", "y", "v", "w"};
+    const int64_t shape[] = {rows, columns}, strides[] = {4 * columns, 4};
+    const int64_t other[] = {columns, 64}, others[] = {4 * 64, 4};
+    const kiln__graph_target target = {backend, true, false};
+    kiln__graph_arg args[4 + 4] = {
+        {true, KILN_FLOAT32, 2, shape, strides, {0}},
+        {true, KILN_FLOAT32, 2, shape, strides, {0}},
+        {true, KILN_FLOAT32, 1, shape + 1, strides + 1, {0}},
+        {true, KILN_FLOAT32, 2, other, others, {0}},
+    };
+    kiln__program *program = NULL;
+    kiln_graph *g = NULL;
+    size_t results = 0;
+
+    OK(t, kiln__graph_from_text(NULL, text, names, 4, NULL, &g, &results, &t->err));
+    OK(t, kiln_graph_compile(g, &t->err));
+    OK(t, kiln__program_build(&g->ir, args, &target, &program, &t->err));
+    for (size_t k = 0; k < program->step_count && k < 15; k++)
+        *out++ = letters[program->steps[k].kind];
+    *out = '\0';
+    kiln__program_destroy(program);
+    kiln_graph_destroy(g);
+}
+
+/* What docs/graphs.md says. Each case names the pass that decides. */
+static void test_graph_plan__which_kernels_there_are(void **state)
+{
+    static const struct {
+        const char *pass, *text;
+        int64_t rows, columns;
+        const char *cuda, *cpu; /* steps */
+    } cases[] = {
+        {"schedule: loops of one shape", "x + y, x - y", 512, 4096, "l", "l"},
+        {"sink: a result joins a later loop", "s = sum(x); y * 2, y - s", 512, 4096, "rl", "rl"},
+        {"stores: a costly vector is stored", "x * sin(exp(v))", 512, 4096, "ll", "ll"},
+        {"stores: a cheap one is not", "x * (v + 1)", 512, 4096, "l", "l"},
+        {"text_reduce: the epilogue", "sqrt(sum(x * x, axis=1)) * 2", 512, 4096, "r", "r"},
+        {"states: one pass", "sum(x, axis=1), max(x, axis=1)", 512, 4096, "r", "r"},
+        {"rows: softmax", "softmax(x, axis=1)", 512, 4096, "w", "w"},
+        {"rows: along columns", "x - sum(x, axis=0)", 4, 400000, "w", "w"},
+        {"rows: not of few long rows", "x - sum(x, axis=1, keepdims=True)", 4, 40000000, "rl", "rl"},
+        {"online: logsumexp", "m = max(x, axis=1, keepdims=True); log(sum(exp(x - m), axis=1))", 8, 400000, "r", "rr"},
+        {"joins: parts are stored in place", "concatenate([x * 2, y * 3])", 512, 4096, "l", "l"},
+        {"reshape: no copy", "reshape(x * 2, (-1,)) + 1", 512, 4096, "l", "l"},
+        {"gather: read where it is used", "sum(take(x, [0, 2], axis=0), axis=1)", 512, 4096, "r", "r"},
+        {"product_epilogue: relu", "maximum(x @ w, 0)", 512, 4096, "o", "ol"},
+    };
+    test_env *t = *state;
+
+    for (size_t k = 0; k < COUNT(cases); k++) {
+        char cuda[16], cpu[16];
+        steps_of(t, cases[k].text, KILN_BACKEND_CUDA, cases[k].rows, cases[k].columns, cuda);
+        steps_of(t, cases[k].text, KILN_BACKEND_CPU, cases[k].rows, cases[k].columns, cpu);
+        CHECK(strcmp(cuda, cases[k].cuda) == 0 && strcmp(cpu, cases[k].cpu) == 0,
+              "%s: %s becomes %s on cuda and %s on the cpu", cases[k].pass, cases[k].text, cuda, cpu);
+    }
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_graph_plan__work_grows_with_the_nodes),
         TEST(test_graph_plan__the_largest_graphs),
         TEST(test_graph_plan__weights_are_not_held),
+        TEST(test_graph_plan__which_kernels_there_are),
     };
     return test_env_main(argc, argv, "test_graph_plan", tests, COUNT(tests));
 }

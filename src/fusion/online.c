@@ -15,7 +15,7 @@
  *         stay as they are unless they are kept wide.
  * Rule 2: this is for long rows on CUDA. Rows that are held on chip are read once in any case.
  *
- * Test: test_graph_online.
+ * Tests: test_graph_plan tests the kernels, test_graph_online their results on CUDA.
  */
 #include "fusion/build.h"
 

@@ -18,7 +18,7 @@
  *       analytic operations is evaluated at some points and compared; two such functions do not
  *       agree there by chance.
  *
- * Tests: test_graph_epilogue, test_graph_matmul.
+ * Test: test_graph_plan.
  */
 #include <math.h>
 

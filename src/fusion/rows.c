@@ -23,7 +23,7 @@
  *         pass stores one of its values for other kernels, the row program still computes that
  *         value (`inside`), so that no later decision can make it depend on itself.
  *
- * Tests: test_graph_rows, test_graph_plan.
+ * Tests: test_graph_plan, test_graph_rows; test_graph_dag for rule 2.
  */
 #include "fusion/states.h"
 

@@ -7,7 +7,7 @@
  * memory and, on many GPUs, most of the speed. These functions follow the first operand that has
  * the result's dtype, back to the input, cast or operation that the dtype comes from.
  *
- * Tests: test_graph_explain, test_graph_bad.
+ * Test: test_graph_explain.
  */
 #include "fusion/build.h"
 

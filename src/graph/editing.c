@@ -6,7 +6,7 @@
  *     insert(x, i, values)    > a row of written.c: each element of the result by its place
  *     insert(x, (0, 2), ...)  > arranging.c, since the places are known numbers
  *
- * calls.c calls this file. Tests: test_rearrange, test_written.
+ * calls.c calls this file. Test: test_choosing.
  */
 #include "graph/graph.h"
 #include "graph/parse.h"
