@@ -1,6 +1,6 @@
 /*
- * observer.c - the public functions of observers: check arguments, keep the context alive, and hand on
- * to src/device and src/observe.
+ * observer.c - the public functions of observers (kiln/observer.h). They check arguments, keep the
+ * context alive, and call src/device and src/observe. Tests: test_observer, test_observer_files.
  */
 #include "context/context.h"
 

@@ -1,6 +1,6 @@
 /*
- * stream.c - the public functions of streams and events: check arguments, keep the context alive,
- * and hand on to src/device.
+ * stream.c - the public functions of streams and events (kiln/stream.h, kiln/event.h). They check
+ * arguments, keep the context alive, and call src/device. Test: test_stream.
  */
 #include "context/context.h"
 

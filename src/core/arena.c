@@ -1,5 +1,6 @@
 /*
- * arena.c - memory that goes all at once: a chain of blocks, of which the newest has room.
+ * arena.c - memory that is freed as a whole: a chain of blocks. The newest block serves allocations
+ * until it is full. src/fusion and src/manifest use it for what they build.
  */
 #include "core/core.h"
 

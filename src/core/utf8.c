@@ -1,6 +1,6 @@
 /*
- * utf8.c - which bytes are UTF-8, as RFC 3629 has it: no overlong forms, no surrogates, nothing beyond
- * U+10FFFF.
+ * utf8.c - whether bytes are UTF-8 by RFC 3629: no overlong forms, no surrogates, nothing above
+ * U+10FFFF. Error messages, .npz names, manifests and timelines are tested with it.
  */
 #include "core/core.h"
 

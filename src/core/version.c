@@ -1,5 +1,6 @@
 /*
- * version.c - what the library says of itself, and the door through which its texts are freed.
+ * version.c - kiln_version() and kiln_free(), the function with which users free texts and lists of
+ * the library.
  */
 #include "core/core.h"
 

@@ -1,5 +1,6 @@
 /*
- * compiled.c - what a compiler leaves behind: a result, and a log that tells whose fault it was.
+ * compiled.c - the result of a compilation: freed, and its log read for whose fault an error is
+ * (the user's text, or the machine). cxx.c, nvrtc.c and src/jit call it.
  */
 #include <ctype.h>
 

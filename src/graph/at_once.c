@@ -5,7 +5,7 @@
  *     arrays > [the function's text] > kept_text.c > results
  *
  * A function writes the text of its expression and runs it, so that it has the same results as the
- * expression itself (written.c). The public headers are kiln/sort.h and kiln/random.h.
+ * expression itself (written.c). The public headers are kiln/select.h and kiln/random.h.
  *
  * Tests: test_unique, test_choice.
  */

@@ -1,6 +1,6 @@
 /*
- * choices.c - kiln_array_choose(), kiln_array_choose_where() and kiln_array_diag()
- * (kiln/indexing.h).
+ * choices.c - kiln_array_choose() and kiln_array_choose_where() (kiln/indexing.h), and
+ * kiln_array_diag() (kiln/rearrange.h).
  *
  *     arrays > [the function's text] > kept_text.c > array
  *

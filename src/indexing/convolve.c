@@ -1,13 +1,14 @@
 /*
- * convolve.c - convolutions and correlations of vectors: sums over a window that slides along the longer one.
+ * convolve.c - kiln_array_convolve() and kiln_array_correlate(): sums over a window that slides
+ * along the longer of two vectors.
  *
- *     a, v > [the shorter one copied, so that it is read forwards] > one kernel, whose thread computes one sum
+ *     a, v > [the shorter one copied, to be read forwards] > one kernel, a sum for each thread
  *
- * Nothing of the longer vector is copied. After plan() has ordered them, element k of the result is
+ * The longer vector is not copied. After plan() has ordered the two, element k of the result is
  *
- *     sum over j of  long[first + step * k + j] * short[j],    for the j that both have.
+ *     sum over j of  long[first + step * k + j] * short[j],    for each j that both have.
  *
- * bool is summed by "or", floats of 16 bits in float32, all else in the dtype of the result.
+ * bool is summed by "or", 16-bit floats in float32, all other dtypes in the dtype of the result.
  */
 #include <stdio.h>
 

@@ -1,12 +1,13 @@
 /*
- * masks.c - the elements where a mask is true, the places of what is not zero, and assignment there.
+ * masks.c - compress, nonzero, argwhere, partition_copy and place (kiln/select.h).
  *
  *     mask, array > [a filter of kiln's own] > values with room for all, and their number
- *                                            > [the number, once it is known] > a view of the first
+ *                                            > once the number is known: a view of the first ones
  *                                            > the same of all other elements, in the same pass
  *
- * The filters are ordinary definitions that the context keeps. Assignment is a scan over the mask, whose
- * running value says for each element which of the values belongs there.
+ * The filters are ordinary definitions that the context keeps. place() is a scan over the mask,
+ * whose running value tells each element which of the values it gets. src/graph and unique.c call
+ * this file.
  */
 #include <stdio.h>
 

@@ -1,5 +1,6 @@
 /*
- * report.c - what kernels report indices out of range to, as an array.
+ * report.c - the report of the device (src/device/report.c) as an array, so that a kernel with
+ * indices can take it as an argument. scatter_run.c and src/graph call it.
  */
 #include "indexing/indexing.h"
 

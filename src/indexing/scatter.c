@@ -1,5 +1,6 @@
 /*
- * scatter.c - x[i] = v, and sums, products, minima and maxima at indices, in place.
+ * scatter.c - kiln_array_scatter(), kiln_array_put() and kiln_array_put_along_axis()
+ * (kiln/indexing.h): x[i] = v, and sums, products, minima and maxima at indices, in place.
  *
  *     array, subscripts, values > [views: indexed axes first] > scatter_run.c
  */

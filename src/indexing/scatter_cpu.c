@@ -2,10 +2,12 @@
  * scatter_cpu.c - assignments and sums at places on the cpu device, without sorting the places.
  *
  *     places, values > [integers, assignments: each value changes its element, in C-order]
- *                    > [floating-point sums: the sum of each place's chunk and of its chunks before > added]
+ *                    > [floating-point sums: chunk sums of each place > added]
  *
- * Rule: floating-point sums are those of scatter_run.c, bit for bit. There values are sorted by their places, and those of
- *       each place combined in chunks of KILN__SCATTER_CHUNK.
+ * scatter_run.c calls this file where it is faster than sorting.
+ *
+ * Rule: floating-point sums have the same bits as those of scatter_run.c, which combines the values
+ *       of each place in chunks of KILN__SCATTER_CHUNK.
  */
 #include "indexing/scatter.h"
 

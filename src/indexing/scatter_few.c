@@ -3,8 +3,9 @@
  *
  *     places, values > [templates/indexing/few.cu] > the array, changed
  *
- * Additions to one element of global memory follow each other; some thousand places of many values are bound by that.
- * The order of additions is open, so that this is for sums that may have any.
+ * Additions to one element of global memory wait for each other, which limits sums of many values
+ * at some thousand places. The order of these additions is open, so scatter_run.c uses this file
+ * only for sums whose order may vary.
  */
 #include <stdio.h>
 

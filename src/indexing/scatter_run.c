@@ -1,18 +1,19 @@
 /*
  * scatter_run.c - the kernels that change elements at indices.
  *
- *     indexed axes first, values > [a kernel that changes each element; of few places: scatter_few.c]
+ *     indexed axes first, values > [each value changes its element; few places: scatter_few.c]
  *                                > [places > sorted > runs of equal places]
  *                                > [places > scatter_cpu.c]
  *
- * Several values may name one element. Where the order of a combination does not matter (integers), each
- * value changes its element by an atomic operation. Otherwise the places are sorted, and every run of
- * equal ones is combined in the order of the values: in parts of KILN__SCATTER_CHUNK, and then from part to part.
- * Parts have the same length on every device, so that results are the same bits everywhere, and they begin with the run,
- * so that an element depends on its own values alone. An assignment takes the last value of each run.
+ * Several values may belong to one element. If the order of combination does not matter (integers),
+ * each value changes its element by an atomic operation. Otherwise the places are sorted, and each
+ * run of equal places is combined in the order of the values: in parts of KILN__SCATTER_CHUNK, then
+ * from part to part. Parts begin with the run and have the same length on every device. So results
+ * have the same bits everywhere, and an element depends on its own values alone. An assignment
+ * takes the last value of each run. scatter.c calls this file.
  *
- * Rule: places are those of rows, where axes behind the indexed ones are not indexed: a row of values is sorted as
- *       one.
+ * Rule: if the axes behind the indexed ones are not indexed, a place is that of a row: a row of
+ *       values is sorted as one.
  */
 #include "indexing/scatter.h"
 #include "ops/ops.h"

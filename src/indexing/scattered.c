@@ -1,8 +1,8 @@
 /*
- * scattered.c - scatters as operations of graphs: what they are made of as numbers, and how they are called.
+ * scattered.c - scatters as opaque operations of graphs (src/graph/opaque.c).
  *
  *     x, values, index arrays; numbers > [infer] > dtype and shape of x
- *                                      > [run: the result set to x] > kiln__scatter_do
+ *                                      > [run: copy x to the result] > kiln__scatter_do (scatter.c)
  */
 #include "indexing/scatter.h"
 

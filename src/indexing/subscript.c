@@ -1,5 +1,6 @@
 /*
- * subscript.c - subscripts by what stands in the brackets.
+ * subscript.c - kiln_subscript_slice() and similar functions (kiln/indexing.h), which make a
+ * subscript of what is written in brackets. They check nothing; whoever takes the subscript does.
  */
 #include "indexing/indexing.h"
 

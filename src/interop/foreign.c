@@ -1,5 +1,6 @@
 /*
- * foreign.c - memory of other libraries as arrays, and order between their streams and kiln's.
+ * foreign.c - arrays in memory of other libraries, and the order between their streams and kiln's.
+ * dlpack.c and interface.c call it. Tests: test_dlpack, test_dlpack_streams.
  */
 #include "interop/interop.h"
 

@@ -1,10 +1,10 @@
 /*
- * abstract.c - the variant that a call would need, when there are shapes and no arrays.
+ * abstract.c - the variant that a call would need, for shapes without arrays.
  *
- *     shapes, dtypes > [arrays without memory > the plan of a real call] > variant
+ *     shapes, dtypes > arrays without memory > the plan of a real call > variant
  *
- * For tools that compile ahead, on machines without the device. The planners are those of real
- * calls, so that the variants are: only the arrays have no memory.
+ * `kiln warm` (src/warm, src/graph) compiles ahead with it, on machines without the device. The
+ * planners are those of real calls, so the variants are the same; only the arrays have no memory.
  */
 #include "kernel/resolve.h"
 

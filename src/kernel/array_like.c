@@ -1,7 +1,7 @@
 /*
- * array_like.c - arrays like others (empty_like and its relatives), and single elements.
+ * array_like.c - kiln_array_empty_like() and similar functions, and kiln_array_item().
  *
- *     shape and order of an array -> a new array;  an index -> a number of C
+ *     shape and order of an array > a new array;  an index > a number of C
  */
 #include "kernel/kernel.h"
 

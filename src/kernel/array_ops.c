@@ -1,8 +1,10 @@
 /*
- * array_ops.c - array functions that need a kernel on a CUDA device: fill, copy, cast, read back.
+ * array_ops.c - array functions that need a kernel on a CUDA device: fill, copy, cast, read back
+ * (kiln/array.h).
  *
- * The kernels are ordinary definitions, kept by the context (kept.c) and compiled when first needed. Where device memory is host memory, small work is done by plain loops instead: a
- * first call must not wait for a compiler to copy a few elements.
+ * The kernels are ordinary definitions, which the context keeps (kept.c) and compiles when they are
+ * first needed. On the cpu device small arrays are handled by plain loops instead, so that a first
+ * call does not wait for a compiler to copy a few elements. Most folders above call this file.
  */
 #include <math.h>
 

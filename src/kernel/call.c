@@ -1,8 +1,10 @@
 /*
- * call.c - what every public function does that makes a kernel or a call of one.
+ * call.c - the common part of all public functions that make a kernel or call one.
  *
- *     kiln_scan_create and its like > [arguments > options] > definition
- *     kiln_scan_run and its like > [handle > options, with the family's own] > run, launch, ...
+ *     kiln_scan_create and others > [check arguments > options] > definition
+ *     kiln_scan_run and others    > [handle > options, the family's own too] > run, launch, ...
+ *
+ * elementwise.c, filter.c, reduction.c, row.c, scan.c and reduce_ops.c call it.
  */
 #include <stdio.h>
 

@@ -1,6 +1,8 @@
 /*
- * elementwise.c - the public functions of kiln_elementwise. What is its own of a call is in loop.c, which
- * kernels of kiln's own use as well.
+ * elementwise.c - the public functions of kiln_elementwise (kiln/elementwise.h).
+ *
+ * They check their arguments in call.c. The shapes and options of a call are in loop.c, which
+ * kernels of kiln's own use too.
  */
 #include "kernel/kernel.h"
 

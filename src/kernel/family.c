@@ -1,8 +1,9 @@
 /*
- * family.c - the table of families: what kinds of kernels there are.
+ * family.c - the table of families, the kinds of kernels: elementwise, reduction, scan, row
+ * program, filter.
  *
- * A new family is a row here, its calls (kiln__family_calls), and its half in src/codegen
- * (kiln__family). docs/extending.md has the steps.
+ * To add a family, add a row here, its calls (kiln__family_calls) and its half in src/codegen
+ * (kiln__family). docs/extending.md lists the steps.
  */
 #include "kernel/kernel.h"
 

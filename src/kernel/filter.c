@@ -1,10 +1,11 @@
 /*
- * filter.c - kiln_filter: shapes and the public functions.
+ * filter.c - kiln_filter (kiln/select.h): shapes of a call, and the public functions.
  *
  *     arguments > [shapes] > outputs > plan > recipe
  *
- * All elements are looked at in C-order. An output has room for all of them, for how many are kept is
- * known to the device alone; the last one receives that number, or the last two this one and that of the others.
+ * Elements are taken in C-order. Every output has room for all of them, since only the device knows
+ * how many are kept. The last output receives that number; with `otherwise` the last two receive it
+ * and the number of the other elements.
  */
 #include "kernel/resolve.h"
 

@@ -1,10 +1,11 @@
 /*
- * kept.c - kernels of kiln's own that a context keeps: array functions, named reductions and scans.
+ * kept.c - kernels of kiln's own that a context keeps: array functions, named reductions, scans.
  *
- *     (maker, key) > table of the context > kernel, made when it is first needed
+ *     (maker, key) > table of the context > kernel, made when first needed
  *
- * A kernel is found without a lock. Entries are only ever added, each in front of its bucket's list,
- * and live as long as the context.
+ * reduce_ops.c, run.c and the folders graph, indexing, linalg and sorting call this file. A kernel
+ * is found without a lock. Entries are only added, each at the head of its bucket's list, and live
+ * as long as the context.
  */
 #include "kernel/kernel.h"
 

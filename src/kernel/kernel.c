@@ -1,7 +1,7 @@
 /*
  * kernel.c - the object behind every handle: a definition, its recipes and its compiled variants.
  *
- * Not done here: calls (call.c), recipes (recipe.c), runs (run.c).
+ * call.c and recipe.c use it. Calls are in call.c, recipes in recipe.c, runs in run.c.
  */
 #include "kernel/kernel.h"
 

@@ -1,14 +1,15 @@
 /*
- * launch.c - prepared launches: a call with everything done but the driver's own work.
+ * launch.c - kiln_launch (kiln/elementwise.h): a call with everything done but the driver's own
+ * work.
  *
- * A prepared launch holds its arrays and a filled argument block; running it is one call of the device
- * layer. What a split reduction needs for its parts is taken from the pool at each run, into a copy of
- * the block: several threads and streams may run one launch at once. Copies of overlapping inputs cannot
- * be prepared (they would have to be made anew at each run), so such arguments are refused.
+ * A prepared launch holds its arrays and a filled argument block; running it is one call of the
+ * device layer. Several threads and streams may run one launch at once: a split reduction takes
+ * memory for its parts from the pool at each run, into a copy of the block. An input that must be
+ * copied because it overlaps an output would be copied at each run, so such arguments are refused.
  *
- * Where an argument stands in the block is said by a note, as recordings keep it: kiln_launch_set() and
- * the slots of programs change what is there. A launch of parts, of a graph or of a call with lists, knows
- * from which of its arguments those of the parts come.
+ * A note says where an argument is in the block. kiln_launch_set() and the slots of programs change
+ * it there. A launch of several parts (of a graph, or of a call with lists) knows from which of its
+ * arguments those of the parts come. src/graph, src/module and src/program call this file.
  *
  * Rule: kiln_launch_set() checks everything before it changes anything.
  */

@@ -1,10 +1,11 @@
 /*
- * line.c - which kernels a program needed, as lines of a manifest.
+ * line.c - the kernels that a program needed, as lines of a manifest.
  *
  *     variant compiled or loaded > [definition + variant > line] > recorder > file
  *
- * Called once for each variant of a kernel, where it is first needed, and never on the way of a
- * call that hits. The line holds all that decides the source: docs/manifest.md.
+ * kernel.c, own.c and prefetch.c call it once for each variant of a kernel, when it is first
+ * needed, and never in a call whose kernel is known. A line holds everything that decides the
+ * source (docs/manifest.md).
  */
 #include "kernel/kernel.h"
 

@@ -1,13 +1,14 @@
 /*
- * lists.c - calls whose arguments are lists: one call for the arrays of each place.
+ * lists.c - calls whose arguments are lists of arrays.
  *
- *     a call with lists > [a call for each place > calls of one variant together] > launches
+ *     a call with lists > a call for each place > calls of one variant together > launches
  *
  * A variant with room for several calls (kiln__loop_variant.lists) has an argument block that
- * kiln__lists_bytes() describes. Calls gather in groups, one for each such variant, and a group is launched
- * when it is full or at the end. All other calls are made by themselves.
+ * kiln__lists_bytes() describes. Calls are collected in groups, one for each such variant. A group
+ * is launched when it is full, or at the end. All other calls are made one by one. call.c calls
+ * this file.
  *
- * Rule: numbers are the same in all calls, so a group takes them from its first.
+ * Rule: numbers are the same in all calls, so a group takes them from its first call.
  */
 #include "kernel/kernel.h"
 

@@ -2,6 +2,8 @@
  * loop.c - calls of elementwise kernels: shapes and options.
  *
  *     arguments > [shapes] > outputs > plan > recipe
+ *
+ * elementwise.c calls it, and so do kernels of kiln's own (kept.c and the folders above).
  */
 #include "kernel/resolve.h"
 

@@ -1,10 +1,10 @@
 /*
- * npz.c - .npz files: arrays by name.
+ * npz.c - .npz files: arrays by name (kiln/array.h).
  *
  *     path > zip.c: directory > the entry of that name > .npy in memory > array
  *     arrays, one at a time > host > checksum > entry > file
  *
- * One array is on the host at a time, in either direction.
+ * One array at a time is on the host, in either direction.
  */
 #define _GNU_SOURCE
 #include <errno.h>

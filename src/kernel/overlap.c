@@ -1,13 +1,14 @@
 /*
  * overlap.c - outputs that share memory with inputs.
  *
- * A loop is right when no thread writes an element that another thread still has to read. One
- * array given as input and output with the same layout is (each element is read before it is
- * written, by the same thread); any other sharing is not, and the input is copied first. Bounds
- * decide nearly always; the exact test is asked only when they meet. A raw input is read anywhere,
- * so it is copied even where it is the output itself.
+ * A loop is right if no thread writes an element that another thread still has to read. One array
+ * may be input and output with the same layout: the thread that writes an element has read it
+ * before. In all other cases of shared memory the input is copied first. Comparing the bounds of
+ * memory decides nearly always; the exact test is made only where these meet. A raw input may be
+ * read anywhere, so it is copied even if it is the output itself. run.c, launch.c and lists.c ask
+ * this file.
  *
- * Raw outputs, and raw inputs that are declared to be written, are the snippet's own business.
+ * Raw outputs, and raw inputs that are declared to be written, are left to the snippet.
  */
 #include "kernel/kernel.h"
 

@@ -1,11 +1,10 @@
 /*
- * own.c - whole kernels of kiln's own for CUDA devices: templates that stand for themselves, and the context that
- * keeps what was compiled of them.
+ * own.c - whole kernels of kiln's own for CUDA devices, from templates without a signature.
  *
- *     (template, macros) > table of the context > entry, compiled and recorded when it is first needed
+ *     (template, macros) > table of the context > entry, compiled and recorded when first needed
  *
- * Unlike the kernels of kept.c these have no signature and no planner: their caller fills the argument block.
- * Entries are only ever added, and live as long as the context.
+ * Unlike the kernels of kept.c they have no planner: their callers (indexing, linalg, sorting) fill
+ * the argument block. Entries are only added, and live as long as the context.
  */
 #include "kernel/kernel.h"
 

@@ -1,15 +1,15 @@
 /*
- * prefetch.c - kernels compiled ahead by worker threads of the context.
+ * prefetch.c - kernels that worker threads of the context compile ahead (kiln/prefetch.h).
  *
  *     call > [plan, on the caller's thread] > queue > [emit > jit, on a worker] > handle
  *
- * A prefetch holds a definition and a variant, nothing of the call: the arrays and the kernel may
- * go. What a worker makes goes where every kernel goes, into the context's programs, by whose key
- * the later call finds it.
+ * call.c, lists.c and src/graph call this file. A prefetch holds a definition and a variant, and
+ * nothing of the call: its arrays and its kernel may be released. A worker puts the compiled kernel
+ * into the context's programs, where the later call finds it by its key.
  *
- * Rule 1: neither workers nor handles hold the context: it ends when its users let go, and its end
- *         stops the workers. A handle outlives it and knows how it ended.
- * Rule 2: a handle's state changes under its own lock and only forward: QUEUED, RUNNING, DONE.
+ * Rule 1: neither workers nor handles keep the context alive: it ends when its users release it,
+ *         and then stops the workers. A handle outlives the context and knows how it ended.
+ * Rule 2: a handle's state changes under its own lock, and only forward: QUEUED, RUNNING, DONE.
  * Rule 3: locks nest in one order, the crew's before a handle's.
  */
 #define _GNU_SOURCE

@@ -1,7 +1,10 @@
 /*
- * recipe.c - everything about a call that stays the same while dtypes and layouts do.
+ * recipe.c - everything about a call that depends on its dtypes and layouts alone.
  *
  *     resolve > plan > [recipe] > memo > run
+ *
+ * A recipe is made for the first call with a layout, and found in the kernel's memo by later ones.
+ * call.c, run.c, launch.c, lists.c and prefetch.c ask for it.
  *
  * Rule: a recipe may depend on nothing that kiln__recipe_matches does not compare.
  */

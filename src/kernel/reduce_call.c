@@ -1,13 +1,11 @@
 /*
- * reduce_call.c - from the options of one call to the definition that takes them.
+ * reduce_call.c - the definition that the options of a reduction's call need.
  *
  *     [options > where, initial > definition with these inputs] > recipe > memo > run
  *
- * A mask (`where`) and a start value (`initial`) are inputs like others: a call that has them is a
- * call of a second definition, whose input signature names them behind the user's own. It is made
- * when it is first needed and kept beside the first one; what is not used costs nothing.
- *
- * Not done here: axes and shapes (reduction.c).
+ * A mask (`where`) and a start value (`initial`) are inputs of a second definition, whose signature
+ * names them behind the user's own. It is made when first needed and kept beside the first one.
+ * reduction.c calls this file; axes and shapes are there.
  */
 #include <stdio.h>
 

@@ -1,11 +1,13 @@
 /*
- * reduce_ops.c - named reductions and scans: sum, argmin, var, cumsum, ... of one array, dot of two.
+ * reduce_ops.c - named reductions and scans: sum, argmin, var, cumsum, ... of one array, dot of two
+ * (kiln/reduction.h, kiln/scan.h).
  *
- *     (op, dtypes, options) > row of the table > texts of a definition > kernel, kept by the context
+ *     (op, dtypes, options) > row of the table > texts of a definition > kernel, kept (kept.c)
  *
- * The table is src/codegen/reduce_table.c; a scan has a row there as well.
+ * The table is src/codegen/reduce_table.c; scans have rows there too. src/graph, src/linalg and
+ * src/sorting call this file.
  *
- * Rule: results have NumPy's dtypes. An output that is given may have a more general one, or a wider or
+ * Rule: results have NumPy's dtypes. A given output may have a more general dtype, or a wider or
  *       narrower one of the same kind.
  */
 #include <stdio.h>

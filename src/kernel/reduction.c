@@ -1,10 +1,11 @@
 /*
- * reduction.c - kiln_reduction: axes, shapes, and the public functions.
+ * reduction.c - kiln_reduction (kiln/reduction.h): axes and shapes of a call, and the public
+ * functions.
  *
  *     arguments > [axes > shapes] > outputs > plan > recipe
  *
- * To the planner an output has all axes of the loop, with extent 1 on the reduced ones: what
- * keepdims does for users, kiln does for itself in any case.
+ * The planner gets an output with all axes of the loop, with extent 1 on the reduced ones, whether
+ * or not the user asked for keepdims.
  */
 #include "kernel/resolve.h"
 

@@ -2,6 +2,8 @@
  * resolve.c - from the arguments of a call to its plan, for kernels of all families.
  *
  *     [count > check arrays > bind types > shapes, by the family > outputs > plan] > recipe
+ *
+ * recipe.c, abstract.c and the files of the families call it.
  */
 #include "kernel/resolve.h"
 

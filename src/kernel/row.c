@@ -1,11 +1,11 @@
 /*
- * row.c - kiln_row, row programs: axes, shapes, and the public functions.
+ * row.c - kiln_row, row programs (kiln/row.h): axes and shapes of a call, and the public functions.
  *
  *     arguments > [axes > shapes] > outputs > plan > recipe
  *
- * A row program is a loop and a reduction in one: outputs per element have the inputs' broadcast
- * shape, outputs per row that of a reduction over the row's axes. Zero-length rows have no elements
- * to write, and their outputs per row need an identity in every stage.
+ * A row program is a loop and a reduction in one. Outputs per element have the inputs' broadcast
+ * shape; outputs per row have the shape of a reduction over the row's axes. Rows without elements
+ * write nothing per element, and their outputs per row need an identity in every stage.
  */
 #include "kernel/resolve.h"
 

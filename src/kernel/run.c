@@ -1,10 +1,12 @@
 /*
- * run.c - the path of one call whose kernel is known.
+ * run.c - one call whose kernel is known.
  *
  *     recipe from the memo > [bind arrays > overlap > fill the block > launch]
  *
- * Rule: on a hit the path takes no lock and allocates nothing but the outputs asked for. What a
- * call needs once per layout belongs into recipe.c.
+ * call.c calls it for public functions, the folders above for kernels of kiln's own.
+ *
+ * Rule: a call whose recipe is known takes no lock and allocates only the outputs that are asked
+ *       for. What a call needs once for each layout belongs into recipe.c.
  */
 #include "kernel/kernel.h"
 

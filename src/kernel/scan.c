@@ -1,10 +1,10 @@
 /*
- * scan.c - kiln_scan: the axis, shapes, and the public functions.
+ * scan.c - kiln_scan (kiln/scan.h): the axis and shapes of a call, and the public functions.
  *
  *     arguments > [axis > shapes] > outputs > plan > recipe
  *
- * Without an axis all elements are scanned in C-order, as NumPy's axis=None does, and outputs have one
- * axis. An output of the inputs' shape may be given all the same.
+ * Without an axis all elements are scanned in C-order, as with NumPy's axis=None, and outputs have
+ * one axis. A given output may have the inputs' shape instead.
  */
 #include "kernel/resolve.h"
 

@@ -1,12 +1,12 @@
 /*
- * transfer.c - host memory that is page-locked, and copies between arrays that exist and the host, or
- * another context.
+ * transfer.c - page-locked host memory, and copies between existing arrays and the host or another
+ * context (kiln/memory.h).
  *
- *     upload:   host memory > [straight, or C-order in between] > array, any strides
+ *     upload:   host memory > [direct, or by C-order memory] > array, any strides
  *     download: the same backwards
  *
- * A copy is straight where both sides are C-order without gaps. Otherwise the elements go through
- * C-order memory: on the host where the host's side has strides, on the device where the array has.
+ * A copy is direct if both sides are C-order without gaps. Otherwise the elements pass through
+ * C-order memory: on the host if the host's side has strides, on the device if the array has.
  */
 #include "kernel/kernel.h"
 #include "kiln/memory.h"

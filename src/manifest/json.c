@@ -1,5 +1,6 @@
 /*
- * json.c - strict JSON on one line; see json.h.
+ * json.c - a strict parser of JSON on one line (json.h). read.c calls it for each line of a
+ * manifest. Test: test_manifest.
  */
 #include <stdio.h>
 #include <stdlib.h>

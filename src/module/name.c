@@ -1,5 +1,6 @@
 /*
- * name.c - whether two C++ names are the same.
+ * name.c - whether two C++ names are the same but for blanks, as "f<int, 2>" and "f<int,2>".
+ * module.c and raw.c compare names that users give with those of compilers.
  */
 #include "module/module.h"
 

@@ -1,5 +1,7 @@
 /*
- * outlet.c - where the kernels of an entry go, each once, and the devices that they are planned for.
+ * outlet.c - the kernels that the lines of a manifest lead to, each handed out once, and the
+ * devices for which they are planned: GPUs and CPUs of all sizes. dry_run.c, expand.c and
+ * expression.c call it. Test: test_warm_runs.
  */
 #include "warm/expression.h"
 
