@@ -8,6 +8,8 @@
  * The filters are ordinary definitions that the context keeps. place() is a scan over the mask,
  * whose running value tells each element which of the values it gets. src/graph and unique.c call
  * this file.
+ *
+ * Tests: test_filter, test_partition_copy.
  */
 #include <stdio.h>
 

@@ -1,6 +1,8 @@
 /*
  * report.c - the report of the device (src/device/report.c) as an array, so that a kernel with
  * indices can take it as an argument. scatter_run.c and src/graph call it.
+ *
+ * Test: test_gather.
  */
 #include "indexing/indexing.h"
 

@@ -3,6 +3,8 @@
  * (kiln/indexing.h): x[i] = v, and sums, products, minima and maxima at indices, in place.
  *
  *     array, subscripts, values > [views: indexed axes first] > scatter_run.c
+ *
+ * Test: test_scatter.
  */
 #include <stdio.h>
 

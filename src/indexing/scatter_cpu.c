@@ -8,6 +8,8 @@
  *
  * Rule: floating-point sums have the same bits as those of scatter_run.c, which combines the values
  *       of each place in chunks of KILN__SCATTER_CHUNK.
+ *
+ * Test: test_scatter.
  */
 #include "indexing/scatter.h"
 

@@ -6,6 +6,8 @@
  * Additions to one element of global memory wait for each other, which limits sums of many values
  * at some thousand places. The order of these additions is open, so scatter_run.c uses this file
  * only for sums whose order may vary.
+ *
+ * Test: test_scatter, on a GPU.
  */
 #include <stdio.h>
 

@@ -14,6 +14,8 @@
  *
  * Rule: if the axes behind the indexed ones are not indexed, a place is that of a row: a row of
  *       values is sorted as one.
+ *
+ * Test: test_scatter.
  */
 #include "indexing/scatter.h"
 #include "ops/ops.h"

@@ -3,6 +3,8 @@
  *
  *     x, values, index arrays; numbers > [infer] > dtype and shape of x
  *                                      > [run: copy x to the result] > kiln__scatter_do (scatter.c)
+ *
+ * Test: test_scatter.
  */
 #include "indexing/scatter.h"
 

@@ -1,6 +1,8 @@
 /*
  * subscript.c - kiln_subscript_slice() and similar functions (kiln/indexing.h), which make a
  * subscript of what is written in brackets. They check nothing; whoever takes the subscript does.
+ *
+ * Tests: test_gather, test_scatter.
  */
 #include "indexing/indexing.h"
 

@@ -4,6 +4,8 @@
  *     array > [stable argsort] > order > [a filter] > elements that differ from the one before
  *           > [sort, where no places are asked for] > [a filter] > the same
  *                                      > [a search in their places] > the number of each element's
+ *
+ * Test: test_unique.
  */
 #include "indexing/indexing.h"
 

@@ -7,6 +7,8 @@
  *                                      > [a search in these] > the number of each row's
  *
  * Elements are rows of one. As in NumPy, all NaN of these count as one element; parts with a NaN equal no other.
+ *
+ * Test: test_unique.
  */
 #include "indexing/indexing.h"
 #include "sorting/sorting.h"

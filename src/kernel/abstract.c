@@ -5,6 +5,8 @@
  *
  * `kiln warm` (src/warm, src/graph) compiles ahead with it, on machines without the device. The
  * planners are those of real calls, so the variants are the same; only the arrays have no memory.
+ *
+ * Tests: test_graph_run, test_family.
  */
 #include "kernel/resolve.h"
 

@@ -5,6 +5,8 @@
  * The kernels are ordinary definitions, which the context keeps (kept.c) and compiles when they are
  * first needed. On the cpu device small arrays are handled by plain loops instead, so that a first
  * call does not wait for a compiler to copy a few elements. Most folders above call this file.
+ *
+ * Test: test_array_ops.
  */
 #include <math.h>
 

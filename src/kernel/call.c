@@ -5,6 +5,8 @@
  *     kiln_scan_run and others    > [handle > options, the family's own too] > run, launch, ...
  *
  * elementwise.c, filter.c, reduction.c, row.c, scan.c and reduce_ops.c call it.
+ *
+ * Tests: test_lists, test_prefetch.
  */
 #include <stdio.h>
 

@@ -6,6 +6,8 @@
  * Elements are taken in C-order. Every output has room for all of them, since only the device knows
  * how many are kept. The last output receives that number; with `otherwise` the last two receive it
  * and the number of the other elements.
+ *
+ * Tests: test_filter, test_partition_copy.
  */
 #include "kernel/resolve.h"
 

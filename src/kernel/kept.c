@@ -6,6 +6,8 @@
  * reduce_ops.c, run.c and the folders graph, indexing, linalg and sorting call this file. A kernel
  * is found without a lock. Entries are only added, each at the head of its bucket's list, and live
  * as long as the context.
+ *
+ * Test: test_kept.
  */
 #include "kernel/kernel.h"
 

@@ -2,6 +2,8 @@
  * kernel.c - the object behind every handle: a definition, its recipes and its compiled variants.
  *
  * call.c and recipe.c use it. Calls are in call.c, recipes in recipe.c, runs in run.c.
+ *
+ * Test: test_graph_run.
  */
 #include "kernel/kernel.h"
 

@@ -12,6 +12,8 @@
  * arguments those of the parts come. src/graph, src/module and src/program call this file.
  *
  * Rule: kiln_launch_set() checks everything before it changes anything.
+ *
+ * Tests: test_launch_set, test_lists.
  */
 #include "kernel/kernel.h"
 

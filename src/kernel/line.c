@@ -6,6 +6,8 @@
  * kernel.c, own.c and prefetch.c call it once for each variant of a kernel, when it is first
  * needed, and never in a call whose kernel is known. A line holds everything that decides the
  * source (docs/manifest.md).
+ *
+ * Test: test_record.
  */
 #include "kernel/kernel.h"
 

@@ -9,6 +9,8 @@
  * this file.
  *
  * Rule: numbers are the same in all calls, so a group takes them from its first call.
+ *
+ * Test: test_lists.
  */
 #include "kernel/kernel.h"
 

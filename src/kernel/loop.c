@@ -4,6 +4,8 @@
  *     arguments > [shapes] > outputs > plan > recipe
  *
  * elementwise.c calls it, and so do kernels of kiln's own (kept.c and the folders above).
+ *
+ * Tests: test_take, test_elementwise_layout.
  */
 #include "kernel/resolve.h"
 

@@ -5,6 +5,8 @@
  *     arrays, one at a time > host > checksum > entry > file
  *
  * One array at a time is on the host, in either direction.
+ *
+ * Test: test_npz.
  */
 #define _GNU_SOURCE
 #include <errno.h>

@@ -9,6 +9,8 @@
  * this file.
  *
  * Raw outputs, and raw inputs that are declared to be written, are left to the snippet.
+ *
+ * Tests: test_array_ops, test_elementwise_layout.
  */
 #include "kernel/kernel.h"
 

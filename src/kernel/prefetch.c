@@ -11,6 +11,8 @@
  *         and then stops the workers. A handle outlives the context and knows how it ended.
  * Rule 2: a handle's state changes under its own lock, and only forward: QUEUED, RUNNING, DONE.
  * Rule 3: locks nest in one order, the crew's before a handle's.
+ *
+ * Test: test_prefetch.
  */
 #define _GNU_SOURCE
 #include <errno.h>

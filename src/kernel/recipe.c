@@ -7,6 +7,8 @@
  * call.c, run.c, launch.c, lists.c and prefetch.c ask for it.
  *
  * Rule: a recipe may depend on nothing that kiln__recipe_matches does not compare.
+ *
+ * Test: test_lists.
  */
 #include <stdlib.h>
 

@@ -6,6 +6,8 @@
  * A mask (`where`) and a start value (`initial`) are inputs of a second definition, whose signature
  * names them behind the user's own. It is made when first needed and kept beside the first one.
  * reduction.c calls this file; axes and shapes are there.
+ *
+ * Test: test_reduction_where.
  */
 #include <stdio.h>
 

@@ -9,6 +9,8 @@
  *
  * Rule: results have NumPy's dtypes. A given output may have a more general dtype, or a wider or
  *       narrower one of the same kind.
+ *
+ * Tests: test_reduction_where, test_reduction_named.
  */
 #include <stdio.h>
 

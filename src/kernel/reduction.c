@@ -6,6 +6,8 @@
  *
  * The planner gets an output with all axes of the loop, with extent 1 on the reduced ones, whether
  * or not the user asked for keepdims.
+ *
+ * Test: test_reduction_where.
  */
 #include "kernel/resolve.h"
 

@@ -4,6 +4,8 @@
  *     [count > check arrays > bind types > shapes, by the family > outputs > plan] > recipe
  *
  * recipe.c, abstract.c and the files of the families call it.
+ *
+ * Test: test_prefetch.
  */
 #include "kernel/resolve.h"
 

@@ -6,6 +6,8 @@
  * A row program is a loop and a reduction in one. Outputs per element have the inputs' broadcast
  * shape; outputs per row have the shape of a reduction over the row's axes. Rows without elements
  * write nothing per element, and their outputs per row need an identity in every stage.
+ *
+ * Test: test_row_layout.
  */
 #include "kernel/resolve.h"
 

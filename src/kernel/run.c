@@ -7,6 +7,8 @@
  *
  * Rule: a call whose recipe is known takes no lock and allocates only the outputs that are asked
  *       for. What a call needs once for each layout belongs into recipe.c.
+ *
+ * Tests: test_program, test_filter.
  */
 #include "kernel/kernel.h"
 

@@ -5,6 +5,8 @@
  *
  * Without an axis all elements are scanned in C-order, as with NumPy's axis=None, and outputs have
  * one axis. A given output may have the inputs' shape instead.
+ *
+ * Test: test_scans_layout.
  */
 #include "kernel/resolve.h"
 

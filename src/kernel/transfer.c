@@ -7,6 +7,8 @@
  *
  * A copy is direct if both sides are C-order without gaps. Otherwise the elements pass through
  * C-order memory: on the host if the host's side has strides, on the device if the array has.
+ *
+ * Test: test_memory.
  */
 #include "kernel/kernel.h"
 #include "kiln/memory.h"
