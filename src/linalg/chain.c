@@ -1,7 +1,7 @@
 /*
- * chain.c - products of more than two matrices, and powers.
+ * chain.c - kiln_linalg_multi_dot() and kiln_linalg_matrix_power() (kiln/linalg.h).
  *
- *     matrices > [which product is last, for each part of the chain] > kiln_matmul(), innermost first
+ *     matrices > [which product is last, for each part of the chain] > kiln_matmul()
  */
 #include "linalg/internal.h"
 

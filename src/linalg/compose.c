@@ -1,6 +1,8 @@
 /*
- * compose.c - functions made of factorisations and products: pseudo-inverses, least squares, LU factors as matrices,
- * equations of tensors, exponentials.
+ * compose.c - functions that consist of factorisations and products (kiln/linalg.h):
+ * pseudo-inverses, least squares, LU factors as matrices, equations of tensors, exponentials.
+ *
+ * They call solve.c, factor.c, matmul.c and the kernels of steps.c. Test: test_norms.
  */
 #include <float.h>
 #include <math.h>

@@ -1,6 +1,11 @@
 /*
- * factor.c - QR factors, eigenvalues of Hermitian matrices, singular values, and what is made of them: what is
- * done with one matrix.
+ * factor.c - QR factors, eigenvalues and singular values (kiln/linalg.h), and what is done with one
+ * matrix for them.
+ *
+ *     kiln_linalg_qr() and others > a task > solver.c > cpu:  its `run` for a matrix (dense.c)
+ *                                                     > CUDA: factor_cuda.c, svd_cuda.c
+ *
+ * Test: test_factor.
  */
 #include "linalg/gpu_library.h"
 #include "linalg/solver.h"

@@ -1,8 +1,9 @@
 /*
- * finish.c - what follows a product elementwise, on the cpu device: a bias for each column, then an
- * epilogue.
+ * finish.c - elementwise operations behind a product on the cpu device: a bias for each column,
+ * then an epilogue. product_cpu.c calls it.
  *
- * y is read and written where it lies. The work is that of one pass, little beside a product.
+ * It reads y and writes it in place, in one pass, which is little work beside a product. Test:
+ * test_matmul.
  */
 #include <math.h>
 

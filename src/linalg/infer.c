@@ -1,10 +1,10 @@
 /*
- * infer.c - products of arrays of any rank by their names, as graphs record them: what their results will be,
- * and the call.
+ * infer.c - products of arrays of any rank by their names, as src/graph records them.
  *
- *     a node of a graph > [dtypes and shapes, by the functions' own rules; the call] > tensor.c, einsum.c, chain.c
+ *     a node of a graph > [infer the result's dtype and shape; call] > tensor.c, einsum.c, chain.c
  *
- * Of the operands that a result is inferred from only dtypes, shapes and ranks are read: they may have no memory.
+ * Operands may have no memory while a result is inferred: only their dtypes, shapes and ranks are
+ * read. Test: test_graph_linalg.
  */
 #include "linalg/einsum.h"
 #include "ops/ops.h"

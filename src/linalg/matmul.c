@@ -1,10 +1,12 @@
 /*
- * matmul.c - kiln_matmul(): what a product of arrays is, before it is known how to compute it.
+ * matmul.c - kiln_matmul(): the product of two arrays, before it is known how to compute it.
  *
  *     operands > [dtypes, shapes, output, c, bias] > kiln__product > product_cpu.c, product_cuda.c
  *
- * Rule: what is computed writes to memory that overlaps no operand: an output that does gets the result by a
- *       copy.
+ * src/graph and the other files of this folder that multiply call it. Test: test_matmul.
+ *
+ * Rule: a product is computed into memory that overlaps no operand. If the output overlaps one, the
+ *       result is copied to it.
  */
 #include "linalg/linalg.h"
 #include "ops/ops.h"

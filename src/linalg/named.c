@@ -1,7 +1,9 @@
 /*
- * named.c - functions of linear algebra by their names, as graphs record them.
+ * named.c - functions of linear algebra by their names, as src/graph records them.
  *
- *     a node of a graph > [what its results will be; the call] > solver.c, or a function made of others
+ *     a node of a graph > [infer its results; call the function] > solve.c, factor.c, compose.c
+ *
+ * Test: test_graph_linalg.
  */
 #include "linalg/solver.h"
 

@@ -1,5 +1,6 @@
 /*
- * norm.c - norms, condition numbers, ranks, traces: numbers of a matrix, made of reductions and singular values.
+ * norm.c - norms, condition numbers, ranks and traces (kiln/linalg.h), computed by reductions and
+ * by the singular values of factor.c. Test: test_norms.
  */
 #include <float.h>
 #include <math.h>

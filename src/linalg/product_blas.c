@@ -1,9 +1,10 @@
 /*
- * product_blas.c - a product by the system's BLAS.
+ * product_blas.c - a product by the system's BLAS. product_cpu.c calls it.
  *
- * A BLAS takes matrices whose columns lie without gaps, at any distance from each other, or the transposes of
- * such. What C calls rows it calls columns: y = a b in C-order is y' = b' a' in its eyes. An operand whose
- * strides are of neither kind is packed first; a `y` of neither kind is for kiln's own product.
+ * A BLAS takes matrices whose columns are contiguous, at any distance from each other, or the
+ * transposes of such. C's rows are its columns: y = a b in C-order is y' = b' a' for the BLAS. An
+ * operand with other strides is packed first. A `y` with other strides is left to kiln's own
+ * product.
  */
 #include "linalg/linalg.h"
 

@@ -1,6 +1,6 @@
 /*
- * product_cpu.c - a product on the cpu device: by a BLAS where that is faster, else by kiln's own; then what
- * follows elementwise.
+ * product_cpu.c - a product on the cpu device: by a BLAS (product_blas.c) where that is faster,
+ * otherwise by kiln's own (product_own.c); then finish.c. matmul.c calls it. Test: test_matmul.
  */
 #include "linalg/linalg.h"
 

@@ -1,8 +1,9 @@
 /*
- * product_kernel.c - what generated kernels do for products on a CUDA device: all of a product of integers,
- * and what follows a product where cuBLASLt's epilogues do not fit.
+ * product_kernel.c - generated kernels for products on a CUDA device: whole products of integers,
+ * and the operations behind a product that cuBLASLt's epilogues do not have. matmul.c calls it.
  *
- * A product of integers is a reduction of broadcast views: y[m, n] = sum over k of a[m, -, k] * b[-, n, k].
+ * A product of integers is a reduction of broadcast views: y[m, n] = sum over k of a[m, -, k] *
+ * b[-, n, k].
  */
 #include "linalg/linalg.h"
 

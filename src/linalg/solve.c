@@ -1,5 +1,11 @@
 /*
- * solve.c - equations, inverses, determinants and Cholesky factors: what is done with one matrix.
+ * solve.c - equations, inverses, determinants and Cholesky factors (kiln/linalg.h), and what is
+ * done with one matrix for them.
+ *
+ *     kiln_linalg_solve() and others > a task > solver.c > cpu:  its `run` for a matrix (dense.c)
+ *                                                        > CUDA: factor_cuda.c
+ *
+ * Test: test_solver.
  */
 #include "linalg/solver.h"
 

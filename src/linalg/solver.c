@@ -1,12 +1,14 @@
 /*
- * solver.c - one call on a stack of matrices, whatever is done with each.
+ * solver.c - one call on a stack of matrices, for all tasks.
  *
- *     arrays > [dtype, shapes, host memory] > each matrix: the task's `run` > [what failed] > arrays
+ *     arrays > [dtype, shapes, host memory] > each matrix: the task's `run` > [failures] > arrays
  *
- * Small matrices of a stack are spread over the threads of the cpu device; a large one has all of them. On a CUDA
- * device the libraries of solver_cuda.c do it; for what they lack, operands are copied to the host, and results back.
+ * solve.c, factor.c and named.c call it. Small matrices of a stack are spread over the threads of
+ * the cpu device; a large one gets all threads. On a CUDA device solver_cuda.c uses libraries. What
+ * these lack is computed on the host, on copies of the operands. Tests: test_solver, test_factor.
  *
- * Rule: what each matrix came to is looked at once, when all are done; the first that failed is named.
+ * Rule: failures are looked at once, when all matrices are done. The first matrix that failed is
+ *       named.
  */
 #include "linalg/solver.h"
 #include "ops/ops.h"

@@ -1,10 +1,13 @@
 /*
- * solver_cuda.c - one call on a stack of matrices on a CUDA device, whatever is done with it.
+ * solver_cuda.c - one call on a stack of matrices on a CUDA device, for all tasks.
  *
- *     arrays > [copies in columns] > the task's `cuda`: libraries > [what failed, looked at once or later] > arrays
+ *     arrays > [copies in columns] > the task's `cuda` > [failures, now or later] > arrays
  *
- * Rule 1: nothing but what failed, a number for each matrix, comes to the host.
- * Rule 2: a handle of a library belongs to a context, and to one call at a time: its stream is set for the call.
+ * solver.c calls it.
+ *
+ * Rule 1: only failures, a number for each matrix, are copied to the host.
+ * Rule 2: a handle of a library belongs to a context, and to one call at a time: its stream is set
+ *         for the call.
  * Rule 3: all memory is the pool's, in the order of the call's stream.
  */
 #include <float.h>

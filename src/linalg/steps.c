@@ -1,5 +1,7 @@
 /*
- * steps.c - what functions that are made of others have in common, and the kernels between their steps.
+ * steps.c - what compose.c, factor.c, norm.c and the files for CUDA share: operations that put
+ * their results into a list of temporary arrays (kiln__steps), and small kernels between the steps
+ * (kiln__piece).
  */
 #include "linalg/steps.h"
 

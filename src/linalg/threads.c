@@ -1,5 +1,6 @@
 /*
- * threads.c - work of linear algebra on the threads of the cpu device.
+ * threads.c - linear algebra on the threads of the cpu device. solver.c hands it matrices of a
+ * stack, product_own.c blocks of a product.
  */
 #include "linalg/linalg.h"
 
