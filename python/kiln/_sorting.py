@@ -160,7 +160,7 @@ def nanpercentile(x, /, q, axis=None, *, method="linear", keepdims=False):
 
 # ---- searching and counting --------------------------------------------------------------------
 
-def searchsorted(x1, x2, /, *, side="left", sorter=None):
+def searchsorted(x1, x2, /, side="left", sorter=None):
     """Where the elements of x2 would have to be put into x1 to keep it sorted."""
     if side not in ("left", "right"):
         raise ValueError(f"a side is left or right, not {side!r}")

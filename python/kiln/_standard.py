@@ -156,7 +156,7 @@ def _shapes(arrays, axis=None):
     return " and ".join(str(s) for s in list(reversed(shapes.values()))[:2])
 
 
-def concat(arrays, /, *, axis=0):
+def concat(arrays, /, axis=0):
     """Arrays one behind the other along an axis; None: flattened."""
     arrays = arrays_of(arrays)
     if not arrays:
@@ -181,7 +181,7 @@ def concat(arrays, /, *, axis=0):
     return made
 
 
-def stack(arrays, /, *, axis=0):
+def stack(arrays, /, axis=0):
     arrays = arrays_of(arrays)
     if len({a.shape for a in arrays}) != 1:
         raise ValueError(f"stack: all arrays must have one shape; they have {_shapes(arrays)}")
@@ -266,7 +266,7 @@ def tile(x, repetitions, /):
     return reshape(spread, tuple(c * e for c, e in zip(counts, shape)), copy=True)
 
 
-def repeat(x, repeats, /, *, axis=None):
+def repeat(x, repeats, /, axis=None):
     """Each element `repeats` times; counts that differ are not had."""
     x = asarray(x)
     if axis is None:
@@ -283,7 +283,7 @@ def repeat(x, repeats, /, *, axis=None):
     return _functions.call("repeat", (x,), tail=f", {index(repeats)}, axis={axis}")
 
 
-def roll(x, /, shift, *, axis=None):
+def roll(x, /, shift, axis=None):
     x = asarray(x)
     if axis is None:
         return reshape(roll(x.ravel(), shift, axis=0), x.shape)
@@ -352,7 +352,7 @@ cumulative_sum, cumulative_prod = _cumulative("cumsum", 0), _cumulative("cumprod
 cumulative_sum.__name__, cumulative_prod.__name__ = "cumulative_sum", "cumulative_prod"
 
 
-def diff(x, /, *, axis=-1, n=1, prepend=None, append=None):
+def diff(x, /, n=1, axis=-1, prepend=None, append=None):
     x = asarray(x)
     axis = _axis(axis, x.ndim)
     if n < 0:

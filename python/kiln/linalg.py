@@ -75,7 +75,7 @@ def vecdot(x1, x2, /, *, axis=-1):
     return _functions.call(total, (x1 * x2,), tail=_functions.tail_of(axis, dtype, False))
 
 
-def tensordot(x1, x2, /, *, axes=2):
+def tensordot(x1, x2, /, axes=2):
     """NumPy's tensordot: the sum over `axes` last axes of x1 and first of x2, or over pairs of axes."""
     x1, x2 = _arrays(x1, x2)
     if hasattr(axes, "__index__"):

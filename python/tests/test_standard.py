@@ -85,6 +85,19 @@ class Cases(unittest.TestCase):
         self.check("isin", i, np.array([1, 5, 99], np.int32))
         self.check("isin", i, np.array([1, 5], np.int32), invert=True)
 
+    def test_arguments_by_position(self):
+        """What NumPy takes by position, the array API takes by name alone."""
+        self.check("concat", [i, i + 1], 1)
+        self.check("concatenate", [i, i + 1], None)
+        self.check("stack", [i, i + 1], 1)
+        self.check("repeat", x, 2, 1)
+        self.check("roll", x, 2, 1)
+        self.check("roll", x, (1, 2), (0, 2))
+        self.check("diff", x, 2)
+        self.check("diff", x, 1, 0)
+        self.check("tensordot", m, m, 1)
+        self.check("searchsorted", np.arange(5.0), np.arange(5.0), "right")
+
     def test_shapes_that_do_not_fit(self):
         a = ours(i)
         for bad in (lambda: kiln.concat([]), lambda: kiln.concat([a, a.T]), lambda: kiln.stack([a, a.T]),
