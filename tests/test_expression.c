@@ -404,6 +404,9 @@ static const fault faults[] = {
     {"delete(x, 1, axis=(0, 1))", KILN_ERR_AXIS, "along one axis", "^~~~~~"},
     {"swapaxes(x, 0, None, 1)", KILN_ERR_ARGUMENT, "whole number", "               ^~~~"},
     {"eye(3, -2)", KILN_ERR_SHAPE, "-2 is negative", "^~~"},
+    /* neither is the last of three widths, as the elements that a mean is taken of */
+    {"pad(x, (1, 1, 1))", KILN_ERR_ARGUMENT, "two for all axes, or two for each axis", "^~~"},
+    {"pad(x, (1, 1, 1), mode=mean)", KILN_ERR_ARGUMENT, "takes one width, two", "^~~"},
 };
 
 static void test_expression__errors_have_a_caret(void **state)
@@ -516,6 +519,49 @@ static void test_expression__failures_of_calls_name_the_column(void **state)
     assert_int_equal(err.offset, -1); /* no place in the text */
     kiln_error_clear(&err);
     kiln_graph_destroy(g);
+    operands_free(&o);
+}
+
+/* Mistakes in what arrays are, which only a call knows; x is of float64 and shape (3, 4), n of int32. */
+static void test_expression__arrays_at_fault_name_the_column(void **state)
+{
+    static const struct {
+        const char *text, *message;
+        kiln_status status;
+    } cases[] = {
+        {"x[0, 1, 2] + 1", "expression, column 9: subscript: there are more subscripts than axes",
+         KILN_ERR_AXIS},
+        {"x[:, :, 1]", "expression, column 9: subscript: there are more", KILN_ERR_AXIS},
+        {"x[..., 0, 0, 0]", "expression, column 8: subscript: there are more", KILN_ERR_AXIS},
+        {"x[n, n, n]", "expression, column 1: subscript: there are more", KILN_ERR_AXIS},
+        {"x[x]", "subscript: indices must be integers, and these are float64", KILN_ERR_DTYPE},
+        {"take(x, x)", "take: indices must be integers, and these are float64", KILN_ERR_DTYPE},
+        {"fliplr(n)", "column 1: fliplr: axis 1 is out of range for rank 1", KILN_ERR_AXIS},
+        {"pad(x, (1, 1, 2, 2, 3, 3))", "pad: 6 widths are given; rank 2 takes 4, or 2 for all axes",
+         KILN_ERR_SHAPE},
+        {"1 + bincount(x, length=3)", "expression, column 5: bincount: ", KILN_ERR_DTYPE},
+        {"bincount(x[x > 1], length=3)", "column 1: bincount: ", KILN_ERR_DTYPE},
+    };
+    test_env *t = *state;
+    operands o;
+
+    operands_make(t, &o);
+    for (size_t k = 0; k < COUNT(cases); k++) {
+        kiln_graph *g = NULL;
+        kiln_error err = KILN_ERROR_INIT;
+        kiln_array *z = NULL, *count = NULL;
+        const kiln_arg args[] = {kiln_arg_array(o.x), kiln_arg_array(o.y), kiln_arg_array(o.n),
+                                 kiln_arg_out(&z), kiln_arg_out(&count)};
+        size_t results = 0;
+
+        OK(t, kiln_graph_parse(t->ctx, cases[k].text, names, 3, NULL, &g, &results, &t->err));
+        const kiln_status status = kiln_graph_run(g, args, 3 + results, NULL, &err);
+        CHECK(status == cases[k].status && strstr(err.message, cases[k].message) != NULL,
+              "%s: %s: %s", cases[k].text, kiln_status_name(status), err.message);
+        assert_null(z);
+        kiln_error_clear(&err);
+        kiln_graph_destroy(g);
+    }
     operands_free(&o);
 }
 
@@ -713,6 +759,7 @@ int main(int argc, char **argv)
         TEST(test_expression__names_must_be_identifiers),
         TEST(test_expression__a_given_name_hides_a_constant),
         TEST(test_expression__failures_of_calls_name_the_column),
+        TEST(test_expression__arrays_at_fault_name_the_column),
         TEST(test_expression__values_at_fault_name_the_column),
         TEST(test_expression__far_numbers_are_refused_or_fit),
     };

@@ -721,7 +721,7 @@ static void test_rearrange__bad_calls_have_errors_of_their_own(void **state)
         {"concatenate([x, 1])", KILN_ERR_SHAPE, "operand 2"},
         {"concatenate(x)", KILN_ERR_ARGUMENT, "list of arrays"},
         {"stack([n, n[:2]])", KILN_ERR_SHAPE, "(2,)"},
-        {"pad(x, (1, 2, 3))", KILN_ERR_SHAPE, "rank is 2"},
+        {"pad(x, (1, 2, 3))", KILN_ERR_ARGUMENT, "two for each axis"},
         {"pad(n, (1, -2))", KILN_ERR_ARGUMENT, "-2 is negative"},
         {"pad(n, 1, mode=linear)", KILN_ERR_NAME, "mode"},
         {"pad(n[:0], 1, mode=edge)", KILN_ERR_SHAPE, "nothing to continue"},

@@ -106,7 +106,9 @@ static const char *name_at(const kiln__ir *ir, const char *what, int line, char 
         snprintf(name, 64, "%.*s", (int)bytes, word);
         return name;
     }
-    return strcmp(what, "select") == 0 || strcmp(what, "slice") == 0 ? "subscript" : what;
+    const bool subscript =
+        strcmp(what, "select") == 0 || strcmp(what, "slice") == 0 || strcmp(what, "take") == 0;
+    return subscript ? "subscript" : what;
 }
 
 /* A message without the names of functions that it begins with: those that the function at fault is made of. */
@@ -126,6 +128,10 @@ kiln_status kiln__fail_in_text(kiln_error *err, kiln_status status, const kiln__
     char graph[80] = "", word[64];
     const char *said = without_names(text), *name = name_at(ir, what, line, word);
     const size_t bytes = strlen(name);
+
+    /* A subscript names no axis, and axes that numbers have taken before it are no longer there. */
+    if (status == KILN_ERR_AXIS && strcmp(name, "subscript") == 0 && strncmp(said, "axis ", 5) == 0)
+        said = "there are more subscripts than axes";
     const bool named =
         name[0] == '_' || /* no name that users write */
         (strncmp(said, name, bytes) == 0 && (said[bytes] == ':' || said[bytes] == ' '));

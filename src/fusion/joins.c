@@ -353,8 +353,9 @@ static uint32_t pad(kiln__build *b, uint32_t node, const kiln__node *n)
 
     const bool alike = n->data_count == 3; /* along all axes */
     if (!alike && n->data_count != 1 + 2 * (uint32_t)rank)
-        kiln__build_fail(b, node, KILN_ERR_SHAPE, "widths for %u axes are given, rank is %d",
-                         (n->data_count - 1) / 2, rank);
+        kiln__build_fail(b, node, KILN_ERR_SHAPE,
+                         "%u widths are given; rank %d takes %d, or 2 for all axes",
+                         n->data_count - 1, rank, 2 * rank);
     if (data[0] == KILN_PAD_CONSTANT && n->operand_count > 1) {
         fill = operand_as(b, node, 1, dtype, "the constant");
         if (b->lowered[fill].rank != 0)

@@ -129,6 +129,9 @@ static kiln_status pad(kiln__parser *p, kiln__parsed_call *c, reading *r, kiln__
             "wrap, empty, linear_ramp, maximum, mean, median and minimum");
     if (r->number_count == 1)
         r->numbers[r->number_count++] = r->numbers[0];
+    if (r->number_count % 2 != 0)
+        return fail(p, c, KILN_ERR_ARGUMENT,
+                    "takes one width, two for all axes, or two for each axis");
     memmove(r->numbers + 1, r->numbers, r->number_count * sizeof r->numbers[0]);
     r->numbers[0] = mode < 0 ? KILN_PAD_CONSTANT : mode;
     r->number_count++;

@@ -77,7 +77,8 @@ static const written functions[] = {
      "float64(_histogram([ravel(x), ravel(y), _chosen(m), _rising(xbins), _rising(ybins), "
      "_one()])[..., 0]), xbins, ybins"},
     {"_of_bincount", "x, m, length:whole",
-     "n = _at_least(length, 1, 'length'); r = _need(~m | (x >= 0), x, float64(x), 5);"
+     "n = _at_least(length, 1, 'length');"
+     "r = _need(~m | ((x | False) >= 0), x, float64(x), 5);"
      "_histogram([ravel(r), _chosen(m), arange(n + 1) - 0.5, _one()])[:, 0]"},
     {"_chosen", "m", "ravel(int8(m))"},
     {"_one", "", "arange(2) + 0.5"},
@@ -314,9 +315,10 @@ static const written functions[] = {
     {"diag", "x, k:whole", "_diag(x, k)"},
     {"diagflat", "x", "_diag(ravel(x), 0)"},
     {"diagflat", "x, k:whole", "_diag(ravel(x), k)"},
+    /* `| False` refuses all but whole numbers. */
     {"bincount", "x, length:whole",
      "n = _at_least(length, 1, 'length'); r = ravel(x);"
-     "_histogram([_need(r >= 0, r, float64(r), 5), arange(n + 1) - 0.5])"},
+     "_histogram([_need((r | False) >= 0, r, float64(r), 5), arange(n + 1) - 0.5])"},
     {"fliplr", "x", "x[:, ::-1]"},
     {"flipud", "x", "x[::-1]"},
     {"identity", "n", "eye(n)"},
