@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Compile every C block of README.md, of docs/*.md and of the comments that begin the public headers,
-and run it.
+and run it; run every block of shell in them whose lines all begin with `kiln`.
 
     test_docs.py SOURCE BUILD CC WORK
 
@@ -11,6 +11,9 @@ that is merely indented would escape this test, and is refused. In a header's co
 indented by four columns after an empty line; it is a fragment, too, and functions in it stand before
 main(). Every header with functions that are called has such a block. The device is
 $KILN_TEST_DOCS_DEVICE, cpu when unset.
+
+The lines of a page's blocks of shell run in order, in a folder that holds x.npy, which docs/start.md
+makes. A line that fails, or that writes to stderr, is wrong.
 """
 import concurrent.futures
 import os
@@ -27,15 +30,15 @@ NO_EXAMPLE = {"base.h", "kiln.h", "ops.h"}
 TABLES = {"base.h", "kiln.h", "ops.h"}
 
 
-def blocks_of(page):
-    """(line, info, text) for every fenced block of C."""
+def blocks_of(page, language="c"):
+    """(line, info, text) for every fenced block of that language."""
     found, begin, info = [], None, ""
     lines = page.read_text().split("\n")
     for number, line in enumerate(lines, 1):
         if line.startswith("```") and begin is None:
             begin, info = number, line[3:].strip()
         elif line.startswith("```"):
-            if info.split(" ")[0] == "c":
+            if info.split(" ")[0] == language:
                 found.append((begin + 1, info, "\n".join(lines[begin:number - 1]) + "\n"))
             begin = None
         elif begin is None and re.match(r"    .*\bkiln_\w+.*;\s*(/[/*].*)?$", line):
@@ -96,17 +99,42 @@ def check(job):
         return None
     folder = work / f"{name}.d"
     folder.mkdir(exist_ok=True)
-    environment = {**os.environ, "KILN_DEVICE": DEVICE}
-    for variable in ("KILN_LOG", "KILN_RECORD", "KILN_BUNDLES"):
-        environment.pop(variable, None)
-    done = subprocess.run([work / name], cwd=folder, env=environment, capture_output=True,
-                          text=True, timeout=120)
+    done = run_here([(work / name).resolve()], folder)
     if done.returncode != 0 or done.stderr:
         return f"{page}:{line}: status {done.returncode}\n{done.stdout}{done.stderr}"
     for want in re.findall(r"puts\(text\); /\* (.*) \*/", text):
         if want + "\n" not in done.stdout:
             return f"{page}:{line}: printed {done.stdout!r}, not {want!r}"
     return None
+
+
+def run_here(command, folder):
+    """What a program with an environment of its own prints, and how it ends."""
+    environment = {**os.environ, "KILN_DEVICE": DEVICE,
+                   "PATH": f"{build.resolve()}:{os.environ['PATH']}"}
+    for variable in ("KILN_LOG", "KILN_RECORD", "KILN_BUNDLES"):
+        environment.pop(variable, None)
+    return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True,
+                          timeout=120)
+
+
+def shell_lines(page):
+    """(line number, command) for every line of a page's blocks of shell that are commands of kiln."""
+    blocks = [(first, text.rstrip("\n").split("\n")) for first, _, text in blocks_of(page, "sh")]
+    return [(first + k, line) for first, lines in blocks
+            if all(line.startswith("kiln ") for line in lines) for k, line in enumerate(lines)]
+
+
+def check_shell(page, first):
+    """What is wrong with a page's commands; `first` makes x.npy."""
+    folder = work / f"{page.name}_shell.d"
+    folder.mkdir(exist_ok=True)
+    wrong = []
+    for number, line in [first, *shell_lines(page)]:
+        done = run_here(["sh", "-c", line], folder)
+        if done.returncode != 0 or done.stderr:
+            wrong.append(f"{page}:{number}: {line}\n{done.stderr}")
+    return wrong
 
 
 def main():
@@ -128,8 +156,12 @@ def main():
         jobs += [(header, *block, frame) for block in blocks]
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         wrong = [w for w in pool.map(check, jobs) if w is not None]
+    commands = {page: shell_lines(page) for page in pages}
+    makes_x = next(c for c in commands[source / "docs/start.md"] if " -o x.npy" in c[1])
+    for page in filter(commands.get, pages):
+        wrong += check_shell(page, makes_x)
     print("\n".join(wrong))
-    print(f"{len(jobs)} blocks of C, {len(wrong)} of them wrong")
+    print(f"{len(jobs)} blocks of C, {sum(map(len, commands.values()))} commands, {len(wrong)} of them wrong")
     sys.exit(1 if wrong else 0)
 
 
