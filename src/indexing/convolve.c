@@ -9,6 +9,8 @@
  *     sum over j of  long[first + step * k + j] * short[j],    for each j that both have.
  *
  * bool is summed by "or", 16-bit floats in float32, all other dtypes in the dtype of the result.
+ *
+ * src/graph/opaque.c calls this file for graphs. Tests: test_written, test_graph_run.
  */
 #include <stdio.h>
 
@@ -37,7 +39,8 @@ static kiln_status check(const char *what, const kiln_array *a, const kiln_array
     return KILN_OK;
 }
 
-/* As NumPy does it: operands are exchanged where the second is longer, and a correlation is then read backwards. */
+/* As NumPy does it: operands are exchanged where the second is longer, and a correlation is then
+ * read backwards. */
 static kiln_status plan(bool correlate, const kiln_array *a, const kiln_array *v,
                         kiln_slide_mode mode, slide *s, kiln_error *err)
 {
@@ -64,7 +67,7 @@ static kiln_status plan(bool correlate, const kiln_array *a, const kiln_array *v
     return KILN_OK;
 }
 
-/* ---- the kernel ---------------------------------------------------------------------------------- */
+/* ---- the kernel ------------------------------------------------------------------------------ */
 
 static kiln_status define(kiln_context *ctx, const void *data, kiln__kernel **out, kiln_error *err)
 {
@@ -113,7 +116,7 @@ static kiln_status define(kiln_context *ctx, const void *data, kiln__kernel **ou
     return kiln__loop_kernel(ctx, "kiln_convolve", &in, result, &op, out, err);
 }
 
-/* ---- calls --------------------------------------------------------------------------------------- */
+/* ---- calls ----------------------------------------------------------------------------------- */
 
 /* The shorter operand without gaps, read forwards. */
 static kiln_status read_shorter(const slide *s, kiln_stream *stream, kiln_array **out,

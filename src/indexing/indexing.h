@@ -4,14 +4,14 @@
  *     array, mask > [kernels kept by the context] > the elements chosen, and how many they are
  *     array, subscripts, values > [views, places, sorted] > the array, changed
  *
- * masks.c      where masks are true and arrays not zero; values into such places
- * subscript.c  subscripts by what stands in the brackets
- * report.c     what kernels report indices out of range to
- * unique.c     distinct elements
- * convolve.c   sums over a window that slides
- * scatter.c    x[i] = v and sums at indices, in place; scatter_run.c: its kernels, scatter_cpu.c: without sorting,
- *              scatter_few.c: of few places on CUDA devices
- * scattered.c  the same in graphs
+ * masks.c        where masks are true and arrays not zero; values into such places
+ * subscript.c    subscripts by what stands in the brackets
+ * report.c       what kernels report indices out of range to
+ * unique.c       distinct elements; unique_rows.c: the same in graphs, and of parts along an axis
+ * convolve.c     sums over a window that slides
+ * scatter.c      x[i] = v and sums at indices, in place; scatter_run.c: its kernels,
+ *                scatter_cpu.c: without sorting, scatter_few.c: at few places on CUDA devices
+ * scattered.c    the same in graphs
  *
  * What takes elements by indices is in src/graph (take.c), because a graph does it.
  *
@@ -41,18 +41,20 @@ typedef enum kiln__chooser {
 /* The values that such a function gives of an array, with room for all. ERR_AXIS. (masks.c) */
 kiln_status kiln__choose_infer(kiln__chooser what, const kiln_array *const *operands,
                                kiln_dtype *dtype, int *rank, int64_t *shape, kiln_error *err);
-/* Into outs[0], and their number into outs[1], all others into the next two; `operands` are the array and, where there is one, the
- * mask, of its shape or that of its first axes. `stream` NULL: the context's own. */
+/* Into outs[0], and their number into outs[1], all others into the next two; `operands` are the
+ * array and, where there is one, the mask, of its shape or that of its first axes. `stream` NULL:
+ * the context's own. */
 kiln_status kiln__choose_into(kiln__chooser what, const kiln_array *const *operands,
                               kiln_stream *stream, kiln_array **outs, kiln_error *err);
 
-/* How often each distinct element or part occurs, and the number of each element's: from the places, in a sorted order, at
- * which equal ones begin. (unique.c) */
+/* How often each distinct element or part occurs, and the number of each element's: from the
+ * places, in a sorted order, at which equal ones begin. (unique.c) */
 extern const kiln__kept_texts kiln__unique_counts, kiln__unique_inverse;
 
-/* unique() as a step of graphs. `data`: the axis, and which results are wanted beside the first two; the others have no
- * elements. The results are how many there are, and with room for all where each stands first; for each element, or each
- * part along the axis, the number of its equal; and how often each occurs. (unique_rows.c) */
+/* unique() as a step of graphs. `data`: the axis, and which results are wanted beside the first
+ * two; the others have no elements. The results are how many there are, and with room for all where
+ * each stands first; for each element, or each part along the axis, the number of its equal; and
+ * how often each occurs. (unique_rows.c) */
 #define KILN__UNIQUE_ALL INT64_MIN
 enum { KILN__UNIQUE_WANTS_INVERSE = 1, KILN__UNIQUE_WANTS_COUNTS = 2 };
 enum { KILN__UNIQUE_COUNT, KILN__UNIQUE_FIRST, KILN__UNIQUE_INVERSE, KILN__UNIQUE_COUNTS };
@@ -62,13 +64,13 @@ kiln_status kiln__unique_infer(const kiln_array *x, const int64_t *data, int *ax
 kiln_status kiln__unique_into(const kiln_array *x, const int64_t *data, kiln_stream *stream,
                               kiln_array **outs, kiln_error *err);
 
-/* kiln_array_place() into a copy, as a step of graphs; `operands` are the array, the mask and values of the array's dtype.
- * (masks.c) */
+/* kiln_array_place() into a copy, as a step of graphs; `operands` are the array, the mask and
+ * values of the array's dtype. (masks.c) */
 kiln_status kiln__place_infer(const kiln_array *const *operands, kiln_error *err);
 kiln_status kiln__place_into(const kiln_array *const *operands, kiln_stream *stream,
                              kiln_array *out, kiln_error *err);
 
-/* ---- scatters in graphs (scattered.c) ------------------------------------------------------------- */
+/* ---- scatters in graphs (scattered.c) -------------------------------------------------------- */
 
 /* Which elements a call changes. */
 typedef enum kiln__scatter_form {
@@ -96,19 +98,20 @@ enum {
     KILN__SCATTER_NUMBERS = 6 + 4 * KILN__SCATTER_SUBSCRIPTS + KILN__SCATTER_TEXT_WORDS
 };
 
-/* A request without its arrays as numbers, at most KILN__SCATTER_NUMBERS; how many they are, 0 for too many
- * subscripts or too long a text. */
+/* A request without its arrays as numbers, at most KILN__SCATTER_NUMBERS; how many they are, 0 for
+ * too many subscripts or too long a text. */
 size_t kiln__scatter_numbers(const kiln__scatter_request *r, const kiln_scatter_options *opts,
                              int64_t *data);
-/* The result for operands x, values and index arrays, of which dtypes and shapes are read. ERR_DTYPE. */
+/* The result for operands x, values and index arrays, of which dtypes and shapes are read.
+ * ERR_DTYPE. */
 kiln_status kiln__scatter_infer(const kiln_array *const *operands, size_t count,
                                 const int64_t *data, kiln_dtype *dtype, int *rank, int64_t *shape,
                                 kiln_error *err);
 kiln_status kiln__scatter_into(const kiln_array *const *operands, const int64_t *data,
                                kiln_stream *stream, kiln_array *out, kiln_error *err);
 
-/* convolve() and correlate() of vectors as steps of graphs: the result's dtype and size, and the call. `mode` is a
- * kiln_slide_mode; `out` is an array of these. (convolve.c) */
+/* convolve() and correlate() of vectors as steps of graphs: the result's dtype and size, and the
+ * call. `mode` is a kiln_slide_mode; `out` is an array of these. (convolve.c) */
 kiln_status kiln__slide_infer(bool correlate, const kiln_array *a, const kiln_array *v,
                               int64_t mode, kiln_dtype *dtype, int64_t *count, kiln_error *err);
 kiln_status kiln__slide_into(bool correlate, const kiln_array *a, const kiln_array *v, int64_t mode,

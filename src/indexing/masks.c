@@ -353,8 +353,8 @@ static kiln_status cut_sides(sides *s, const int64_t *number, kiln_error *err)
     return KILN_OK;
 }
 
-/* The parts where a mask of the first axes is true, and the others; into values[] where they are given, else into new
- * arrays, which have the exact lengths where the call waits. */
+/* The parts where a mask of the first axes is true, and the others; into values[] where they are
+ * given, else into new arrays, which have the exact lengths where the call waits. */
 static kiln_status divide_rows(const kiln_array *array, const kiln_array *mask, bool wait,
                                kiln_stream *stream, sides *s, kiln_error *err)
 {
@@ -550,7 +550,8 @@ kiln_status kiln__choose_infer(kiln__chooser what, const kiln_array *const *oper
                : KILN_OK;
 }
 
-/* The parts of `operands[0]` where a mask of its first axes is true, into an array of any strides. */
+/* The parts of `operands[0]` where a mask of its first axes is true, into an array of any
+ * strides. */
 static kiln_status choose_rows(const kiln_array *const *operands, kiln_stream *stream,
                                kiln_array **outs, kiln_error *err)
 {
@@ -595,8 +596,8 @@ kiln_status kiln__choose_into(kiln__chooser what, const kiln_array *const *opera
 
 /* ---- assignment ---- */
 
-/* The running value of a mask: twice the number of true elements so far, and 1 more where the last of
- * them is true itself. */
+/* The running value of a mask: twice the number of true elements so far, and 1 more where the last
+ * of them is true itself. */
 static const kiln__kept_texts place_texts = {
     .calls = &kiln__scan_calls,
     .request =

@@ -8,8 +8,8 @@
  */
 #include "indexing/scatter.h"
 
-/* Numbers of such an operation. Behind them stand four of each subscript, its kind, start, stop and step, and then
- * the text of a reduction with its end. */
+/* Numbers of such an operation. Behind them stand four of each subscript, its kind, start, stop and
+ * step, and then the text of a reduction with its end. */
 enum { FORM, WHAT, MODE, FAST, AXIS, COUNT, ITEMS };
 
 size_t kiln__scatter_numbers(const kiln__scatter_request *r, const kiln_scatter_options *opts,

@@ -5,12 +5,13 @@
  *           > [sort, where no places are asked for] > [a filter] > the same
  *                                      > [a search in their places] > the number of each element's
  *
- * Test: test_unique.
+ * kiln_array_unique() (kiln/select.h) is here; sets are made of it by src/graph/at_once.c. Test:
+ * test_unique.
  */
 #include "indexing/indexing.h"
 
-/* NaN counts as equal to NaN, as in NumPy. The sort is stable, so the first of equal elements in the order is
- * the first in the array. */
+/* NaN counts as equal to NaN, as in NumPy. The sort is stable, so the first of equal elements in
+ * the order is the first in the array. */
 static const kiln__kept_texts distinct_texts = {
     .calls = &kiln__filter_calls,
     .request =
@@ -25,7 +26,8 @@ static const kiln__kept_texts distinct_texts = {
         },
 };
 
-/* The same of a sorted vector, where nobody asks where its elements stood; without places, and with them. */
+/* The same of a sorted vector, where nobody asks where its elements stood; without places, and with
+ * them. */
 #define OF_SORTED(outputs, op)                                                                     \
     {                                                                                              \
         &kiln__filter_calls,                                                                       \
@@ -54,7 +56,8 @@ const kiln__kept_texts kiln__unique_counts = {
         },
 };
 
-/* Element `at`, which is number i in the order, belongs to the last distinct element at or before place i. */
+/* Element `at`, which is number i in the order, belongs to the last distinct element at or before
+ * place i. */
 const kiln__kept_texts kiln__unique_inverse = {
     .calls = &kiln__loop_calls,
     .request =
@@ -80,15 +83,20 @@ typedef struct results {
     kiln_array *values, *first, *inverse, *counts;
 } results;
 
-/* The vector `x`, which is contiguous, and the order that sorts it. `number`: of distinct elements. */
+/* The vector `x`, which is contiguous, and the order that sorts it. `number`: of distinct
+ * elements. */
 static kiln_status find_distinct(const kiln_array *x, const kiln_array *order, results *r,
                                  kiln_array **places, kiln_error *err)
 {
     kiln_array *values = NULL, *first = NULL, *place = NULL, *count = NULL;
     kiln_status status = KILN_OK;
-    const kiln_arg args[] = {kiln_arg_array((kiln_array *)x), kiln_arg_array((kiln_array *)order),
-                             kiln_arg_array((kiln_array *)order), kiln_arg_out(&values),
-                             kiln_arg_out(&first), kiln_arg_out(&place), kiln_arg_out(&count)};
+    const kiln_arg args[] = {kiln_arg_array((kiln_array *)x),
+                             kiln_arg_array((kiln_array *)order),
+                             kiln_arg_array((kiln_array *)order),
+                             kiln_arg_out(&values),
+                             kiln_arg_out(&first),
+                             kiln_arg_out(&place),
+                             kiln_arg_out(&count)};
 
     KILN_TRY(kiln__kept_run(x->ctx, &distinct_texts, args, KILN_COUNT_OF(args), NULL, err));
     KILN_TRY(kiln_array_first(values, count, &r->values, err));
@@ -103,8 +111,10 @@ done:
     return status;
 }
 
-/* Values, and with `places` where each stands first in the sorted vector: its elements are sorted without their order. */
-static kiln_status find_sorted(const kiln_array *x, results *r, kiln_array **places, kiln_error *err)
+/* Values, and with `places` where each stands first in the sorted vector: its elements are sorted
+ * without their order. */
+static kiln_status find_sorted(const kiln_array *x, results *r, kiln_array **places,
+                               kiln_error *err)
 {
     kiln_array *sorted = NULL, *values = NULL, *place = NULL, *count = NULL;
     kiln_arg args[5];
@@ -143,13 +153,14 @@ static kiln_status count_each(const kiln_array *x, kiln_array *places, results *
 static kiln_status number_each(const kiln_array *array, kiln_array *order, kiln_array *places,
                                results *r, kiln_error *err)
 {
-    KILN_CHECK(kiln_array_empty(array->ctx, KILN_INT64, array->rank, array->shape, &r->inverse, err));
+    KILN_CHECK(
+        kiln_array_empty(array->ctx, KILN_INT64, array->rank, array->shape, &r->inverse, err));
     const kiln_arg args[] = {kiln_arg_array(places), kiln_arg_int(kiln_array_size(places)),
                              kiln_arg_array(order), kiln_arg_array(r->inverse)};
 
-    return array->size == 0
-               ? KILN_OK
-               : kiln__kept_run(array->ctx, &kiln__unique_inverse, args, KILN_COUNT_OF(args), NULL, err);
+    return array->size == 0 ? KILN_OK
+                            : kiln__kept_run(array->ctx, &kiln__unique_inverse, args,
+                                             KILN_COUNT_OF(args), NULL, err);
 }
 
 kiln_status kiln_array_unique(const kiln_array *array, kiln_array **out, kiln_array **first_out,

@@ -1,12 +1,14 @@
 /*
- * unique_rows.c - where the distinct elements of an array, or its distinct parts along an axis, stand: as a step of
- * graphs, for which nobody waits.
+ * unique_rows.c - where the distinct elements of an array, or its distinct parts along an axis,
+ * stand: as a step of graphs, for which nobody waits.
  *
- *     array > [rows of a matrix] > their stable order > [a filter] > rows that differ from the one before: their number,
- *           > and with room for all where each stands first, where it begins in the order
- *                                      > [a search in these] > the number of each row's
+ *     array > [rows of a matrix] > their stable order
+ *           > [a filter] > rows that differ from the one before: their number, and, with room for
+ *                          all, where each stands first and where it begins in the order
+ *           > [a search in these] > for each row the number of its equal
  *
- * Elements are rows of one. As in NumPy, all NaN of these count as one element; parts with a NaN equal no other.
+ * Elements are rows of one. As in NumPy, all NaN of these count as one element; parts with a NaN
+ * equal no other.
  *
  * Test: test_unique.
  */
@@ -108,13 +110,13 @@ kiln_status kiln__unique_into(const kiln_array *x, const int64_t *data, kiln_str
     const kiln_arg counted[] = {kiln_arg_array(place), kiln_arg_array(place), kiln_arg_array(count),
                                 kiln_arg_int(n), kiln_arg_array(outs[KILN__UNIQUE_COUNTS])};
     if (n > 0 && (data[1] & KILN__UNIQUE_WANTS_COUNTS) != 0)
-        KILN_TRY(
-            kiln__kept_run(x->ctx, &kiln__unique_counts, counted, KILN_COUNT_OF(counted), stream, err));
+        KILN_TRY(kiln__kept_run(x->ctx, &kiln__unique_counts, counted, KILN_COUNT_OF(counted),
+                                stream, err));
     const kiln_arg numbered[] = {kiln_arg_array(place), kiln_arg_array(count),
                                  kiln_arg_array(order), kiln_arg_array(outs[KILN__UNIQUE_INVERSE])};
     if (n > 0 && (data[1] & KILN__UNIQUE_WANTS_INVERSE) != 0)
-        KILN_TRY(
-            kiln__kept_run(x->ctx, &kiln__unique_inverse, numbered, KILN_COUNT_OF(numbered), stream, err));
+        KILN_TRY(kiln__kept_run(x->ctx, &kiln__unique_inverse, numbered, KILN_COUNT_OF(numbered),
+                                stream, err));
 
 done:
     kiln_array_release(rows);

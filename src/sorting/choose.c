@@ -1,8 +1,10 @@
 /*
- * choose.c - a few neighbours of the sorted order of each row, without sorting the rows: on CUDA devices for rows that a
- * block holds in its registers, on the cpu device by choose_cpu.c.
+ * choose.c - a few neighbours of the sorted order of each row, without sorting the rows: on CUDA
+ * devices for rows that a block holds in its registers, on the cpu device by choose_cpu.c.
  *
- * The kernel is templates/sorting/choose.cu, whose struct this is.
+ * The kernel is templates/sorting/choose.cu, whose struct this is. select.c calls this file.
+ *
+ * Tests: test_select, on a GPU; difftest --kind sort, on the emulated one.
  */
 #include <stdio.h>
 
@@ -24,7 +26,8 @@ typedef struct choose_call {
     int32_t length, wide, from, count, last, most;
 } choose_call;
 
-/* Threads of a block that holds a row, and elements that each of them holds; false: the row does not fit. */
+/* Threads of a block that holds a row, and elements that each of them holds; false: the row does
+ * not fit. */
 static bool fits(const kiln__sort *s, int *threads, int *items)
 {
     const int most = kiln_dtype_size(s->dtype) > 4 ? ITEMS_MAX / 2 : ITEMS_MAX;

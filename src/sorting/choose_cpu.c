@@ -1,11 +1,16 @@
 /*
- * choose_cpu.c - a few neighbours of the sorted order of each row, without sorting the rows, on the cpu device.
+ * choose_cpu.c - a few neighbours of the sorted order of each row, without sorting the rows, on the
+ * cpu device.
  *
  *     row > [nth_cpu.c finds the first and the last number that is wanted]
- *         > the elements from the one to the other, in the order of the row, and their places > [sorted] > results
+ *         > the elements from the one to the other, in the order of the row, and their positions
+ *         > [sorted] > results
  *
- * Rule: sorts are stable. Of elements whose number is the first or the last one, those are taken whose places in the row
- *       put them into the wanted part of the sorted order; elements are copied as they are, -0 and NaN among them.
+ * Rule: sorts are stable. Of elements whose number is the first or the last one, those are taken
+ *       whose positions in the row put them into the wanted part of the sorted order; elements are
+ *       copied as they are, -0 and NaN among them.
+ *
+ * choose.c calls this file. Tests: test_select, test_first.
  */
 #include "sorting/nth.h"
 
@@ -30,14 +35,15 @@ static int64_t less_of(int64_t a, int64_t b)
     return a < b ? a : b;
 }
 
-/* What has been taken of a row, and how many elements have been seen that have its first or its last number. */
+/* What has been taken of a row, and how many elements have been seen that have its first or its
+ * last number. */
 typedef struct taker {
     int64_t *places;
     int64_t taken, lows, highs;
 } taker;
 
-/* Before a piece: of each piece, all between the two numbers is taken, and of those that have one of the two what is left
- * of as many as are wanted. */
+/* Before a piece: of each piece, all between the two numbers is taken, and of those that have one
+ * of the two what is left of as many as are wanted. */
 static taker start_of(const job *j, int64_t row, int64_t piece, int64_t *places)
 {
     const kiln__nth_row *const r = &j->nth.states[row];
@@ -103,7 +109,8 @@ static void take_piece(const job *j, int64_t row, int64_t piece)
                (size_t)n->size);
 }
 
-/* Behind what is taken of a row: a NaN where the row has any, else an element that is as great as the last one. */
+/* Behind what is taken of a row: a NaN where the row has any, else an element that is as great as
+ * the last one. */
 static void put_last(const job *j, int64_t row)
 {
     const kiln__nth *const n = &j->nth;

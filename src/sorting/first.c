@@ -1,10 +1,14 @@
 /*
- * first.c - the first elements of long rows in sorted order, without sorting the rows, on CUDA devices.
+ * first.c - the first elements of long rows in sorted order, without sorting the rows, on CUDA
+ * devices.
  *
- *     row > [passes: the last element that is taken, digit by digit] > where those that are taken stand
- *         > [sorted] > their elements, in the order of the row > [sorted stably] > results
+ *     row > [passes find the last element that is taken, digit by digit]
+ *         > positions of those that are taken > [sorted] > their elements, in the order of the row
+ *         > [sorted stably] > results
  *
- * The kernels are templates/sorting/select.cu, whose structs these are.
+ * The kernels are templates/sorting/select.cu, whose structs these are. select.c calls this file.
+ *
+ * Tests, on a GPU: test_first, test_select.
  */
 #include <stdio.h>
 

@@ -1,10 +1,14 @@
 /*
- * functions.c - functions of this folder as operations of graphs: what their results are, and how they are called.
+ * functions.c - functions of this folder as operations of graphs: what their results are, and how
+ * they are called.
  *
  *     a node's operands and numbers > [infer] > dtypes and shapes
  *                                   > [run]   > the public function
  *
- * Rule: the first number is the axis, KILN__SORT_ALL for all elements; what follows is the function's own.
+ * Rule: the first number is the axis, KILN__SORT_ALL for all elements; what follows is the
+ *       function's own.
+ *
+ * src/graph/opaque.c calls this file. Tests: test_select, test_block.
  */
 #include "sorting/sorting.h"
 
@@ -35,7 +39,7 @@ static const form functions[KILN__SORTING_COUNT] = {
     [KILN__SORTING__is_among] = {"isin", PART_LIKE_SECOND, {false}},
 };
 
-/* ---- results ------------------------------------------------------------------------------------- */
+/* ---- results --------------------------------------------------------------------------------- */
 
 static kiln_status check_numbers(const form *f, int64_t length, const int64_t *data,
                                  kiln_error *err)
@@ -120,9 +124,10 @@ kiln_status kiln__sorting_infer(kiln__sorting_function function, const kiln_arra
     return KILN_OK;
 }
 
-/* ---- calls --------------------------------------------------------------------------------------- */
+/* ---- calls ----------------------------------------------------------------------------------- */
 
-/* A quantile is an operation on one number, so that the result has no axis for it. The method is the last number. */
+/* A quantile is an operation on one number, so that the result has no axis for it. The method is
+ * the last number. */
 static kiln_status run_quantile(const kiln_array *x, const int64_t *data, double scale,
                                 const kiln_sort_options *o, kiln_array **outs, kiln_error *err)
 {

@@ -4,8 +4,10 @@
  *     coordinates, edges > [one kernel: for each point the number of its box, or -1] > int64 vector
  *                        > [bins.c counts them] > counts, in the shape of the boxes
  *
- * A box holds its lower edges; the last ones along an axis hold their upper edge as well, as NumPy has it. Edges are
- * searched as float64.
+ * A box holds its lower edges; the last ones along an axis hold their upper edge as well, as in
+ * NumPy. Edges are searched as float64.
+ *
+ * kiln_array_histogramdd() and src/graph/opaque.c call this file. Test: test_written.
  */
 #include <stdio.h>
 
@@ -19,7 +21,8 @@ typedef struct wanted {
     kiln_dtype dtypes[AXES_MAX];
 } wanted;
 
-/* Along each axis: how many edges are not beyond the coordinate, less one where it is the last edge. */
+/* Along each axis: how many edges are not beyond the coordinate, less one where it is the last
+ * edge. */
 static kiln_status define(kiln_context *ctx, const void *data, kiln__kernel **out, kiln_error *err)
 {
     const wanted *w = data;

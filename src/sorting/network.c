@@ -1,10 +1,13 @@
 /*
- * network.c - sorts columns of integers side by side: as many as a vector has lanes, by one sequence of comparisons.
+ * network.c - sorts columns of integers side by side: as many as a vector has lanes, by one
+ * sequence of comparisons.
  *
  *     sort_cpu.c turns rows into columns > [network] > sort_cpu.c turns them back
  *
- * The sequence is Batcher's odd-even merge sort, which is the same for any elements: each comparison is a minimum and
- * a maximum of two vectors, and nothing branches on what they hold.
+ * The sequence is Batcher's odd-even merge sort, which is the same for any elements: each
+ * comparison is a minimum and a maximum of two vectors, and nothing branches on what they hold.
+ *
+ * Test: test_sort, rows of up to 512 elements.
  */
 #include "sorting/sorting.h"
 
@@ -23,8 +26,8 @@
 LINES(32)
 LINES(64)
 
-/* `count` lines, a power of two. Sorted runs of `run` lines are merged in pairs; in the merge, lines `far` apart are
- * compared, but for those that stand on either side of two pairs. */
+/* `count` lines, a power of two. Sorted runs of `run` lines are merged in pairs; in the merge,
+ * lines `far` apart are compared, but for those that stand on either side of two pairs. */
 #define NETWORK(set, BITS, target)                                                                 \
     target static void set##_##BITS(void *lines, int count)                                        \
     {                                                                                              \

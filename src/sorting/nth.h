@@ -1,12 +1,15 @@
 /*
- * nth.h - which numbers stand at wanted places of the sorted order of rows, on the cpu device. Private to src/sorting.
+ * nth.h - which numbers stand at wanted positions of sorted rows, on the cpu device. Private to
+ * src/sorting.
  *
  * A row is looked at in pieces, by several threads where there are fewer rows than threads:
  *
- *     [kiln__nth_plan: two borders, from a sample] > [kiln__nth_collect of each piece: the numbers between them]
- *         > [kiln__nth_find: the numbers that are wanted, among these]
+ *     [kiln__nth_plan: two borders, from a sample]
+ *         > [kiln__nth_collect, for each piece: the numbers between them]
+ *         > [kiln__nth_find: the wanted numbers among these]
  *
- * What those who take elements then need to know of each piece follows: how many stand before it.
+ * Afterwards each piece knows how many elements of earlier pieces come before its own, for whoever
+ * takes elements.
  */
 #ifndef KILN_SORTING_NTH_H
 #define KILN_SORTING_NTH_H
@@ -32,8 +35,9 @@ typedef struct kiln__nth_piece {
     kiln__nth_rank low, high;            /* of the row's `low` and `high` */
 } kiln__nth_piece;
 
-/* The wanted places hold the numbers from `low` to `high`: all between these, of those that are equal to `low` so many
- * after `skipped`, and of those that are equal to `high`, if that is another one, so many. */
+/* The wanted places hold the numbers from `low` to `high`: all between these, of those that are
+ * equal to `low` so many after `skipped`, and of those that are equal to `high`, if that is another
+ * one, so many. */
 typedef struct kiln__nth_row {
     int64_t borders[2];
     int64_t low, high, skipped, lows, highs;
@@ -66,8 +70,8 @@ kiln_status kiln__nth_rows(kiln__nth *n, const kiln__sort *s, kiln_array **memor
 /* The first element of a piece; that of piece `pieces` is the row's end. */
 int64_t kiln__nth_begin_of(const kiln__nth *n, int64_t piece);
 
-/* Numbers of `count` elements of a row from `first` on, KILN__NTH_BLOCK at most: the elements, or what is put into
- * `block`. *strange: whether some are -0 or NaN. */
+/* Numbers of `count` elements of a row from `first` on, KILN__NTH_BLOCK at most: the elements, or
+ * what is put into `block`. *strange: whether some are -0 or NaN. */
 static inline const void *kiln__nth_block(const kiln__nth *n, int64_t row, int64_t first,
                                           int64_t count, int64_t *block, bool *strange)
 {

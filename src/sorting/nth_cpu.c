@@ -1,14 +1,17 @@
 /*
- * nth_cpu.c - which numbers stand at wanted places of the sorted order of rows: nth.h.
+ * nth_cpu.c - which numbers stand at wanted positions of sorted rows, on the cpu device (nth.h).
  *
- *     short rows > numbers > [quick.h settles the wanted places]
- *     long rows  > [sample > two borders, between which the wanted places lie with high probability]
+ *     short rows > numbers > [quick.c settles the wanted positions]
+ *     long rows  > [a sample] > two borders, between which the wanted positions probably lie
  *                > pieces: [numbers counted; those between the borders collected] > [settled]
  *
- * Where the borders miss a wanted place, or too many numbers lie between them, the whole row is settled.
+ * Where the borders miss a wanted position, or too many numbers lie between them, the whole row is
+ * settled.
  *
- * Rule: a captured program launches these entries again with other elements: nothing here depends on elements but what
- *       entries do.
+ * Rule: a captured program launches these entries again with other elements. So what is enqueued
+ *       must not depend on the elements; what an entry does may.
+ *
+ * choose_cpu.c and partition_cpu.c call this file. Tests: test_select, test_first.
  */
 #include <math.h>
 
@@ -83,9 +86,10 @@ static kiln__nth_rank rank_among(const kiln__nth *n, const char *numbers, int64_
     return rank;
 }
 
-/* ---- borders --------------------------------------------------------------------------------------------- */
+/* ---- borders --------------------------------------------------------------------------------- */
 
-/* Where in the sample a border stands: how many elements of the row should be less, and some more or fewer. */
+/* Where in the sample a border stands: how many elements of the row should be less, and some more
+ * or fewer. */
 static int64_t border_place(const kiln__nth *n, int64_t count, int64_t place, int side)
 {
     const double part = (double)place / (double)n->length;
@@ -115,7 +119,8 @@ static void copy_element(const kiln__nth *n, char *to, const char *from)
         memcpy(to, from, (size_t)n->size);
 }
 
-/* Elements at regular distances, each moved by less than one distance, so that no period of the row shows. */
+/* Elements at regular distances, each moved by less than one distance, so that no period of the row
+ * shows. */
 static void plan_row(const kiln__nth *n, int64_t row)
 {
     const int64_t share = n->length / SAMPLE_SHARE;
@@ -138,7 +143,7 @@ static void plan_row(const kiln__nth *n, int64_t row)
     find_borders(n, sample, count, state->borders);
 }
 
-/* ---- numbers between borders ------------------------------------------------------------------------------ */
+/* ---- numbers between borders ----------------------------------------------------------------- */
 
 /* Where the last NaN of some numbers stands, or `otherwise`. */
 static int64_t last_nan(const kiln__nth *n, const void *numbers, int64_t first, int64_t count,
@@ -150,8 +155,8 @@ static int64_t last_nan(const kiln__nth *n, const void *numbers, int64_t first, 
     return otherwise;
 }
 
-/* A piece's numbers between the borders stand in the first half of the row's scratch memory, so that each piece has room
- * for half of its elements. */
+/* A piece's numbers between the borders stand in the first half of the row's scratch memory, so
+ * that each piece has room for half of its elements. */
 static void collect_piece(const kiln__nth *n, int64_t row, int64_t piece)
 {
     const int64_t begin = kiln__nth_begin_of(n, piece), end = kiln__nth_begin_of(n, piece + 1);
@@ -174,7 +179,7 @@ static void collect_piece(const kiln__nth *n, int64_t row, int64_t piece)
     n->parts[row * n->pieces + piece] = p;
 }
 
-/* ---- the wanted numbers ------------------------------------------------------------------------------------ */
+/* ---- the wanted numbers ---------------------------------------------------------------------- */
 
 static void set_row(const kiln__nth *n, kiln__nth_row *state, int64_t low, int64_t high,
                     kiln__nth_rank low_rank, kiln__nth_rank high_rank)
@@ -246,7 +251,8 @@ static void settle_row(const kiln__nth *n, int64_t row, char *numbers)
     set_row(n, &n->states[row], low, high, ranks[0], ranks[1]);
 }
 
-/* The number at a place, where the settled numbers between the borders stand from `first` on; false: it is not known. */
+/* The number at a place, where the settled numbers between the borders stand from `first` on;
+ * false: it is not known. */
 static bool number_at(const kiln__nth *n, const int64_t *borders, const int64_t *counts,
                       const char *settled, int64_t place, int64_t *out)
 {
@@ -309,7 +315,7 @@ static bool find_among(const kiln__nth *n, int64_t row)
     return true;
 }
 
-/* ---- entries ------------------------------------------------------------------------------------------------- */
+/* ---- entries --------------------------------------------------------------------------------- */
 
 static void find_row(const kiln__nth *n, int64_t row)
 {

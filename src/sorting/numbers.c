@@ -1,11 +1,13 @@
 /*
- * numbers.c - elements as integers with a sign in the same order, and back.
+ * numbers.c - elements as signed integers in the same order, and back.
  *
  *     elements > [numbers] > quick.c or counting (sort_numbers.c) > [elements]
  *
- * Real elements of 1 to 4 bytes become 32 bits, those of 8 bytes 64. -0 becomes the number of +0, and all NaN become the
- * greatest number, whatever the direction: an array that holds either is restored by sort_numbers.c. Loops are compiled
- * for each set of vectors.
+ * Real elements of 1 to 4 bytes become 32 bits, those of 8 bytes 64. -0 becomes the number of +0,
+ * and all NaN become the greatest number, whatever the direction: an array that holds either is
+ * restored by sort_numbers.c. Loops are compiled for each set of vectors.
+ *
+ * sort_numbers.c and nth_cpu.c call this file. Test: test_sort.
  */
 #include "sorting/sorting.h"
 
@@ -18,7 +20,8 @@
 #define EACH _Pragma("GCC ivdep") for
 #endif
 
-/* A number of `TO` bits from an element of `BITS`. Floating-point: sign and magnitude become two's complement. */
+/* A number of `TO` bits from an element of `BITS`. Floating-point: sign and magnitude become two's
+ * complement. */
 #define CONVERSIONS(BITS, TO)                                                                      \
     ALWAYS int##TO##_t number_of_##BITS(char kind, uint##BITS##_t v, int##TO##_t flip,             \
                                         uint##BITS##_t infinity, int##TO##_t *strange)             \
@@ -53,8 +56,8 @@ CONVERSIONS(64, 64)
 /* Elements that are numbers together: where one of them is NaN, all of them are made anew. */
 enum { READ = 1024 };
 
-/* Of a floating-point element that is no NaN; *strange is below 0 behind one that is NaN or -0. Without comparisons, of
- * which a processor makes fewer at once than of other operations. */
+/* Of a floating-point element that is no NaN; *strange is below 0 behind one that is NaN or -0.
+ * Without comparisons, of which a processor makes fewer at once than of other operations. */
 #define ORDINARY(BITS, TO)                                                                         \
     ALWAYS int##TO##_t ordinary_of_##BITS(uint##BITS##_t v, int##TO##_t flip,                      \
                                           uint##BITS##_t infinity, int##TO##_t *strange)           \
@@ -137,7 +140,8 @@ ORDINARY(64, 64)
         else EACH(int64_t k = 0; k < count; k++)((uint32_t *)order)[k] = (uint32_t)from[k];        \
     }
 
-/* Numbers of 64 bits: the least and the greatest; their upper or lower bits, from the least one on, and positions. */
+/* Numbers of 64 bits: the least and the greatest; their upper or lower bits, from the least one on,
+ * and positions. */
 #define WIDE_PAIRS(set, target)                                                                    \
     target static void set##_bounds(const int64_t *from, int64_t count, int64_t *low,              \
                                     int64_t *high)                                                 \

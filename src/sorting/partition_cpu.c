@@ -1,12 +1,15 @@
 /*
  * partition_cpu.c - partitions of rows on the cpu device, without sorting the rows.
  *
- *     row > [nth_cpu.c finds the number at the place] > blocks of numbers > [quick.h parts elements and places]
- *         > what is before the place, the element at the place, what is behind it
+ *     row > [nth_cpu.c finds the number at the position]
+ *         > blocks of numbers > [quick.c parts elements and positions]
+ *         > what is before the position, the element there, what is behind it
  *
- * Of elements that are equal to the one at the place, the first ones of the row stand before it, as in a stable sort. The
- * elements before the place are in the order of the row, and so are those behind it. So results do not depend on
- * how many threads there are, nor on the processor.
+ * Of elements that are equal to the one at the position, the first ones of the row stand before it,
+ * as in a stable sort. The elements before the position are in the order of the row, and so are
+ * those behind it. So results do not depend on how many threads there are, nor on the processor.
+ *
+ * select.c calls this file. Test: test_select.
  */
 #include "sorting/nth.h"
 
@@ -21,8 +24,8 @@ typedef struct job {
     int64_t *order; /* NULL: not wanted */
 } job;
 
-/* Where the next elements of a piece go and where those of the next piece begin, and how many of its row were equal to
- * the one at the place. */
+/* Where the next elements of a piece go and where those of the next piece begin, and how many of
+ * its row were equal to the one at the place. */
 typedef struct cursor {
     int64_t row, left, right, equal;
     int64_t left_end, right_end;
@@ -49,7 +52,7 @@ static cursor start_of(const job *j, int64_t row, int64_t piece)
     return c;
 }
 
-/* ---- results ----------------------------------------------------------------------------------------------- */
+/* ---- results --------------------------------------------------------------------------------- */
 
 static void put_elements(const job *j, int64_t row, const void *words, int64_t count, int64_t at)
 {
@@ -86,9 +89,10 @@ static const void *words_of(const kiln__nth *n, const char *elements, int64_t co
     return room;
 }
 
-/* ---- blocks ------------------------------------------------------------------------------------------------ */
+/* ---- blocks ---------------------------------------------------------------------------------- */
 
-/* Words of the numbers' width in two parts; *left and *right are where they stand. With KEEP_NONE all are in the right. */
+/* Words of the numbers' width in two parts; *left and *right are where they stand. With KEEP_NONE
+ * all are in the right. */
 enum { KEEP_LESS, KEEP_EQUAL, KEEP_NONE };
 
 static int64_t part_words(const job *j, const void *numbers, const void *words, int64_t count,
@@ -100,14 +104,16 @@ static int64_t part_words(const job *j, const void *numbers, const void *words, 
                                                  border - (keep == KEEP_LESS), p->left, p->right);
 }
 
-/* Of so many elements behind the place, those for which the piece has room: all, but where part_row() has guessed wrong. */
+/* Of so many elements behind the place, those for which the piece has room: all, but where
+ * part_row() has guessed wrong. */
 static int64_t room_of(const cursor *c, int64_t many)
 {
     const int64_t room = c->right_end - c->right;
     return many < room ? many : room > 0 ? room : 0;
 }
 
-/* Words to where they belong, as wide as a number: vectors may be stored behind them where the piece has as many more. */
+/* Words to where they belong, as wide as a number: vectors may be stored behind them where the
+ * piece has as many more. */
 static int64_t put_parts(const job *j, const void *numbers, const void *words, int64_t count,
                          int64_t border, int keep, const cursor *c, char *to)
 {
@@ -172,7 +178,8 @@ static void put_one(const job *j, int64_t at, const cursor *c)
         j->order[row + n->from] = at;
 }
 
-/* A block of which some elements may be equal to the one at the place: those before it go to the left. */
+/* A block of which some elements may be equal to the one at the place: those before it go to the
+ * left. */
 static void part_block(const job *j, const char *numbers, int64_t first, int64_t count, cursor *c)
 {
     const kiln__nth *const n = &j->nth;
@@ -223,8 +230,8 @@ static int64_t part_piece(const job *j, int64_t row, int64_t piece)
     return c.left;
 }
 
-/* A row whose number at the place nobody has counted: as if it were the first of those that are equal. The elements before
- * the place are too few where it is not, and are parted again. */
+/* A row whose number at the place nobody has counted: as if it were the first of those that are
+ * equal. The elements before the place are too few where it is not, and are parted again. */
 static void part_row(const job *j, int64_t row)
 {
     kiln__nth_row *const r = &j->nth.states[row];
@@ -248,7 +255,7 @@ static void part_pieces(const void *args, int64_t begin, int64_t end)
     }
 }
 
-/* ---- the call ---------------------------------------------------------------------------------------------- */
+/* ---- the call -------------------------------------------------------------------------------- */
 
 bool kiln__partition_suits_cpu(const kiln__sort *s)
 {

@@ -1,5 +1,8 @@
 /*
- * place.c - what a sort must know of a dtype: how its bits tell the place of an element in the order.
+ * place.c - what a sort must know of a dtype: how the bits of an element become its place, the
+ * unsigned integer by which it is sorted.
+ *
+ * All sorts of this folder ask it. Test: test_sort, over all dtypes.
  */
 #include "sorting/sorting.h"
 

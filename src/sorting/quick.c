@@ -1,11 +1,13 @@
 /*
- * quick.c - sorts of integers and of double by the processor's vectors: quick.h for 32 and 64 bits, with AVX-512 and with
- * AVX2.
+ * quick.c - sorts of integers and of double by the processor's vectors: quick.h for 32 and 64 bits,
+ * with AVX-512 and with AVX2.
  *
- *     sort_cpu.c turns elements into integers > [quick] > sort_cpu.c turns them back
+ *     numbers of sort_numbers.c, nth_cpu.c, partition_cpu.c > [quick] > sorted or parted numbers
  *
- * Functions here are compiled for processors that this machine may not be: which ones may be called is what
- * kiln__quick_of() tells by the target. Others sort by digits (sort_cpu.c).
+ * Functions here are compiled for processors that this machine may not be: kiln__quick_of() tells,
+ * by the target, which ones may be called. Other processors sort by digits (sort_cpu.c).
+ *
+ * Tests: test_quick, test_sort.
  */
 #include "sorting/sorting.h"
 
@@ -18,13 +20,13 @@
 #define QUICK_FEW 2048
 #endif
 
-/* ---- AVX-512 ------------------------------------------------------------------------------------------- */
+/* ---- AVX-512 --------------------------------------------------------------------------------- */
 
 #define TARGET_512 __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,bmi2,popcnt")))
 #define INLINE_512 TARGET_512 static inline __attribute__((always_inline, unused))
 
-/* The vectors of one width, of which the intrinsics' names end in `epi`. Lanes whose number has `bit` are a mask: of
- * 16 lanes, of which 64-bit vectors use 8. */
+/* The vectors of one width, of which the intrinsics' names end in `epi`. Lanes whose number has
+ * `bit` are a mask: of 16 lanes, of which 64-bit vectors use 8. */
 #define VECTORS_512(set, number, GREATEST, set1, epi, mask, all, lane_numbers)                     \
     INLINE_512 mask set##_first(int64_t count)                                                     \
     {                                                                                              \
@@ -116,8 +118,8 @@ INLINE_512 __m512i avx512_32_choose(__m512i a, __m512i b, const int bit)
     return _mm512_mask_max_epi32(_mm512_min_epi32(a, b), (__mmask16)lanes, a, b);
 }
 
-/* Minima and maxima of 64 bits are two instructions each. Two numbers and the lesser one have the bits of the greater one
- * an odd number of times (0x96). */
+/* Minima and maxima of 64 bits are two instructions each. Two numbers and the lesser one have the
+ * bits of the greater one an odd number of times (0x96). */
 INLINE_512 void avx512_64_order(__m512i *a, __m512i *b)
 {
     const __m512i low = _mm512_min_epi64(*a, *b);
@@ -145,7 +147,8 @@ INLINE_512 __m512i avx512_f64_choose(__m512i a, __m512i b, const int bit)
     return _mm512_castpd_si512(_mm512_mask_max_pd(_mm512_min_pd(x, y), (__mmask8)lanes, x, y));
 }
 
-/* One level of the tree: of lanes that stand at borders `at`, each goes to one of the two beneath. */
+/* One level of the tree: of lanes that stand at borders `at`, each goes to one of the two
+ * beneath. */
 #define LEVEL_512(epi, borders)                                                                    \
     at = _mm512_mask_add_##epi(_mm512_add_##epi(at, at), _mm512_cmpgt_##epi##_mask(v, borders),    \
                                _mm512_add_##epi(at, at), one)
@@ -190,13 +193,13 @@ INLINE_512 void avx512_64_walk(const int64_t *a, const int64_t *borders, uint8_t
     _mm_storel_epi64((__m128i *)(void *)parts, _mm512_cvtepi64_epi8(at));
 }
 
-/* ---- AVX2 ------------------------------------------------------------------------------------------------ */
+/* ---- AVX2 ------------------------------------------------------------------------------------ */
 
 #define TARGET_256 __attribute__((target("avx2,bmi2,popcnt")))
 #define INLINE_256 TARGET_256 static inline __attribute__((always_inline, unused))
 
-/* For each mask the numbers of 8 lanes: first those whose bit is 0, then the others. A lane of 64 bits is two of them,
- * of which both have the bit. */
+/* For each mask the numbers of 8 lanes: first those whose bit is 0, then the others. A lane of 64
+ * bits is two of them, of which both have the bit. */
 static uint64_t lane_orders[256], lane_pair_orders[16];
 
 static uint64_t lane_order(unsigned mask)
@@ -269,7 +272,8 @@ INLINE_256 void avx2_32_order(__m256i *a, __m256i *b)
     *a = low;
 }
 
-/* The greater number as for AVX-512, for a blend is two instructions as well, which wait for the comparison. */
+/* The greater number as for AVX-512, for a blend is two instructions as well, which wait for the
+ * comparison. */
 INLINE_256 void avx2_64_order(__m256i *a, __m256i *b)
 {
     const __m256i over = _mm256_cmpgt_epi64(*a, *b), low = _mm256_blendv_epi8(*a, *b, over);
@@ -393,7 +397,7 @@ VECTORS_256(avx2_32, int32_t, INT32_MAX, 8, _mm256_set1_epi32, epi32, int, lane_
 VECTORS_256(avx2_64, int64_t, INT64_MAX, 4, _mm256_set1_epi64x, epi64, long long, lane_pair_orders)
 VECTORS_256(avx2_f64, double, (double)INFINITY, 4, REALS_256, epi64, long long, lane_pair_orders)
 
-/* ---- the sorts ------------------------------------------------------------------------------------------- */
+/* ---- the sorts ------------------------------------------------------------------------------- */
 
 /* The middle between two numbers, and the number before one. */
 static inline int64_t middle_of(int64_t low, int64_t high)
@@ -406,7 +410,8 @@ static inline int64_t number_before(int64_t n)
     return n - 1;
 }
 
-/* Of real numbers, which are no NaN, by integers in the same order: so that each cut leaves half of the values. */
+/* Of real numbers, which are no NaN, by integers in the same order: so that each cut leaves half of
+ * the values. */
 static inline int64_t place_of_real(double v)
 {
     int64_t bits;
@@ -542,7 +547,8 @@ bool kiln__quick_of(const char *target, int bits, kiln__quick *out)
     *out = narrow[bits == 64];
     return true;
 }
-/* Subnormal numbers are no zeros while numbers are sorted, and nothing is trapped, whatever the program has set. */
+/* Subnormal numbers are no zeros while numbers are sorted, and nothing is trapped, whatever the
+ * program has set. */
 enum { PLAIN_MODE = 0x1f80, MODE_BITS = 0xffc0 };
 
 #define SORT_REALS(set)                                                                            \

@@ -1,29 +1,45 @@
 /*
- * quick.h - quicksort of numbers in place, by vectors: the text of quick.c for one width and one set of instructions.
+ * quick.h - quicksort of numbers in place, by vectors: the text of quick.c for one width and one
+ * set of instructions.
  *
- *     [sample > pivot] > [partition: what is greater goes to the right end] > ... > [network of a few vectors]
+ *     [sample > pivot] > [partition: what is greater goes to the right end] > ...
+ *                      > [network of a few vectors]
  *
- * Before it is included, these are defined: QUICK(name), the functions' names; QUICK_FN, what they begin with; number, a
- * signed integer or double; QUICK_LOWEST, the least one; QUICK_MIDDLE(low, high), a number between two of them, and
- * QUICK_BEFORE(n), the next lesser one; QUICK_SORTS_ONLY, where nothing but sort() is wanted; vec, LANES numbers;
- * NETWORK_ROWS, vectors that the network sorts at most; and functions of vectors: load, store, load_some and store_some
- * (the first `count` lanes; others are read as the greatest number), same (all lanes one number), order (the lesser numbers
- * of two vectors into the first one), above (a bit for each lane that is greater), swap (lane k and lane k ^ x), choose (the
- * greater number in lanes whose number has `bit`, the lesser one in others), spread (lanes whose bit is 0 to the left,
- * others so that they end on the right; it may store LANES numbers on either side), spread_some (of the first lanes alone;
- * nothing else), deal (lanes whose bit is 0 to the left, others to memory of their own; LANES numbers on either side), keep
- * (lanes whose bit is 1; LANES numbers) and walk (classify() of LANES numbers).
+ * quick.c defines these before it includes the text:
  *
- * The network sorts the columns of some vectors, and then merges groups of neighbouring columns. Of two sorted
- * sequences the second is turned round before they are compared, so that both halves of the result are bitonic.
+ *     QUICK(name), QUICK_FN   the functions' names, and what they begin with
+ *     QUICK_SORTS_ONLY        where nothing but sort() is wanted
+ *     number                  a signed integer or double; QUICK_LOWEST: the least one
+ *     QUICK_MIDDLE(low, high) a number between two; QUICK_BEFORE(n): the next lesser one
+ *     vec                     LANES numbers
+ *     NETWORK_ROWS            vectors that the network sorts at most
+ *     load, store             a vector; load_some, store_some: its first `count` lanes, of which
+ *                             others are read as the greatest number
+ *     same                    all lanes one number
+ *     order                   the lesser numbers of two vectors into the first one
+ *     above                   a bit for each lane that is greater
+ *     swap                    lane k and lane k ^ x
+ *     choose                  the greater number in lanes whose number has `bit`, the lesser one in
+ *                             others
+ *     spread                  lanes whose bit is 0 to the left, others so that they end on the
+ *                             right; it may store LANES numbers on either side
+ *     spread_some             the same of the first lanes, storing nothing else
+ *     deal                    lanes whose bit is 0 to the left, others to memory of their own;
+ *                             LANES numbers are stored on either side
+ *     keep                    lanes whose bit is 1; LANES numbers are stored
+ *     walk                    classify() of LANES numbers
  *
- * Rule 1: numbers near the ends are held aside while a partition runs, which then stores whole vectors, and never over
- *         numbers that nobody has read.
- * Rule 2: what has been cut badly too often is cut at the middle of its range of values. A number has as many bits as
- *         there are such cuts at most.
+ * The network sorts the columns of some vectors, and then merges groups of neighbouring columns. Of
+ * two sorted sequences the second is reversed before they are compared, so that both halves of the
+ * result are bitonic.
+ *
+ * Rule 1: numbers near the ends are held aside while a partition runs, which then stores whole
+ *         vectors, and never over numbers that nobody has read.
+ * Rule 2: a range that bad pivots have cut too often is cut at the middle of its values instead.
+ *         There are at most as many such cuts as a number has bits.
  */
 
-/* ---- the network ----------------------------------------------------------------------------------- */
+/* ---- the network ----------------------------------------------------------------------------- */
 
 /* The columns of 4, 8, 16 vectors: Batcher's merge sort. */
 QUICK_FN void QUICK(columns_4)(vec *v)
@@ -58,7 +74,8 @@ QUICK_FN void QUICK(columns_16)(vec *v)
         QUICK(order)(v + k, v + k + 1);
 }
 
-/* One step between lanes: lane k and lane k ^ x, of which the one with `bit` becomes the greater. */
+/* One step between lanes: lane k and lane k ^ x, of which the one with `bit` becomes the
+ * greater. */
 QUICK_FN void QUICK(step)(vec *v, const int rows, const int x, const int bit)
 {
     for (int r = 0; r < rows; r++) {
@@ -66,7 +83,8 @@ QUICK_FN void QUICK(step)(vec *v, const int rows, const int x, const int bit)
     }
 }
 
-/* One step between rows: in blocks of `block` rows, the first and the last one turned round, and so on. */
+/* One step between rows: in blocks of `block` rows, the first and the last one turned round, and so
+ * on. */
 QUICK_FN void QUICK(fold)(vec *v, const int rows, const int block, const int x)
 {
     for (int k = 0; k < rows / 2; k++) {
@@ -146,8 +164,8 @@ QUICK_OUT void QUICK(network)(number *a, int64_t count)
         QUICK(sort_few)(a, count, NETWORK_ROWS);
 }
 
-/* Sort two networks' numbers at most, and more than one network's: the second half is turned round, so that the lesser
- * ones of each pair are bitonic, and the greater ones. */
+/* Sort two networks' numbers at most, and more than one network's: the second half is turned round,
+ * so that the lesser ones of each pair are bitonic, and the greater ones. */
 QUICK_FN void QUICK(clean)(vec *v)
 {
     for (int apart = NETWORK_ROWS / 2; apart > 0; apart /= 2)
@@ -192,7 +210,7 @@ QUICK_OUT void QUICK(two_networks)(number *a, int64_t count)
         QUICK(store_some)(a + HALF + r * LANES, high[r], rest - r * LANES);
 }
 
-/* ---- partitions ---------------------------------------------------------------------------------------- */
+/* ---- partitions ------------------------------------------------------------------------------ */
 
 /* The median of a sample. */
 QUICK_OUT number QUICK(pivot_of)(const number *a, int64_t count)
@@ -220,8 +238,9 @@ QUICK_OUT number QUICK(middle_of)(const number *a, int64_t count)
     return (number)QUICK_MIDDLE(low, high);
 }
 
-/* Numbers that are not greater than the pivot come first: how many they are. Of few numbers the greater ones are put
- * aside; nothing is in the way of those that stay, for they are stored where they have been read. */
+/* Numbers that are not greater than the pivot come first: how many they are. Of few numbers the
+ * greater ones are put aside; nothing is in the way of those that stay, for they are stored where
+ * they have been read. */
 QUICK_OUT int64_t QUICK(part_few)(number *a, int64_t count, number pivot)
 {
     const vec border = QUICK(same)(pivot);
@@ -306,7 +325,8 @@ QUICK_OUT void QUICK(settle)(void *numbers, int64_t count, int64_t from, int64_t
             bad < BAD_MOST ? QUICK(pivot_of)(a, count) : QUICK(middle_of)(a, count);
         int64_t left = QUICK(partition)(a, count, pivot);
         if (left == count) {
-            /* Nothing is greater than the pivot: those that are equal to it come last, and are done. */
+            /* Nothing is greater than the pivot: those that are equal to it come last, and are
+             * done. */
             if (pivot == QUICK_LOWEST)
                 return;
             count = QUICK(partition)(a, count, (number)QUICK_BEFORE(pivot));
@@ -336,8 +356,9 @@ QUICK_OUT void QUICK(sort)(void *numbers, int64_t count)
 
 #ifndef QUICK_SORTS_ONLY
 /*
- * In which of KILN__QUICK_PARTS parts each number belongs: how many of the borders it is greater than. The borders are a
- * tree: borders[1] is the one in the middle, and beneath borders[k] stand borders[2 * k] and borders[2 * k + 1].
+ * In which of KILN__QUICK_PARTS parts each number belongs: how many of the borders it is greater
+ * than. The borders are a tree: borders[1] is the one in the middle, and beneath borders[k] stand
+ * borders[2 * k] and borders[2 * k + 1].
  */
 QUICK_OUT void QUICK(classify)(const void *numbers, int64_t count, const void *tree, uint8_t *parts)
 {
@@ -355,8 +376,9 @@ QUICK_OUT void QUICK(classify)(const void *numbers, int64_t count, const void *t
 }
 
 /*
- * How numbers stand to two borders: how many are less than `low`, equal to it, between the two and equal to `high`, if
- * that is greater, is added to `counts`. Those between go to `to`, where whole vectors are stored.
+ * How numbers stand to two borders: how many are less than `low`, equal to it, between the two and
+ * equal to `high`, if that is greater, is added to `counts`. Those between go to `to`, where whole
+ * vectors are stored.
  */
 QUICK_OUT void QUICK(between)(const void *numbers, int64_t count, int64_t low, int64_t high,
                               void *to, int64_t *counts)
@@ -390,8 +412,8 @@ QUICK_OUT void QUICK(between)(const void *numbers, int64_t count, int64_t low, i
     counts[3] += at_high;
 }
 
-/* Words whose number is not greater than the border go to `left`, how many they are, and the others to `right`, in their
- * order; whole vectors are stored at both. */
+/* Words whose number is not greater than the border go to `left`, how many they are, and the others
+ * to `right`, in their order; whole vectors are stored at both. */
 QUICK_OUT int64_t QUICK(part)(const void *numbers, const void *words, int64_t count, int64_t border,
                               void *left, void *right)
 {

@@ -2,6 +2,10 @@
  * rows.c - arrays as rows along one axis, and results back in their places.
  *
  *     x > [the axis last, C-order] > rows > results > [the axis back in its place] > out
+ *
+ * The functions of sort.c, select.c and rule.c begin and end here.
+ *
+ * Tests: test_sort, test_select.
  */
 #include "sorting/sorting.h"
 

@@ -1,14 +1,19 @@
 /*
- * rule.c - several arrays of one length sorted together by a rule of the user's: a key, or what stands before what.
+ * rule.c - kiln_array_sort_by() (kiln/sort.h): several arrays of one shape sorted together by a
+ * rule of the user's.
  *
  *     arrays, "float32 x, int32 y" > key  > [a kernel: keys] > argsort > each array in that order
- *                                  > less > [tiles in registers] > [merges of runs, pass after pass]
+ *                                  > less > [tiles in registers] > [merges of runs, pass by pass]
  *
- * A merge sort carries the arrays along, so that each pass reads and writes runs. A thread of a merging pass writes
- * CHUNK neighbours; where they begin in both runs is found by a binary search (a merge path). Runs are multiples of
- * the chunk, so that no chunk belongs to two pairs of runs.
+ * A merge sort carries the arrays along, so that each pass reads and writes runs. A thread of a
+ * merging pass writes CHUNK neighbours; where they begin in both runs is found by a binary search
+ * (a merge path). Runs are multiples of the chunk, so that no chunk belongs to two pairs of runs.
  *
- * Rule: equal elements keep their order: an element of the first run goes before an equal one of the second.
+ * Rule: equal elements keep their order: an element of the first run goes before an equal one of
+ *       the second.
+ *
+ * src/graph/opaque.c calls it for expressions; unique_rows.c sorts rows of a matrix by
+ * kiln__sort_matrix(). Tests: test_rule, test_unique.
  */
 #include "kernel/kernel.h"
 #include "sorting/sorting.h"
@@ -32,7 +37,7 @@ typedef struct ruled {
         *rows; /* a matrix that the rule looks at, as kiln_rows[] of rows of kiln_width; or NULL */
 } ruled;
 
-/* ---- what is given -------------------------------------------------------------------------------- */
+/* ---- what is given --------------------------------------------------------------------------- */
 
 static kiln_status check_rule(const ruled *r, kiln_error *err)
 {
@@ -81,7 +86,7 @@ static kiln_status read_names(ruled *r, kiln_error *err)
     return KILN_OK;
 }
 
-/* ---- by a key -------------------------------------------------------------------------------------- */
+/* ---- by a key -------------------------------------------------------------------------------- */
 
 static kiln_status run(const ruled *r, const char *in, const char *out, const kiln__buf *op,
                        const char *preamble, const kiln_arg *args, size_t arg_count, int64_t size,
@@ -158,7 +163,7 @@ done:
     return status;
 }
 
-/* ---- by what stands before what --------------------------------------------------------------------- */
+/* ---- by what stands before what -------------------------------------------------------------- */
 
 /* The texts of one kernel; `merges` or sorts tiles. */
 typedef struct texts {
@@ -358,10 +363,10 @@ done:
     return status;
 }
 
-/* ---- rows of a matrix ------------------------------------------------------------------------------ */
+/* ---- rows of a matrix ------------------------------------------------------------------------ */
 
-/* first(p, q), whether element p stands before q by the order of the dtype: NaN behind numbers, complex ones by their
- * parts. */
+/* first(p, q), whether element p stands before q by the order of the dtype: NaN behind numbers,
+ * complex ones by their parts. */
 static void put_before(kiln_dtype dtype, kiln__buf *b)
 {
     const char kind = kiln_dtype_kind(dtype);
@@ -427,7 +432,7 @@ done:
     return status;
 }
 
-/* ---- arrays as rows -------------------------------------------------------------------------------- */
+/* ---- arrays as rows -------------------------------------------------------------------------- */
 
 /* A call's arrays with their rows along the last axis, and as matrices. */
 typedef struct laid {
@@ -471,7 +476,7 @@ static kiln_status deliver(const kiln__rows *rows, kiln_array **made, kiln_array
     return status;
 }
 
-/* ---- the public function --------------------------------------------------------------------------- */
+/* ---- the public function --------------------------------------------------------------------- */
 
 kiln_status kiln_array_sort_by(const char *in, const kiln_array *const *arrays, size_t count,
                                const kiln_sort_rule *rule, const kiln_sort_options *opts,

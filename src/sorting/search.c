@@ -1,5 +1,8 @@
 /*
- * search.c - searchsorted, isin: places in a sorted vector, by a binary search for each value.
+ * search.c - searchsorted, isin (kiln/sort.h): positions in a sorted vector, by a binary search for
+ * each value. bins.c (digitize) and functions.c call kiln__search().
+ *
+ * Tests: test_bins, test_select.
  */
 #include <stdio.h>
 
@@ -12,8 +15,9 @@ typedef struct wanted {
     kiln__search_result result;
 } wanted;
 
-/* Whether `here`, which stands in the middle, comes before the value, or with `right` does not come behind it.
- * NaN are behind numbers; of complex numbers first those with a NaN as imaginary part, then as real one, then both. */
+/* Whether `here`, which stands in the middle, comes before the value, or with `right` does not come
+ * behind it. NaN are behind numbers; of complex numbers first those with a NaN as imaginary part,
+ * then as real one, then both. */
 static void comes_before(const wanted *w, kiln__buf *op)
 {
     const char kind = kiln_dtype_kind(w->common);
@@ -49,8 +53,8 @@ static const char *comes_before_number(const wanted *w)
     return w->right ? "(here <= value)" : "(here < value)";
 }
 
-/* On the cpu device without branches, which random values would mislead: there are as many steps for each value, so that
- * the processor takes several values at a time. */
+/* On the cpu device without branches, which random values would mislead: there are as many steps
+ * for each value, so that the processor takes several values at a time. */
 static void put_steps(const wanted *w, const char *before, kiln__buf *op)
 {
     kiln__buf_puts(op, "for (long long left = count, half = 0; left > 0; left -= half) {\n"

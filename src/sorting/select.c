@@ -1,17 +1,22 @@
 /*
- * select.c - what needs only some elements of sorted rows: topk, partition, median, quantile.
+ * select.c - topk, partition, median, quantile (kiln/sort.h): only some elements of sorted rows are
+ * needed.
  *
- *     rows > [sorted, as far as is wanted] > topk: the first ones
- *                                          > median, quantile: elements at places that the host computes
+ *     rows > [choose.c, first.c, partition_cpu.c, where they are faster; else sorted]
+ *          > topk: the first elements
+ *          > median, quantile: elements at positions that the host computes
  *
- * Places and weights of quantiles follow from the length of rows alone, so that nothing waits for the device.
+ * Positions and weights of quantiles follow from the length of rows alone, so nothing waits for the
+ * device.
+ *
+ * Tests: test_select, test_first.
  */
 #include <math.h>
 #include <stdio.h>
 
 #include "sorting/sorting.h"
 
-/* ---- the first elements of sorted rows ------------------------------------------------------------ */
+/* ---- the first elements of sorted rows ------------------------------------------------------- */
 
 /* A view of the first `keep` elements of each row, as an array of its own. */
 static kiln_status cut_rows(const kiln__rows *r, int64_t keep, kiln_array **x, kiln_error *err)
@@ -145,7 +150,7 @@ kiln_status kiln_array_argpartition(const kiln_array *array, int64_t kth,
     return partition("argpartition", array, kth, opts, true, out, err);
 }
 
-/* ---- places of quantiles --------------------------------------------------------------------------- */
+/* ---- places of quantiles --------------------------------------------------------------------- */
 
 /* Between which elements of a sorted row a quantile lies, and how far from the first. */
 typedef struct between {
@@ -247,7 +252,7 @@ kiln_dtype kiln__quantile_dtype(kiln_dtype dtype, kiln_quantile_method method)
     return takes_elements(method) ? dtype : inexact(dtype);
 }
 
-/* ---- elements of sorted rows ----------------------------------------------------------------------- */
+/* ---- elements of sorted rows ----------------------------------------------------------------- */
 
 typedef enum pick { PICK_ELEMENT, PICK_MEAN, PICK_BETWEEN } pick;
 
@@ -324,7 +329,7 @@ done:
     return status;
 }
 
-/* ---- median and quantile --------------------------------------------------------------------------- */
+/* ---- median and quantile --------------------------------------------------------------------- */
 
 typedef struct quantiles {
     const char *what;
@@ -370,8 +375,8 @@ static between place_of(const quantiles *w, const kiln__rows *r, int64_t k)
                      : place_of_quantile(w->method, r->length, w->q[k]);
 }
 
-/* Rows in sorted order: all of each or, where that is faster, what the only quantile needs, from element number
- * *first_out on. The last element of each is NaN where the row holds one. */
+/* Rows in sorted order: all of each or, where that is faster, what the only quantile needs, from
+ * element number *first_out on. The last element of each is NaN where the row holds one. */
 static kiln_status sort_for(const quantiles *w, const kiln__rows *r, int64_t *first_out,
                             kiln_array **out, kiln_error *err)
 {

@@ -1,5 +1,12 @@
 /*
- * sort.c - sort, argsort, lexsort, and what other folders sort.
+ * sort.c - sort, argsort, lexsort (kiln/sort.h), and sorts that other folders need.
+ *
+ *     array > [rows.c] > kiln__sort_rows() > sort_cpu.c or sort_cuda.c > [rows.c] > results
+ *
+ * kiln__sort_rows() is the one way to the sorts of either device: select.c, first.c, choose_cpu.c
+ * and kiln__sort_keys(), which scatters use, call it as well.
+ *
+ * Tests: test_sort; lexsort: test_bins.
  */
 #include "sorting/sorting.h"
 
@@ -16,7 +23,7 @@ kiln_status kiln__sort_rows(const kiln__sort *s, kiln_error *err)
                                                               : kiln__sort_rows_cuda(s, err);
 }
 
-/* ---- for other folders --------------------------------------------------------------------------- */
+/* ---- for other folders ----------------------------------------------------------------------- */
 
 /* Digits of unsigned numbers below `bound`. */
 static int digits_below(int64_t bound)
@@ -66,7 +73,8 @@ kiln_status kiln__sort_keys(const kiln_array *keys, int64_t bound, kiln_dtype or
                     .wide = order_dtype == KILN_INT64};
     if (bound > 0) {
         const int all = kiln__place_digits(keys->dtype), digits = digits_below(bound);
-        /* Numbers that are known not to be negative are unsigned ones, of which the lowest digits count. */
+        /* Numbers that are known not to be negative are unsigned ones, of which the lowest digits
+         * count. */
         s.dtype = kiln__dtype_without_sign(keys->dtype);
         s.digits = digits < all ? digits : all;
     }
@@ -83,7 +91,7 @@ done:
     return status;
 }
 
-/* ---- the public functions ------------------------------------------------------------------------ */
+/* ---- the public functions -------------------------------------------------------------------- */
 
 void kiln_sort_options_init(kiln_sort_options *opts, size_t given)
 {
@@ -151,7 +159,7 @@ kiln_status kiln_array_argsort(const kiln_array *array, const kiln_sort_options 
     return kiln__sort_array("argsort", true, KILN__SORT_ALL, array, opts, out, err);
 }
 
-/* ---- lexsort ------------------------------------------------------------------------------------- */
+/* ---- lexsort --------------------------------------------------------------------------------- */
 
 /* The elements of a vector in some order. */
 static const kiln__kept_texts take_texts = {
@@ -173,7 +181,8 @@ kiln_status kiln__sort_take(const kiln_array *x, const kiln_array *order, kiln_s
     return kiln__kept_run(x->ctx, &take_texts, args, KILN_COUNT_OF(args), stream, err);
 }
 
-/* One more key, which counts more than those before it: sorted in the order that there is, stably. */
+/* One more key, which counts more than those before it: sorted in the order that there is,
+ * stably. */
 static kiln_status refine(const kiln_array *key, kiln_stream *stream, kiln_array **order,
                           kiln_error *err)
 {

@@ -1,14 +1,18 @@
 /*
  * sort_cpu.c - stable sort of rows on the cpu device.
  *
- *     rows > a row a unit:      merge sort of places, or radix sort by 8 bits, digit after digit
- *     short rows of numbers > some rows a unit: as columns of vectors (network.c)
- *     few long rows > passes over a whole row: [pieces count] > [pieces move their elements]
+ *     rows > [sort_numbers.c, where the processor's vectors sort them faster]
+ *          > a row a unit:        merge sort of places, or radix sort by 8 bits, digit after digit
+ *          > short rows of numbers, some rows a unit: as columns of vectors (network.c)
+ *          > few long rows:       passes over a row: [pieces count] > [pieces move their elements]
  *
- * Elements are moved as they are; the digit of an element's place is computed whenever it is asked for, by
+ * Elements are moved as they are; the digit of an element's place is computed each time, by
  * functions that are compiled for each dtype (KILN_DTYPE_MAP).
  *
- * Rule: equal places keep their order. Pieces and digits are taken in order, and merging prefers the left.
+ * Rule: equal places keep their order. Pieces and digits are taken in order, and merging prefers
+ *       the left.
+ *
+ * kiln__sort_rows() (sort.c) calls this file. Test: test_sort.
  */
 #include "sorting/sorting.h"
 
@@ -23,7 +27,7 @@ enum {
 
 #define ALWAYS static inline __attribute__((always_inline))
 
-/* ---- places ------------------------------------------------------------------------------------ */
+/* ---- places ---------------------------------------------------------------------------------- */
 
 /* What the compiler knows of a dtype. */
 typedef struct form {
@@ -76,7 +80,8 @@ ALWAYS uint64_t part_place(form f, uint64_t bits, uint64_t flip)
         return bits ^ (flip & all);
     if (f.kind == 'i')
         return bits ^ sign ^ (flip & all);
-    /* Without branches, which random signs would mislead: numbers below zero are turned round, -0 becomes +0. */
+    /* Without branches, which random signs would mislead: numbers below zero are turned round, -0
+     * becomes +0. */
     const uint64_t size = bits & ~sign, below = bits >> (width - 1), minus_zero = bits == sign;
     const uint64_t up = ((bits ^ (sign | ((0 - below) & all))) + minus_zero) & all;
     return (up ^ (flip & all)) | ((0 - (uint64_t)(size > f.infinity)) & all);
@@ -105,7 +110,7 @@ ALWAYS unsigned digit_at(form f, const char *at, uint64_t flip, int digit)
     return (digit < parts ? p.low >> 8 * digit : p.high >> 8 * (digit - parts)) & 255;
 }
 
-/* ---- what is to be done ---------------------------------------------------------------------------- */
+/* ---- what is to be done ---------------------------------------------------------------------- */
 
 /* A launch's arguments. `order` arrays hold int64 or int32, as `wide` says. */
 typedef struct job {
@@ -148,7 +153,7 @@ ALWAYS void move(form f, const char *from, const char *from_order, int64_t k, ch
         put_order(wide, to_order, at, from_order != NULL ? get_order(wide, from_order, k) : k);
 }
 
-/* ---- short rows: merge sort -------------------------------------------------------------------------- */
+/* ---- short rows: merge sort ------------------------------------------------------------------ */
 
 typedef struct item {
     place place;
@@ -160,7 +165,8 @@ typedef struct item {
     ((a).place.high != (b).place.high ? (a).place.high < (b).place.high                            \
                                       : (a).place.low < (b).place.low)
 
-/* Sort `count` items, of which runs of RUN are sorted by insertion first; the result is `a` or `b`. */
+/* Sort `count` items, of which runs of RUN are sorted by insertion first; the result is `a` or
+ * `b`. */
 #define MERGE_SORT(name, type, LESS)                                                               \
     static type *name(type *a, type *b, int count)                                                 \
     {                                                                                              \
@@ -220,7 +226,7 @@ ALWAYS void sort_short(form f, const job *j, const char *keys, char *sorted, cha
     }
 }
 
-/* ---- rows: radix sort ---------------------------------------------------------------------------------- */
+/* ---- rows: radix sort ------------------------------------------------------------------------ */
 
 /* One pass over a row. `start`: where each digit goes. */
 ALWAYS void pass(form f, const job *j, int digit, const char *from, const char *from_order,
@@ -263,7 +269,8 @@ static int start_digits(int64_t counts[][256], int count, int64_t length, int *d
     return different;
 }
 
-/* Digits in which a row's elements differ, counted: how often each occurs, turned into where it begins. */
+/* Digits in which a row's elements differ, counted: how often each occurs, turned into where it
+ * begins. */
 ALWAYS int count_row(form f, const job *j, const char *keys, int64_t counts[][256], int *digits)
 {
     const int count = j->digits, parts = part_bytes(f);
@@ -278,12 +285,13 @@ ALWAYS int count_row(form f, const job *j, const char *keys, int64_t counts[][25
     return start_digits(counts, count, j->length, digits);
 }
 
-/* ---- rows of numbers whose bits can be had back -------------------------------------------------------- */
+/* ---- rows of numbers whose bits can be had back ---------------------------------------------- */
 
 /*
- * Keys that are sorted without their positions, of 4 or 8 bytes: the first pass turns elements into unsigned integers
- * in the same order, the last one turns them back, and the passes between move integers alone. -0 and NaN, which share
- * places with other elements, have no such integer: a row that holds one is sorted as any other.
+ * Keys that are sorted without their positions, of 4 or 8 bytes: the first pass turns elements into
+ * unsigned integers in the same order, the last one turns them back, and the passes between move
+ * integers alone. -0 and NaN, which share places with other elements, have no such integer: a row
+ * that holds one is sorted as any other.
  */
 #define NUMBERS(BITS)                                                                              \
     ALWAYS uint##BITS##_t to_number_##BITS(form f, uint##BITS##_t v, uint64_t flip)                \
@@ -356,7 +364,8 @@ ALWAYS int count_row(form f, const job *j, const char *keys, int64_t counts[][25
 NUMBERS(32)
 NUMBERS(64)
 
-/* Rows as columns: those from `row` on, as many as there are lanes or `rows`. False: one of them holds -0 or NaN. */
+/* Rows as columns: those from `row` on, as many as there are lanes or `rows`. False: one of them
+ * holds -0 or NaN. */
 #define COLUMNS(BITS)                                                                              \
     ALWAYS bool sort_columns_##BITS(form f, const job *j, int64_t row, int rows)                   \
     {                                                                                              \
@@ -461,7 +470,7 @@ ALWAYS void sort_rows(form f, const job *j, int64_t begin, int64_t end)
     }
 }
 
-/* ---- long rows: passes of pieces ------------------------------------------------------------------------- */
+/* ---- long rows: passes of pieces ------------------------------------------------------------- */
 
 ALWAYS void piece_of(const job *j, int64_t unit, int64_t *begin, int64_t *end)
 {
@@ -505,7 +514,7 @@ ALWAYS void move_piece(form f, const job *j, int64_t unit)
     }
 }
 
-/* ---- entries --------------------------------------------------------------------------------------------- */
+/* ---- entries --------------------------------------------------------------------------------- */
 
 /* kiln__place_infinity() as a constant: each dtype has functions of its own. */
 #define INFINITY_OF(dtype, size, kind)                                                             \

@@ -1,17 +1,23 @@
 /*
- * sort_numbers.c - sorts of real elements on the cpu device as integers, where the processor has vectors for that.
+ * sort_numbers.c - sorts of real elements on the cpu device as integers, where the processor has
+ * vectors for that.
  *
- *     rows > a row a unit:        [read] > numbers > [quick sort, or counting of numbers of 8 and 16 bits] > [write]
- *     long rows > many units:     [sample] > [parts of the elements] > [move] > [sort each part] > [restore]
+ *     rows, a row a unit:       [read] > numbers > [sorted by quick.c; or 8 and 16 bits: counted]
+ *                                      > [write]
+ *     long rows, several units: [sample] > [parts by value] > [move] > [sort each part] > [restore]
  *
- * Where the order is wanted, numbers of 32 bits are sorted with their positions, as integers of 64 bits. Of numbers of
- * 64 bits these are the upper 32 that differ, and then the lower ones where the upper ones are equal. float64 without the
- * order is sorted as double, with infinity in place of NaN, but for long rows that several threads share.
+ * Where the order is wanted, numbers of 32 bits are sorted with their positions, as integers of 64
+ * bits. Of numbers of 64 bits these are the upper 32 that differ, and then the lower ones where the
+ * upper ones are equal. float64 without the order is sorted as double, with infinity in place of
+ * NaN, except for long rows that several threads share.
  *
- * Rule 1: a number does not tell -0 from +0, nor NaN from each other. Rows that hold such elements are restored: zeros
- *         and NaN are neighbours in the result, and are copied there in the order in which the row has them.
- * Rule 2: a captured program launches these entries again with other elements: nothing here depends on elements but
- *         what entries do.
+ * Rule 1: numbers are equal for -0 and +0, and for all NaN. Rows that hold such elements are
+ *         restored: zeros and NaN are neighbours in the result, and are copied there in the order
+ *         of the row.
+ * Rule 2: a captured program launches these entries again with other elements. So what is enqueued
+ *         must not depend on the elements; what an entry does may.
+ *
+ * sort_cpu.c calls this file. Tests: test_sort, test_select.
  */
 #include "sorting/sorting.h"
 
@@ -30,12 +36,12 @@ enum {
     PARTS = KILN__QUICK_PARTS,
     PIECES_MAX = 64,
     LONG_BYTES = 1 << 20,
-    ORDER_THREADS =
-        6 /* with more, passes over one long row of 8-byte keys are faster than one thread's order */
+    /* With more, passes over one long row of 8-byte keys are faster than one thread's order. */
+    ORDER_THREADS = 6
 };
 
-/* What long rows need between launches: where each piece has scratch memory for each part, how many numbers are
- * there, and the borders of the parts. */
+/* What long rows need between launches: where each piece has scratch memory for each part, how many
+ * numbers are there, and the borders of the parts. */
 typedef struct plan {
     int64_t begins[PIECES_MAX][PARTS], counts[PIECES_MAX][PARTS], most[PARTS];
     int64_t borders[PARTS], tree[PARTS]; /* of 32 or 64 bits each */
@@ -60,7 +66,7 @@ typedef struct job {
     plan *plan;
 } job;
 
-/* ---- elements and numbers ------------------------------------------------------------------------------ */
+/* ---- elements and numbers -------------------------------------------------------------------- */
 
 /* Numbers, or pairs, of `count` elements from number `first` of a row on. */
 static bool read_some(const job *j, const char *keys, int64_t first, int64_t count, void *to)
@@ -137,7 +143,7 @@ static void restore(const job *j, const char *keys, char *sorted)
         }
 }
 
-/* ---- counting ------------------------------------------------------------------------------------------ */
+/* ---- counting -------------------------------------------------------------------------------- */
 
 static int64_t values_of(const job *j)
 {
@@ -150,7 +156,8 @@ static int64_t lowest_of(const job *j)
     return j->kind != 'u' ? -values_of(j) / 2 : j->flip != 0 ? -values_of(j) : 0;
 }
 
-/* Count numbers of 8 or 16 bits: those of floating-point elements that are NaN count as the greatest one. */
+/* Count numbers of 8 or 16 bits: those of floating-point elements that are NaN count as the
+ * greatest one. */
 static bool count_some(const job *j, const char *keys, int64_t begin, int64_t end, uint64_t *counts)
 {
     const int64_t values = values_of(j), lowest = lowest_of(j);
@@ -214,7 +221,8 @@ static void sort_counting(const job *j, const char *keys, char *sorted, uint64_t
         restore(j, keys, sorted);
 }
 
-/* A long row, by several threads: each counts a piece of the elements, and writes a piece of the sorted ones. */
+/* A long row, by several threads: each counts a piece of the elements, and writes a piece of the
+ * sorted ones. */
 static uint64_t *counts_of(const job *j, int64_t piece)
 {
     return (uint64_t *)(void *)j->scratch + piece * values_of(j);
@@ -267,7 +275,7 @@ static void restore_counted(const void *args, int64_t begin, int64_t end)
         restore(j, j->keys, j->sorted);
 }
 
-/* ---- rows ---------------------------------------------------------------------------------------------- */
+/* ---- rows ------------------------------------------------------------------------------------ */
 
 static void sort_row(const job *j, int64_t row)
 {
@@ -326,7 +334,7 @@ static void sort_rows(const void *args, int64_t begin, int64_t end)
     }
 }
 
-/* ---- the order of numbers of 64 bits -------------------------------------------------------------------- */
+/* ---- the order of numbers of 64 bits --------------------------------------------------------- */
 
 /* Pairs whose upper bits are equal, in the order of the lower ones. */
 static void order_equal(const job *j, const int64_t *numbers, int64_t low, int shift,
@@ -351,7 +359,8 @@ static void order_equal(const job *j, const int64_t *numbers, int64_t low, int s
     j->quick.sort(pairs, count);
 }
 
-/* Upper 32 bits of what differs are sorted with positions, then the lower ones where the upper ones are equal. */
+/* Upper 32 bits of what differs are sorted with positions, then the lower ones where the upper ones
+ * are equal. */
 static void order_row(const job *j, int64_t row)
 {
     const char *const keys = j->keys + row * j->length * j->size;
@@ -391,7 +400,7 @@ static void order_rows(const void *args, int64_t begin, int64_t end)
         order_row(args, row);
 }
 
-/* ---- long rows ------------------------------------------------------------------------------------------- */
+/* ---- long rows ------------------------------------------------------------------------------- */
 
 static int64_t border_at(const job *j, const void *borders, int64_t k)
 {
@@ -418,8 +427,8 @@ static void plant(const job *j, int64_t k, int64_t low, int64_t high)
     }
 }
 
-/* Borders that part a sorted sample evenly. Where a number occurs twice among them, the first becomes the number
- * before: then a part holds nothing else. */
+/* Borders that part a sorted sample evenly. Where a number occurs twice among them, the first
+ * becomes the number before: then a part holds nothing else. */
 static void choose_borders(const job *j, const void *sample)
 {
     void *const borders = j->plan->borders;
@@ -436,8 +445,9 @@ static void choose_borders(const job *j, const void *sample)
     plant(j, 1, 0, PARTS - 1);
 }
 
-/* Each piece has room for as many elements of a part as the sample makes likely, and more: a half of what it has on
- * average, and a quarter of what is expected. The numbers of a block are moved before anybody looks. */
+/* Each piece has room for as many elements of a part as the sample makes likely, and more: a half
+ * of what it has on average, and a quarter of what is expected. The numbers of a block are moved
+ * before anybody looks. */
 static void plan_parts(const void *args, int64_t begin, int64_t end)
 {
     const job *j = args;
@@ -469,7 +479,8 @@ static int64_t scratch_count(const job *j)
     return j->pieces * (each + each / 4 + each / 4 + PARTS * (BLOCK + LINE));
 }
 
-/* Move the numbers of a piece, which is every so many chunks of the row, to where the piece has room for each part. */
+/* Move the numbers of a piece, which is every so many chunks of the row, to where the piece has
+ * room for each part. */
 static void move_parts(const job *j, int64_t piece)
 {
     plan *const p = j->plan;
@@ -563,7 +574,7 @@ static void finish_long(const void *args, int64_t begin, int64_t end)
         restore(j, j->keys, j->sorted);
 }
 
-/* ---- launches ---------------------------------------------------------------------------------------------- */
+/* ---- launches -------------------------------------------------------------------------------- */
 
 static kiln_status launch(const kiln__sort *s, kiln__cpu_entry entry, const job *j, int64_t units,
                           kiln_error *err)

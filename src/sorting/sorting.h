@@ -1,27 +1,39 @@
 /*
- * sorting.h - the one door of src/sorting: sort, select, search.
+ * sorting.h - the one door of src/sorting: sort, select, search, count into bins.
  *
- *     array > [rows.c: the axis last, without gaps] > kiln__sort > sort_cpu.c: loops on threads
- *                                                                 > sort_cuda.c: templates/sorting/
+ *     array > [rows.c: the axis last, without gaps] > kiln__sort > [sort.c] > sort_cuda.c
+ *                                               > sort_cpu.c > sort_numbers.c, if it is faster
  *
- * place.c     where an element stands in the order, as an unsigned integer
- * rows.c      arrays as rows along one axis, and results back in their places
- * network.c   columns of integers side by side, by vectors of the processor
- * sort_cpu.c  stable radix sort of rows on the cpu device
- * numbers.c   elements as integers in the same order
- * quick.c     quicksort of integers by vectors, of which quick.h is the text
- * sort_numbers.c  sort of rows as integers on the cpu device
- * sort_cuda.c stable radix sort of rows on CUDA devices
- * sort.c      sort, argsort, lexsort
- * rule.c      several arrays by a rule of the user's
- * first.c     the first elements of long rows on CUDA devices
- * choose.c    a few neighbours of the sorted order of shorter rows on CUDA devices
- * select.c    topk, partition, median, quantile
- * search.c    searchsorted, isin
- * bins.c      bincount, histogram, digitize
- * bins_cuda.c  counting into bins on CUDA devices
- * histogramdd.c  histograms over several axes
- * functions.c the same for graphs
+ * Functions of arrays:
+ *     sort.c           sort, argsort, lexsort; kiln__sort_rows(), by which all others sort
+ *     select.c         topk, partition, median, quantile
+ *     rule.c           several arrays sorted together by a rule of the user's
+ *     search.c         searchsorted, isin
+ *     bins.c           bincount, histogram, digitize; bins_cuda.c counts on CUDA devices
+ *     histogramdd.c    histograms over several axes
+ *     functions.c      these functions as operations of graphs
+ *     rows.c           arrays as rows along one axis, and results back in their places
+ * Sorts of rows:
+ *     place.c          what a sort must know of a dtype
+ *     sort_cuda.c      CUDA devices: radix sort, by templates/sorting/
+ *     sort_cpu.c       cpu device: merge sort and radix sort; network.c sorts columns
+ *     sort_numbers.c   cpu device: real elements as integers, by the processor's vectors:
+ *                      numbers.c reads and writes them, quick.c (the text of quick.h) sorts them
+ * A part of the order, without sorting the rows:
+ *     first.c          CUDA devices: the first elements of long rows
+ *     choose.c         CUDA devices: a few neighbours in the order of rows that fit a block
+ *     choose_cpu.c     cpu device: the same
+ *     partition_cpu.c  cpu device: partitions
+ *     nth_cpu.c        cpu device: which numbers stand where, for the two before (nth.h)
+ *
+ * Words: the *place* of an element is an unsigned integer, its sort key: elements are sorted by the
+ * order of their places. A *number* is a signed integer (or a double) in the same order, as vectors
+ * compare them. An *order* tells of each sorted element at which position of its row it stood.
+ * `wide` means positions of int64 instead of int32.
+ *
+ * Tests: test_sort, test_select, test_first, test_quick, test_rule, test_bins; each file names its
+ * own. Random calls on either device: difftest --kind sort, and --kind select, which sorts for
+ * sets.
  *
  * Uses core, ops, device, context, array, codegen, jit, kernel.
  */
@@ -31,9 +43,9 @@
 #include "kernel/kernel.h"
 #include "kiln/sort.h"
 
-/* ---- places (place.c) ---------------------------------------------------------------------------- */
+/* ---- places (place.c) ------------------------------------------------------------------------ */
 
-/* How the bits of an element tell its place. templates/sorting/keys.cu has the same numbers. */
+/* How the bits of an element become its place. templates/sorting/keys.cu has the same values. */
 typedef enum kiln__place_kind {
     KILN__PLACE_TRUTH,
     KILN__PLACE_UNSIGNED,
@@ -48,11 +60,11 @@ uint64_t kiln__place_infinity(kiln_dtype dtype);
 /* Digits of 8 bits that a place has. */
 int kiln__place_digits(kiln_dtype dtype);
 
-/* ---- rows ---------------------------------------------------------------------------------------- */
+/* ---- rows ------------------------------------------------------------------------------------ */
 
 /*
- * Stable sort of rows: `rows` times `length` elements of C-order. NaN come last whatever the direction; -0 and
- * +0 are equal, and elements are moved as they are.
+ * Stable sort of rows: `rows` times `length` elements of C-order. NaN come last whatever the
+ * direction; -0 and +0 are equal, and elements are moved as they are.
  */
 typedef struct kiln__sort {
     kiln_context *ctx;
@@ -77,58 +89,70 @@ bool kiln__sort_cuts(const kiln__sort *s);
 bool kiln__sort_fits_block(const kiln__sort *s);                        /* (sort_cuda.c) */
 kiln_status kiln__sort_rows_cpu(const kiln__sort *s, kiln_error *err);  /* (sort_cpu.c) */
 kiln_status kiln__sort_rows_cuda(const kiln__sort *s, kiln_error *err); /* (sort_cuda.c) */
-/* The same of what is better sorted as integers by vectors; else *done is false. (sort_numbers.c) */
+/* The same of what is better sorted as integers by vectors; else *done is false.
+ * (sort_numbers.c) */
 kiln_status kiln__sort_rows_numbers(const kiln__sort *s, bool *done, kiln_error *err);
 
-/* Sort the columns of `count` lines, a power of two, of 64 bytes: integers of 32 or 64 bits. (network.c) */
+/* Sort the columns of `count` lines, a power of two, of 64 bytes: integers of 32 or 64 bits.
+ * (network.c) */
 typedef void (*kiln__network)(void *lines, int count);
 enum { KILN__NETWORK_BYTES = 64 }; /* of a line */
 kiln__network kiln__network_of(int bits);
 
-/* Integers of 32 or 64 bits with a sign, by vectors of the processor. (quick.c) */
+/* Signed integers of 32 or 64 bits, by vectors of the processor. (quick.c) */
 enum { KILN__QUICK_PARTS = 64, KILN__QUICK_BETWEEN = 4 };
 typedef struct kiln__quick {
-    void (*sort)(void *numbers, int64_t count); /* in place */
-    /* So far that numbers `from` to `to` - 1 stand where sort() puts them, those before and behind on their side. */
+    /* Sort in place. */
+    void (*sort)(void *numbers, int64_t count);
+    /* Sort only so far that numbers `from` to `to` - 1 are those that sort() puts there, with no
+     * greater one before them and no lesser one behind. */
     void (*settle)(void *numbers, int64_t count, int64_t from, int64_t to);
-    /* In which part each number belongs: how many of KILN__QUICK_PARTS - 1 borders it is greater than. These are a tree
-     * from number 1 on: number k lies between what is beneath 2 * k and what is beneath 2 * k + 1. */
+    /* The part of each number: how many of KILN__QUICK_PARTS - 1 borders it is greater than.
+     * `borders` is a binary search tree, whose root is number 1: number k lies between those of the
+     * subtrees 2 * k and 2 * k + 1. */
     void (*classify)(const void *numbers, int64_t count, const void *borders, uint8_t *parts);
-    /* Adds to KILN__QUICK_BETWEEN counts how many numbers are less than `low`, equal to it, between it and `high`, and
-     * equal to `high`, if that is greater. Those between go to `to`, where a vector more is stored. */
+    /* Add to KILN__QUICK_BETWEEN counts how many numbers are less than `low`, equal to it, between
+     * it and `high`, and equal to `high`, if that is greater. Those between go to `to`; up to a
+     * vector is stored behind them. */
     void (*between)(const void *numbers, int64_t count, int64_t low, int64_t high, void *to,
                     int64_t *counts);
-    /* Words of the numbers' width: those whose number is not greater than `border` to `left`, how many they are, the
-     * others to `right`, in their order. A vector more is stored at both. */
+    /* Words as wide as the numbers: those whose number is at most `border` go to `left`, the others
+     * to `right`, both in their order; up to a vector is stored behind them. Returns how many went
+     * to the left. */
     int64_t (*part)(const void *numbers, const void *words, int64_t count, int64_t border,
                     void *left, void *right);
 } kiln__quick;
 /* For processors of that target; false: it has none. */
 bool kiln__quick_of(const char *target, int bits, kiln__quick *out);
 
-/* Sort double in place, none of which is NaN; of zeros it may change signs. NULL: that target has none. (quick.c) */
+/* Sort double in place, none of which is NaN; of zeros it may change signs. NULL: that target has
+ * none. (quick.c) */
 typedef void (*kiln__quick_sort)(void *numbers, int64_t count);
 kiln__quick_sort kiln__quick_reals_of(const char *target);
 
 /*
- * Loops between real elements and integers in the same order: of 32 bits, of elements of 8 bytes of 64. `flip` is 0, or -1
- * where elements descend. read() tells whether an element is -0 or NaN, which have the numbers of +0 and the greatest
- * one. within() tells how many numbers are from `low` to `high`; of 32 bits at most 2^31 - 1. join() puts numbers of 32 bits and their positions, from `first` on, into integers of 64 bits, of which split() and
- * order() give either. join_upper() does so with 32 bits of numbers of 64, those from `shift` on of what is above `low`.
- * (numbers.c)
+ * Loops that turn real elements into numbers in the same order, and back: of 64 bits for elements
+ * of 8 bytes, else of 32. -0 has the number of +0, and NaN the greatest one. `flip` is 0, or -1
+ * where elements descend. (numbers.c)
  */
 typedef struct kiln__numbers {
+    /* Returns whether an element is -0 or NaN. */
     bool (*read)(const void *elements, int64_t count, int64_t flip, uint64_t infinity,
                  void *numbers);
     void (*write)(const void *numbers, int64_t count, int64_t flip, void *elements);
-    /* The same of elements of float64 and numbers of double: infinity in place of NaN, the other sign where elements
-     * descend. */
+    /* The same of elements of float64 and numbers of double: infinity in place of NaN, the other
+     * sign where elements descend. */
     bool (*read_reals)(const void *elements, int64_t count, int64_t flip, void *numbers);
     void (*write_reals)(const void *numbers, int64_t count, int64_t flip, void *elements);
+    /* How many numbers are from `low` to `high`; of 32 bits at most 2^31 - 1. */
     int64_t (*within)(const void *numbers, int64_t count, int64_t low, int64_t high);
+    /* Pairs: integers of 64 bits that hold a number of 32 bits and its position, from `first` on.
+     * split() gives the numbers again, order() the positions. */
     void (*join)(const void *numbers, int64_t count, int64_t first, void *pairs);
     void (*split)(const void *pairs, int64_t count, void *numbers);
     void (*order)(const void *pairs, int64_t count, bool wide, void *order);
+    /* The least and the greatest number of 64 bits; and pairs of 32 bits of these numbers, from bit
+     * `shift` on of what is above `low`. */
     void (*bounds)(const int64_t *numbers, int64_t count, int64_t *low, int64_t *high);
     void (*join_upper)(const int64_t *numbers, int64_t count, int64_t low, int shift,
                        int64_t *pairs);
@@ -136,20 +160,22 @@ typedef struct kiln__numbers {
 /* For processors of that target; false: there are none for it or for the dtype. */
 bool kiln__numbers_of(const char *target, kiln_dtype dtype, kiln__numbers *out);
 
-/* What templates/sorting/keys.cu wants to know of a sort: options of the compiler. (sort_cuda.c) */
+/* Macros that templates/sorting/keys.cu needs, as options of the compiler. (sort_cuda.c) */
 enum { KILN__KEY_MACROS = 5, KILN__KEY_MACRO_BYTES = 48 };
 void kiln__key_macros(const kiln__sort *s, char (*text)[KILN__KEY_MACRO_BYTES]);
 
-/* Whether the first `keep` elements of sorted rows are better found without sorting the rows, and that: into
- * `values` and, where it is not NULL, `order`, int64, both without gaps. `x` holds the rows. (first.c) */
+/* The first `keep` elements of sorted rows, found without sorting the rows; kiln__first_suits()
+ * tells whether that is faster. `x` holds the rows. The elements go to `values`, their positions to
+ * `order` (int64) unless it is NULL; both have no gaps. (first.c) */
 bool kiln__first_suits(const kiln__sort *s, int64_t keep);
 kiln_status kiln__first_of_long_rows(const kiln__sort *s, const kiln_array *x, int64_t keep,
                                      const kiln_array *values, const kiln_array *order,
                                      kiln_error *err);
 
-/* Whether `count` neighbours of the sorted order of each row are better found without sorting the rows, and that:
- * elements number `from` on into `sorted` and `order`, rows of `count` without gaps. `last`: each row of the result has
- * one element more, a NaN where the row has any. (choose.c) */
+/* Elements `from` to `from + count` - 1 of each sorted row, found without sorting the rows;
+ * kiln__choose_suits() tells whether that is faster. They go to `sorted`, their positions to
+ * `order`: rows of `count` without gaps. With `last` each row of the result has one element more: a
+ * NaN if the row has any. (choose.c) */
 bool kiln__choose_suits(const kiln__sort *s, int64_t count);
 kiln_status kiln__choose_rows(const kiln__sort *s, int64_t from, int64_t count, bool last,
                               kiln_error *err);
@@ -157,13 +183,14 @@ bool kiln__choose_suits_cpu(const kiln__sort *s, int64_t count); /* (choose_cpu.
 kiln_status kiln__choose_rows_cpu(const kiln__sort *s, int64_t from, int64_t count, bool last,
                                   kiln_error *err);
 
-/* Whether a partition of rows is better found without sorting them, and that, into `sorted`, `order` or both: in front of
- * the element that place `kth` of the sorted row has, those that are before it there, behind it the others, both in
- * the order of the row. (partition_cpu.c) */
+/* Partitions of rows, without sorting them, into `sorted`, `order` or both; the first function
+ * tells whether that is faster. Position `kth` receives the element of the sorted row. Before it
+ * stand the elements that are before it there, behind it the others, both in the order of the row.
+ * (partition_cpu.c) */
 bool kiln__partition_suits_cpu(const kiln__sort *s);
 kiln_status kiln__partition_rows_cpu(const kiln__sort *s, int64_t kth, kiln_error *err);
 
-/* A new array from pool memory of that many elements, for a kernel's temporaries: C-order, one axis. */
+/* A new vector of `count` elements of the pool's memory, as temporary memory of kernels. */
 static inline kiln_status kiln__sort_room(kiln_context *ctx, kiln_stream *stream, kiln_dtype dtype,
                                           int64_t count, kiln_array **out, kiln_error *err)
 {
@@ -171,23 +198,23 @@ static inline kiln_status kiln__sort_room(kiln_context *ctx, kiln_stream *stream
 }
 
 /*
- * The stable order of a C-order vector of integers, for whoever needs equal keys beside each other: new arrays
- * of the keys' dtype and of int32 or int64. Either `out` may be NULL. `bound` > 0: all keys are at least 0 and
- * less than that, which saves passes.
+ * Sort a C-order vector of integers, stably, so that equal keys stand beside each other: new arrays
+ * of the sorted keys and of their order (int32 or int64). Either `out` may be NULL. `bound` > 0:
+ * all keys are at least 0 and less than that, which saves passes. (sort.c; also for scatter_run.c)
  */
 kiln_status kiln__sort_keys(const kiln_array *keys, int64_t bound, kiln_dtype order_dtype,
                             kiln_stream *stream, kiln_array **sorted_out, kiln_array **order_out,
                             kiln_error *err);
 
-/* Of integers with a sign, those without one of as many bits; else `dtype` itself. (sort.c) */
+/* The unsigned dtype of as many bits for a signed integer; else `dtype` itself. (sort.c) */
 kiln_dtype kiln__dtype_without_sign(kiln_dtype dtype);
 
 /* The elements of a vector in an order: a new array, made on `stream`. (sort.c) */
 kiln_status kiln__sort_take(const kiln_array *x, const kiln_array *order, kiln_stream *stream,
                             kiln_array **out, kiln_error *err);
 
-/* The stable order of the rows of a matrix without gaps, int64, by their first elements, then by those behind them, ...:
- * a new vector. (rule.c) */
+/* The stable order (int64, a new vector) of the rows of a matrix without gaps: by their first
+ * elements, then by the second ones, and so on. (rule.c; for unique_rows.c) */
 kiln_status kiln__sort_matrix(const kiln_array *rows, kiln_stream *stream, kiln_array **order,
                               kiln_error *err);
 
@@ -196,8 +223,8 @@ kiln_status kiln__lexsort_check(const kiln_array *const *keys, size_t count, kil
 kiln_status kiln__lexsort_into(const kiln_array *const *keys, size_t count, kiln_stream *stream,
                                kiln_array *out, kiln_error *err);
 
-/* sort() and argsort() of an array that was checked; a partition at place `kth`, which the rows have, where that is not
- * KILN__SORT_ALL. (sort.c) */
+/* sort(), or argsort() with `order`, of an array that was checked. If `kth` is not KILN__SORT_ALL:
+ * the partition at this position, which the rows have. (sort.c) */
 #define KILN__SORT_ALL INT64_MIN
 kiln_status kiln__sort_array(const char *what, bool order, int64_t kth, const kiln_array *x,
                              const kiln_sort_options *opts, kiln_array **out, kiln_error *err);
@@ -206,26 +233,29 @@ kiln_status kiln__sort_array(const char *what, bool order, int64_t kth, const ki
 kiln_status kiln__sort_options_read(kiln_sort_options *o, const kiln_sort_options *given,
                                     kiln_error *err);
 
-/* Of a quantile by that method, of an array of `dtype`. (select.c) */
+/* The dtype of quantiles by that method of an array of `dtype`. (select.c) */
 kiln_dtype kiln__quantile_dtype(kiln_dtype dtype, kiln_quantile_method method);
 
 /* Whether these can be searched; the dtype that both become. ERR_SHAPE, ERR_DTYPE. (search.c) */
 kiln_status kiln__searchsorted_check(kiln_dtype sorted, int rank, kiln_dtype values,
                                      kiln_dtype *common_out, kiln_error *err);
 
-/* How often each of 0 to `bins` - 1 occurs in a vector of int64, others not counted: a new vector. (bins.c) */
+/* How often each of 0 to `bins` - 1 occurs in a vector of int64, others not counted: a new vector.
+ * (bins.c) */
 kiln_status kiln__count_bins(const kiln_array *places, int64_t bins, kiln_stream *stream,
                              kiln_array **out, kiln_error *err);
-/* How many elements of a vector without gaps each bin has: between `edges`, of float64, where they are not NULL; else its
- * elements are numbers of bins. *wrong is set where there are edges: whether they do not increase, which is
- * waited for, and elements are counted as it happens. (bins_cuda.c) */
+/* How many elements of a vector without gaps fall into each bin: between neighbouring `edges`
+ * (float64), or, where these are NULL, elements that are the bin's number. With edges the call
+ * waits and sets *wrong, whether they do not increase; then the counts mean nothing.
+ * (bins_cuda.c) */
 kiln_status kiln__bins_cuda(const kiln_array *x, const double *edges, const kiln_array *counts,
                             kiln_stream *stream, bool *wrong, kiln_error *err);
 /* ERR_SHAPE, ERR_DTYPE, or ERR_ARGUMENT for edges that do not increase; waits for them. (bins.c) */
 kiln_status kiln__check_edges(const char *what, const kiln_array *edges, kiln_error *err);
 
-/* histogram(), histogram2d() and their kind: `operands` are as many arrays of coordinates as there are axes, then the
- * edges along each. Nothing waits for the edges, and none are checked. The result is int64. (histogramdd.c) */
+/* histogram(), histogram2d() and their kind: `operands` are as many arrays of coordinates as there
+ * are axes, then the edges along each. Nothing waits for the edges, and none are checked. The
+ * result is int64. (histogramdd.c) */
 enum { KILN__HISTOGRAM_AXES = 8 };
 kiln_status kiln__histogramdd_infer(const kiln_array *const *operands, size_t axes, int64_t *shape,
                                     kiln_error *err);
@@ -242,11 +272,12 @@ kiln_status kiln__search(const kiln_array *sorted, const kiln_array *values, boo
                          kiln__search_result result, kiln_stream *stream, kiln_array **out,
                          kiln_error *err);
 
-/* ---- operations of graphs (functions.c) ---------------------------------------------------------- */
+/* ---- operations of graphs (functions.c) ------------------------------------------------------ */
 
-/* X(name, operands, results, numbers, first): NumPy's function, with numbers behind its operands, of which 'd' is a
- * double's bits and 'm' a kiln_quantile_method; `first`: the axis that is meant where none is named. Those with an underscore are for functions that
- * are written as expressions (src/graph/written.c): searchsorted from the right; which values are in a sorted vector. */
+/* X(name, operands, results, numbers, first): NumPy's function, with numbers behind its operands,
+ * of which 'd' is a double's bits and 'm' a kiln_quantile_method; `first`: the axis that is meant
+ * where none is named. Those with an underscore are for functions that are written as expressions
+ * (src/graph/written.c): searchsorted from the right; which values are in a sorted vector. */
 #define KILN__SORTING_FUNCTIONS(X)                                                                 \
     X(sort, 1, 1, "", -1)                                                                          \
     X(argsort, 1, 1, "", -1)                                                                       \
@@ -278,15 +309,15 @@ typedef struct kiln__sorting_value {
     int64_t shape[KILN_RANK_MAX];
 } kiln__sorting_value;
 
-/* The results (room for two) of a function; of the operands only dtypes and shapes are read. `data`: the axis, then
- * the numbers. ERR_AXIS, ERR_SHAPE, ERR_ARGUMENT, ERR_DTYPE. */
+/* The results (room for two) of a function; of the operands only dtypes and shapes are read.
+ * `data`: the axis, then the numbers. ERR_AXIS, ERR_SHAPE, ERR_ARGUMENT, ERR_DTYPE. */
 kiln_status kiln__sorting_infer(kiln__sorting_function function, const kiln_array *const *operands,
                                 const int64_t *data, kiln__sorting_value *results, kiln_error *err);
 kiln_status kiln__sorting_run(kiln__sorting_function function, const kiln_array *const *operands,
                               const int64_t *data, kiln_stream *stream, kiln_array **outs,
                               kiln_error *err);
 
-/* ---- arrays as rows (rows.c) --------------------------------------------------------------------- */
+/* ---- arrays as rows (rows.c) ----------------------------------------------------------------- */
 
 /* An array whose rows run along its last axis, without gaps: `x` itself or a copy. */
 typedef struct kiln__rows {
@@ -305,8 +336,8 @@ void kiln__rows_end(kiln__rows *r);
 /* Room for results: rows of `length` elements. */
 kiln_status kiln__rows_new(const kiln__rows *r, kiln_dtype dtype, int64_t length, kiln_array **out,
                            kiln_error *err);
-/* Put rows back along the axis and hand them out: a new array where *out is NULL, else into that one. `*made`
- * is NULL afterwards where it was handed out itself. */
+/* Put rows back along the axis and hand them out: a new array where *out is NULL, else into that
+ * one. `*made` is NULL afterwards where it was handed out itself. */
 kiln_status kiln__rows_deliver(const kiln__rows *r, kiln_array **made, kiln_array **out,
                                kiln_error *err);
 /* What an array given as *out must be: ERR_OUTPUT, ERR_DTYPE, ERR_SHAPE before anything is done. */
