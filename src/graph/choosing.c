@@ -16,8 +16,7 @@
 #include "graph/parse.h"
 #include "ops/ops.h"
 
-/* ---- what is a mask
- * ------------------------------------------------------------------------------ */
+/* ---- what is a mask -------------------------------------------------------------------------- */
 
 /* Whether an opaque operation, as isin(), returns bool for vectors of floats. */
 static bool gives_mask(const kiln__ir *ir, const kiln__node *n)
@@ -69,8 +68,7 @@ bool kiln__is_mask(const kiln__parser *p, const kiln__parsed *v)
            v->node.graph == p->graph && is_mask(&p->graph->ir, v->node.id);
 }
 
-/* ---- chosen values
- * ------------------------------------------------------------------------------- */
+/* ---- chosen values --------------------------------------------------------------------------- */
 
 void kiln__choose(kiln_node x, kiln_node mask, size_t at, kiln__parsed *out)
 {
@@ -79,8 +77,7 @@ void kiln__choose(kiln_node x, kiln_node mask, size_t at, kiln__parsed *out)
     out->chooser = mask;
 }
 
-/* ---- reductions
- * ---------------------------------------------------------------------------------- */
+/* ---- reductions ------------------------------------------------------------------------------ */
 
 /* The neutral element of each reduction, 0 or 1, which replaces elements that are not chosen. */
 static const struct {
@@ -112,8 +109,7 @@ kiln_status kiln__reduce_chosen(kiln__parser *p, const kiln__parsed_call *c, int
         (int)c->bytes, c->name);
 }
 
-/* ---- functions
- * ----------------------------------------------------------------------------------- */
+/* ---- functions ------------------------------------------------------------------------------- */
 
 /* Result 0 (values) or 1 (their number) of an opaque operation that compacts. */
 static kiln_node counted(const char *name, const kiln_node *operands, size_t count, size_t result,
@@ -164,8 +160,7 @@ kiln_status kiln__apply_choosing(kiln__parser *p, kiln__parsed_call *c, kiln__pa
     return KILN_OK;
 }
 
-/* ---- results
- * ------------------------------------------------------------------------------------- */
+/* ---- results --------------------------------------------------------------------------------- */
 
 void kiln__counted_result(const kiln__parsed *v, kiln_node out[2])
 {

@@ -143,8 +143,7 @@ kiln_status kiln__entry_plan(const kiln_graph *graph, const kiln__entry *entry, 
                              const kiln__graph_call *call, kiln__planned *out, kiln_error *err);
 void kiln__entry_destroy(void *entry); /* accepts NULL */
 
-/* ---- graphs that a context keeps (keep.c)
- * -------------------------------------------------------- */
+/* ---- graphs that a context keeps (keep.c) ---------------------------------------------------- */
 
 /* A graph of kiln's own that does an eager function. `make` records it as `wanted` says; equal keys
  * with the same `make` stand for equal graphs. */
@@ -216,8 +215,7 @@ kiln_status kiln__shuffle_infer(const kiln_array *key, const kiln_array *array, 
 kiln_status kiln__shuffle_into(const kiln_array *key, const kiln_array *array, kiln_stream *stream,
                                kiln_array *out, kiln_error *err);
 
-/* ---- opaque operations (opaque.c)
- * ---------------------------------------------------------------- */
+/* ---- opaque operations (opaque.c) ------------------------------------------------------------ */
 
 /* The operation of that name; NULL where there is none. */
 const kiln__opaque *kiln__opaque_named(const char *name, size_t bytes);

@@ -68,8 +68,7 @@ static void give_chosen(const kiln__parsed_call *c, kiln_node values, kiln_node 
     kiln__choose(values, mask, c->at, out);
 }
 
-/* ---- arrays side by side
- * --------------------------------------------------------------------------- */
+/* ---- arrays side by side --------------------------------------------------------------------- */
 
 enum { ALL = INT64_MIN + 1 };
 
@@ -242,8 +241,7 @@ kiln_status kiln__join_counted(kiln__parser *p, kiln__parsed_call *c, kiln__pars
     return join(p, c, j, out);
 }
 
-/* ---- subscripts
- * ------------------------------------------------------------------------------------ */
+/* ---- subscripts ------------------------------------------------------------------------------ */
 
 static kiln_status fail_subscript(const kiln__parser *p, const kiln__parsed *v, const char *what)
 {

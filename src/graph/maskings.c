@@ -40,8 +40,7 @@ static kiln_node where(const masking *s, kiln_node condition, kiln_node x, kiln_
     return kiln_node_op3(KILN_OP_WHERE, condition, x, y, KILN__PLACE(s->at));
 }
 
-/* ---- axes
- * ------------------------------------------------------------------------------------------ */
+/* ---- axes ------------------------------------------------------------------------------------ */
 
 static bool takes_axis(const kiln__subscript *one)
 {
@@ -84,8 +83,7 @@ static int axis_of(const masking *s, size_t first, size_t last)
     return before;
 }
 
-/* ---- places
- * ---------------------------------------------------------------------------------------- */
+/* ---- places ---------------------------------------------------------------------------------- */
 
 /* Find the places that a subscript names, as a vector with 0 behind the first `number`. */
 static void find_places(masking *s, size_t nth, const kiln__parsed *v)
@@ -148,8 +146,7 @@ static kiln_status match_places(kiln__parser *p, masking *s, kiln_node *number)
     return KILN_OK;
 }
 
-/* ---- results
- * --------------------------------------------------------------------------------------- */
+/* ---- results --------------------------------------------------------------------------------- */
 
 static void give_counted(kiln_node values, kiln_node number, int axis, kiln__parsed *out)
 {
@@ -247,8 +244,7 @@ kiln_status kiln__subscript_masks(kiln__parser *p, const kiln__parsed *v,
     return KILN_OK;
 }
 
-/* ---- functions
- * ----------------------------------------------------------------------------------- */
+/* ---- functions ------------------------------------------------------------------------------- */
 
 /* compress(mask, x, axis): the parts of x along an axis. */
 static kiln_status compress_along(kiln__parser *p, const kiln__parsed_call *c,

@@ -5,8 +5,8 @@
  *           > [sort, where no places are asked for] > [a filter] > the same
  *                                      > [a search in their places] > the number of each element's
  *
- * kiln_array_unique() (kiln/select.h) is here; sets are made of it by src/graph/at_once.c. Test:
- * test_unique.
+ * kiln_array_unique() (kiln/select.h) is here; sets are made of it by src/graph/at_once.c.
+ * Test: test_unique.
  */
 #include "indexing/indexing.h"
 
