@@ -20,8 +20,9 @@ ${preamble}
 //% end
 
 //% part environment
-//# What the texts of a filter see by name: `keep` tells whether an element stays, and `op` computes the
-//# outputs' elements of one that does, `other` (templates write `s.op`) those of one that does not.
+//# What the texts of a filter see by name: `keep` tells whether an element stays, and `op` computes
+//# the outputs' elements of one that does, `other` (templates write `s.op`) those of one that does
+//# not.
 //% if size
     const ptrdiff_t n = (ptrdiff_t)kiln__a.count;
 //% end

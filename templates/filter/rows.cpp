@@ -2,15 +2,20 @@
 //#
 //# unit: one chunk of ${buffer} elements, handed out in order to the threads that ask
 //#
-//# A thread first asks for all elements of its chunk whether they are kept, in a loop that compilers vectorise. It
-//# waits for the number of elements kept of all chunks before, passes the next number on, and only then computes
-//# the results, where they belong. What is kept is found by the bits of a word for 64 elements, so that its pattern
-//# costs no branches. Of words that keep half or more, `op` computes all elements where nothing but results comes of it,
-//# and those that are kept are packed together: what is stored behind them is overwritten by results that follow, of
-//# which there must be enough in the chunk.
+//# A thread first computes for all elements of its chunk whether they are kept, in a loop that
+//# compilers vectorise. It waits for the number of elements kept in all chunks before, passes the
+//# next number on, and only then computes the results, where they belong.
 //#
-//# Elements that are not kept have outputs of their own (`otherwise`): the numbers of both are known together, and so
-//# is where both belong.
+//# Kept elements are found by the bits of a word for 64 elements, so that the pattern of what is
+//# kept costs no branches. If a word keeps half or more, and `op` may run for any element
+//# (`independent`), it computes all 64 results, and those that are kept are packed together. What
+//# is stored behind them is overwritten by later results, of which there must be enough in the
+//# chunk.
+//#
+//# If elements that are not kept have results too (`otherwise`), the numbers of both kinds are
+//# known together, and so is where both belong.
+//#
+//# Tests: test_filter, test_partition_copy; difftest --kind select draws calls.
 //% own C a args base_ before begin bits chunk count each emit end first_unit flags j k keep last_unit
 //% own left look many numbers other_end other_put put row_ step_ to_ told total unit wait word
 //% plain kiln__in __builtin_popcountll
@@ -191,8 +196,9 @@ extern "C" __attribute__((visibility("default"))) void ${entry}(const args *kiln
                 }
 
 //% part pack
-//# Those of 64 values whose bits are set, one after the other, `step` bytes apart. There is room for 128 of them, and as
-//# many may be read: where few are left out, each run between these is 64 values, of which the next run overwrites the rest.
+//# Those of 64 values whose bits are set, one after the other, `step` bytes apart. There is room
+//# for 128 of them, and as many may be read: where few are left out, each run between these is 64
+//# values, of which the next run overwrites the rest.
 //% own bits from gaps k lanes4 lanes8 next pack QUICK step to
 //% plain T __AVX512F__ aligned __builtin_ia32_compressdi512_mask __builtin_ia32_compresssi512_mask __builtin_popcount
 //% if otherwise

@@ -1,46 +1,53 @@
 //# rows.cu - one pass over the inputs, with decoupled look-back.
 //#
-//# block: one tile of block * unroll accesses after the other, laid out as in scan/rows.cu: a warp's
-//#        part of a tile is contiguous, and a thread has `vec` neighbours of each 32 * vec
+//# block: one tile of block * unroll accesses after the other, laid out as in scan/rows.cu: the part
+//#        of a warp is contiguous, and a thread has `vec` neighbours of each 32 * vec
 //# grid:  as many blocks as are resident at once; tiles are handed out in the order in which blocks
 //#        ask
 //#
-//# A block counts what it keeps of a tile and publishes the number. It puts the results aside, into one of two
-//# buffers of shared memory, begins to load the next tile, and only then looks back for where the results of
-//# the tile before belong, which are in the other buffer, and writes them: nearly all tiles before have told
-//# their numbers by then, and loads are on their way meanwhile.
+//# A block counts what it keeps of a tile and publishes the number. It holds the tile's results in
+//# one of two buffers of shared memory (they are "aside" below) and begins to load the next tile.
+//# Only then does it look back for where the results of the tile before belong, which are in the
+//# other buffer, and writes these: by then nearly all earlier tiles have published their numbers,
+//# and loads are in flight meanwhile.
 //#
 //#     tile n - 1:   count, publish | aside |                look back, write |
 //#     tile n:                               load ................ | count, publish | aside | ...
 //#
-//# Inputs that only the results are computed from (`p.kept_only`, which a mask beside them decides on) are loaded
-//# where something is kept, as soon as that is known. The mask of the next tile is asked for behind them, and
-//# the tile before is written while they are on their way:
+//# Inputs that only results are computed from (`p.kept_only`; a mask beside them decides what is
+//# kept) are loaded near kept elements alone, as soon as these are known. The mask of the next tile
+//# is loaded behind them, and the tile before is written while both are in flight:
 //#
 //#     tile n:   mask ... | load | count, publish |                      | aside |
 //#                               | mask of tile n + 1 ................................
 //#     tile n - 1:                                | look back, write |
 //#
-//# Results that depend on places alone (`by_place`) are computed when they are written; aside are their places in
-//# the tile, of two bytes. The next tile is loaded as soon as it is known which elements of this one are kept.
+//# Results that depend on an element's number alone (`by_place`) are computed when they are
+//# written; aside are their positions in the tile, of two bytes each. The next tile is loaded as
+//# soon as it is known which elements of this one are kept.
 //#
-//# Where there is shared memory for one buffer only, the tile before is written before the results of this one are
-//# put aside. Where a tile keeps more than there is room for, all but the last of its results are written at
-//# once, in rounds.
+//# If shared memory has room for one buffer only, the tile before is written before the results of
+//# this one are put aside. If a tile keeps more than a buffer holds, all but the last of its
+//# results are written at once, in rounds.
 //#
-//# Where elements that are not kept have results of their own (`otherwise`), a tile is put aside whole: first the results
-//# of what is kept, then, behind `sum` of them, all others. Those before a tile are its first element's number less those
-//# kept, so that one look-back tells where both belong.
+//# If elements that are not kept have results too (`otherwise`), the results of the whole tile are
+//# aside: first those of kept elements, `sum` of them, then all others. So many others come before
+//# the tile: the number of its first element less the number kept before it. One look-back
+//# therefore places both.
 //#
-//# Look-back is over groups of 32 tiles. A tile's word is 0 at first, then the number kept of it, and 1 more. A group's
-//# word has the tiles that have told their numbers, which reach 32, in bits 0 to 5; the number kept of them from bit 8
-//# on; and bit 7 when the number kept before the group has been added, by the block of its first tile. So a
-//# warp reads the words of its own group's tiles and those of some groups, which are few words for all blocks that
-//# run at once: the same words for all of them would come from the same part of the L2 cache. A block
-//# waits for tiles with smaller numbers only; blocks that are running have taken those and publish
-//# before they wait, so that the smallest missing number is always on its way. Compare D. Merrill, M. Garland,
-//# "Single-pass Parallel Prefix Scan with Decoupled Look-back", NVIDIA NVR-2016-002. Sums of whole
-//# numbers do not depend on the order, so nothing else here does.
+//# Look-back is over groups of 32 tiles. The word of a tile is 0 at first, then the number kept of
+//# it and 1 more. The word of a group counts the tiles that have published, up to 32, in bits 0 to
+//# 5; it has the number kept of them from bit 8 on; and bit 7 is set when the block of the group's
+//# first tile has added the number kept before the group. So a warp reads the words of its own
+//# group's tiles and those of some groups. If all blocks that run at once read the words of the
+//# same tiles, these would come from the same part of the L2 cache. A block waits for tiles with
+//# smaller numbers only; running blocks have taken those, and publish before they wait, so the
+//# smallest missing number always comes. Compare D. Merrill, M. Garland, "Single-pass Parallel
+//# Prefix Scan with Decoupled Look-back", NVIDIA NVR-2016-002. Sums of whole numbers do not depend
+//# on the order, so no result does.
+//#
+//# src/codegen/filter_plan.c chooses block, unroll and buffers. Tests: test_filter,
+//# test_partition_copy; difftest --kind select draws calls.
 //% own a after all along_ args aside ask at at_ B base base_ before bytes_ coming count d e F fetch find
 //% own first fits from G group held held_ held_from held_places held_sum held_turn in_ j k keep
 //% own kept known lane left load look look_back M many mine more needed next number of_thread
@@ -169,7 +176,8 @@ ${entry}(const __grid_constant__ args a)
 }
 
 //% part shared
-//# Two turns of tickets and of warps' numbers, and the results that are put aside.
+//# Shared memory: tickets and the warps' numbers, both for two tiles in turn, and buffers for
+//# results.
 //% insert scan/rows.cu:load
     // Two turns of each: the next one begins while slow warps still read those of the last.
     __shared__ int tickets[2];
@@ -254,8 +262,9 @@ ${entry}(const __grid_constant__ args a)
         }
         __syncthreads();
     };
-//# put(tile, turn, from, many) writes results that are aside, of which the first is number `from` of its tile. Warps
-//# begin where lines of 128 bytes do, so that none is written by two of them.
+//# put(tile, turn, from, many) writes `many` results of a buffer, the first of which is number
+//# `from` of its tile. Each warp begins at a line of 128 bytes, so that no line is written by two
+//# warps.
 //% if otherwise
 //% insert :put_both
 //% else
@@ -282,7 +291,8 @@ ${entry}(const __grid_constant__ args a)
     };
 
 //% part put_both
-//# The same where a tile's results stand behind each other: those of the `sum` elements kept, and all others.
+//# The same with `otherwise`: a buffer holds the results of the `sum` kept elements, then those of
+//# all others.
 //% own middle
     auto size_of = [&](const ${index} tile) -> int {
         const ${index} left = count - tile * (G * U * V);
@@ -313,8 +323,9 @@ ${entry}(const __grid_constant__ args a)
     };
 
 //% part held
-//# What is aside of each output. Results of one kind begin where the room does, and those of the other end where it does,
-//# so that both have theirs where their elements have different sizes.
+//# The buffer of each output. The k-th outputs of both kinds share it: results of kept elements are
+//# stored from its beginning on, others up to its end, so that both fit, though their elements may
+//# have different sizes.
 //% for p in outputs
 //% if s.rest
             ${p.type} *const held_${p.name} = (${p.type} *)(aside + ((B == 2 ? turn * ${room} : 0) + ${p.room_end}) * M) - M + at;
@@ -324,7 +335,7 @@ ${entry}(const __grid_constant__ args a)
 //% end
 
 //% part store
-//# Results number 0 to `many` go from where they are held to where they belong.
+//# Write results 0 to `many` - 1 of a buffer to where they belong.
         const int skew =
 //% for p in outputs
 //% if p.vector
@@ -362,8 +373,8 @@ ${entry}(const __grid_constant__ args a)
         }
 
 //% part count
-//# Which elements the thread keeps: bit v of kept[u]. first[u] is how many its warp keeps before those of
-//# access u, and warps[] how many of the tile each warp keeps.
+//# Which elements the thread keeps: bit v of kept[u]. first[u] is how many its warp keeps before
+//# those of access u, and warps[] how many of the tile each warp keeps.
         const bool whole = (tile + 1) * (${index})(G * U * V) <= count; // no element is behind the end
         unsigned int kept[U], after[words];
         #pragma unroll
@@ -422,7 +433,8 @@ ${entry}(const __grid_constant__ args a)
             warps[turn][warp] = total;
 
 //% part late
-//# Inputs that only the results are computed from, where the thread keeps some of an access.
+//# Load inputs that only results are computed from, where the thread keeps an element of the
+//# access.
 //% if kept_loads
             if (kept[u] != 0) {
                 const ${index} j = start + u * W;
@@ -448,7 +460,7 @@ ${entry}(const __grid_constant__ args a)
 //% end
 
 //% part stage
-//# The results of elements from number `from` kept of the tile on, as many as there is room for.
+//# Results of the tile's kept elements, from the one numbered `from` on, as many as a buffer holds.
 //% if otherwise
 //% insert :stage_both
 //% else
@@ -486,7 +498,8 @@ ${entry}(const __grid_constant__ args a)
 //% end
 
 //% part stage_both
-//# The same of all elements of the tile, those that are not kept behind all others.
+//# The same with `otherwise`: of all elements of the tile, those that are not kept behind the
+//# others.
 //% own keeps kept_at other_at place
         auto stage = [&](const int from) {
 //% if by_place
@@ -530,7 +543,7 @@ ${entry}(const __grid_constant__ args a)
         };
 
 //% part compute
-//# The results of element v of access u, put aside as number `at`.
+//# Store the results of element v of access u in the buffer, as number `at`.
 //% for p in outputs
                         ${p.type} out_${p.name};
 //% end
