@@ -136,6 +136,9 @@ static void test_cli_eval__wrong_usage_is_named(void **state)
     EVAL("xy + x2", "x=1");
     EXPECT_REFUSED(
         2, "x=1: the expression does not use \"x\"; expression, column 1: `xy` is not defined");
+    EVAL("x + q", "x=1");
+    EXPECT_REFUSED(1, "`q` is not defined");
+    EXPECT_REFUSED(1, "name=FILE.npy or name=NUMBER behind the expression defines a name");
     EVAL("x", "x=a.npy", "y=3");
     EXPECT_REFUSED(2, "y=3: the expression does not use \"y\"");
     EVAL("x", "x=a.npy", "--time", "none");

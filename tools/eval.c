@@ -285,10 +285,14 @@ static kiln_status execute(struct eval *e)
     return status;
 }
 
-/* What only a call can know has a place in the text and no caret: show it. */
+/* What only a call can know has a place in the text and no caret: show it. Behind a name that is
+ * not defined, how one is. */
 static void show_place(const struct eval *e)
 {
     char *caret = NULL;
+
+    if (strstr(e->j.err.message, "` is not defined") != NULL)
+        fputs("kiln: name=FILE.npy or name=NUMBER behind the expression defines a name\n", stderr);
 
     if (e->j.err.detail == NULL && e->j.err.offset >= 0)
         caret = kiln__caret_word(e->text, (size_t)e->j.err.offset);
