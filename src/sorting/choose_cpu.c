@@ -157,14 +157,6 @@ bool kiln__choose_suits_cpu(const kiln__sort *s, int64_t count)
            kiln__nth_suits(s);
 }
 
-static kiln_status launch(const kiln__sort *s, kiln__cpu_entry entry, int64_t units, const job *j,
-                          kiln_error *err)
-{
-    const kiln__launch_config config = {.grid_x = units, .block = 1};
-    return kiln__launch(kiln__context_device(s->ctx), (void *)(uintptr_t)entry, &config, j,
-                        sizeof *j, s->stream, err);
-}
-
 kiln_status kiln__choose_rows_cpu(const kiln__sort *s, int64_t from, int64_t count, bool last,
                                   kiln_error *err)
 {
@@ -180,7 +172,7 @@ kiln_status kiln__choose_rows_cpu(const kiln__sort *s, int64_t from, int64_t cou
     KILN_TRY(kiln__sort_room(s->ctx, s->stream, KILN_INT64, results, &places, err));
     j.chosen = chosen->data;
     j.places = places->data;
-    KILN_TRY(launch(s, choose_pieces, s->rows * j.nth.pieces, &j, err));
+    KILN_TRY(kiln__sort_launch(s, choose_pieces, &j, sizeof j, s->rows * j.nth.pieces, err));
     if (s->order != NULL)
         KILN_TRY(kiln__sort_room(s->ctx, s->stream, KILN_INT64, results, &finer, err));
     few.length = count + last;
@@ -190,7 +182,7 @@ kiln_status kiln__choose_rows_cpu(const kiln__sort *s, int64_t from, int64_t cou
     KILN_TRY(kiln__sort_rows(&few, err));
     j.finer = few.order;
     if (s->order != NULL)
-        KILN_TRY(launch(s, order_rows, s->rows, &j, err));
+        KILN_TRY(kiln__sort_launch(s, order_rows, &j, sizeof j, s->rows, err));
 
 done:
     for (int k = 0; k < KILN__NTH_ARRAYS; k++)

@@ -363,14 +363,6 @@ static void finish_rows(const void *args, int64_t begin, int64_t end)
         find_row(args, row);
 }
 
-static kiln_status launch(const kiln__nth *n, const kiln__sort *s, kiln__cpu_entry entry,
-                          int64_t units, kiln_error *err)
-{
-    const kiln__launch_config config = {.grid_x = units, .block = 1};
-    return kiln__launch(kiln__context_device(s->ctx), (void *)(uintptr_t)entry, &config, n,
-                        sizeof *n, s->stream, err);
-}
-
 void kiln__nth_begin(kiln__nth *n, const kiln__sort *s, int64_t from, int64_t count)
 {
     const char *const target = kiln__cpu_target();
@@ -410,8 +402,8 @@ kiln_status kiln__nth_rows(kiln__nth *n, const kiln__sort *s, kiln_array **memor
     n->states = memory[1]->data;
     n->parts = (kiln__nth_piece *)(void *)((char *)memory[1]->data + rows);
     if (n->pieces == 1)
-        return launch(n, s, find_rows, n->rows, err);
-    KILN_CHECK(launch(n, s, plan_rows, n->rows, err));
-    KILN_CHECK(launch(n, s, collect_pieces, n->rows * n->pieces, err));
-    return launch(n, s, finish_rows, n->rows, err);
+        return kiln__sort_launch(s, find_rows, n, sizeof *n, n->rows, err);
+    KILN_CHECK(kiln__sort_launch(s, plan_rows, n, sizeof *n, n->rows, err));
+    KILN_CHECK(kiln__sort_launch(s, collect_pieces, n, sizeof *n, n->rows * n->pieces, err));
+    return kiln__sort_launch(s, finish_rows, n, sizeof *n, n->rows, err);
 }

@@ -272,9 +272,7 @@ kiln_status kiln__partition_rows_cpu(const kiln__sort *s, int64_t kth, kiln_erro
     kiln__nth_begin(&j.nth, s, kth, 1);
     j.nth.uncounted = true;
     KILN_TRY(kiln__nth_rows(&j.nth, s, memory, err));
-    const kiln__launch_config config = {.grid_x = s->rows * j.nth.pieces, .block = 1};
-    KILN_TRY(kiln__launch(kiln__context_device(s->ctx), (void *)(uintptr_t)part_pieces, &config, &j,
-                          sizeof j, s->stream, err));
+    KILN_TRY(kiln__sort_launch(s, part_pieces, &j, sizeof j, s->rows * j.nth.pieces, err));
 
 done:
     for (int k = 0; k < KILN__NTH_ARRAYS; k++)

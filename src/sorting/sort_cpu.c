@@ -551,14 +551,6 @@ static const struct {
 };
 /* clang-format on */
 
-static kiln_status launch(const kiln__sort *s, kiln__cpu_entry entry, const job *j, int64_t units,
-                          kiln_error *err)
-{
-    const kiln__launch_config config = {.grid_x = units, .block = 1};
-    return kiln__launch(kiln__context_device(s->ctx), (void *)(uintptr_t)entry, &config, j,
-                        sizeof *j, s->stream, err);
-}
-
 /* Passes over one row by all threads. */
 static kiln_status sort_long(const kiln__sort *s, job *j, int64_t row, char *const spare[2],
                              char *const spare_order[2], kiln_error *err)
@@ -574,8 +566,8 @@ static kiln_status sort_long(const kiln__sort *s, job *j, int64_t row, char *con
         j->to_order = s->order == NULL ? NULL
                       : left > 0       ? spare_order[left % 2]
                                        : j->order + place_bytes;
-        KILN_CHECK(launch(s, entries[s->dtype].count, j, j->pieces, err));
-        KILN_CHECK(launch(s, entries[s->dtype].move, j, j->pieces, err));
+        KILN_CHECK(kiln__sort_launch(s, entries[s->dtype].count, j, sizeof *j, j->pieces, err));
+        KILN_CHECK(kiln__sort_launch(s, entries[s->dtype].move, j, sizeof *j, j->pieces, err));
         j->from = j->to;
         j->from_order = j->to_order;
     }
@@ -615,7 +607,7 @@ static kiln_status sort_by_digits(const kiln__sort *s, kiln_error *err)
             j.sorted = keys->data;
         j.spare = spare[0] != NULL ? spare[0]->data : NULL;
         j.spare_order = spare_order[0] != NULL ? spare_order[0]->data : NULL;
-        KILN_TRY(launch(s, entries[s->dtype].rows, &j, s->rows, err));
+        KILN_TRY(kiln__sort_launch(s, entries[s->dtype].rows, &j, sizeof j, s->rows, err));
     } else {
         char *const buffers[2] = {spare[0]->data, spare[1]->data};
         char *const order_buffer[2] = {s->order != NULL ? spare_order[0]->data : NULL,

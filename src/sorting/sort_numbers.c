@@ -576,14 +576,6 @@ static void finish_long(const void *args, int64_t begin, int64_t end)
 
 /* ---- launches -------------------------------------------------------------------------------- */
 
-static kiln_status launch(const kiln__sort *s, kiln__cpu_entry entry, const job *j, int64_t units,
-                          kiln_error *err)
-{
-    const kiln__launch_config config = {.grid_x = units, .block = 1};
-    return kiln__launch(kiln__context_device(s->ctx), (void *)(uintptr_t)entry, &config, j,
-                        sizeof *j, s->stream, err);
-}
-
 static kiln_status sort_long(const kiln__sort *s, const job *whole, int64_t row, kiln_error *err)
 {
     job j = *whole;
@@ -592,29 +584,72 @@ static kiln_status sort_long(const kiln__sort *s, const job *whole, int64_t row,
     j.sorted += j.sorted != NULL ? row * j.length * j.size : 0;
     j.order += j.order != NULL ? row * j.length * (j.wide ? 8 : 4) : 0;
     j.target = j.target != NULL ? j.target : j.order != NULL ? j.order : j.sorted;
-    KILN_CHECK(launch(s, plan_parts, &j, 1, err));
-    KILN_CHECK(launch(s, move_pieces, &j, j.pieces, err));
-    KILN_CHECK(launch(s, sort_parts, &j, PARTS, err));
-    return launch(s, finish_long, &j, 1, err);
+    KILN_CHECK(kiln__sort_launch(s, plan_parts, &j, sizeof j, 1, err));
+    KILN_CHECK(kiln__sort_launch(s, move_pieces, &j, sizeof j, j.pieces, err));
+    KILN_CHECK(kiln__sort_launch(s, sort_parts, &j, sizeof j, PARTS, err));
+    return kiln__sort_launch(s, finish_long, &j, sizeof j, 1, err);
 }
 
-/* Each row by all threads. */
-static kiln_status count_rows(const kiln__sort *s, job *j, kiln_array **scratch, kiln_array **plans,
-                              kiln_error *err)
+/* Memory of a call; what it does not need stays NULL. */
+typedef struct memory {
+    kiln_array *scratch, *target, *plans;
+} memory;
+
+static kiln_dtype number_dtype(const job *j)
+{
+    return j->width == 8 ? KILN_INT64 : KILN_INT32;
+}
+
+/* Whether numbers stand in the memory of the results before these do: they are as wide. */
+static bool in_results(const job *j)
+{
+    return j->order != NULL ? j->wide : j->size >= 4;
+}
+
+/* Each row is counted by all threads. */
+static kiln_status count_rows(const kiln__sort *s, job *j, memory *m, kiln_error *err)
 {
     KILN_CHECK(
-        kiln__sort_room(s->ctx, s->stream, KILN_INT64, j->pieces * values_of(j), scratch, err));
-    KILN_CHECK(kiln__sort_room(s->ctx, s->stream, KILN_UINT8, sizeof(plan), plans, err));
-    j->scratch = (*scratch)->data;
-    j->plan = (*plans)->data;
+        kiln__sort_room(s->ctx, s->stream, KILN_INT64, j->pieces * values_of(j), &m->scratch, err));
+    KILN_CHECK(kiln__sort_room(s->ctx, s->stream, KILN_UINT8, sizeof(plan), &m->plans, err));
+    j->scratch = m->scratch->data;
+    j->plan = m->plans->data;
     for (int64_t row = 0; row < s->rows; row++) {
-        KILN_CHECK(launch(s, count_pieces, j, j->pieces, err));
-        KILN_CHECK(launch(s, join_counts, j, 1, err));
-        KILN_CHECK(launch(s, write_pieces, j, j->pieces, err));
-        KILN_CHECK(launch(s, restore_counted, j, 1, err));
+        KILN_CHECK(kiln__sort_launch(s, count_pieces, j, sizeof *j, j->pieces, err));
+        KILN_CHECK(kiln__sort_launch(s, join_counts, j, sizeof *j, 1, err));
+        KILN_CHECK(kiln__sort_launch(s, write_pieces, j, sizeof *j, j->pieces, err));
+        KILN_CHECK(kiln__sort_launch(s, restore_counted, j, sizeof *j, 1, err));
         j->keys += j->length * j->size;
         j->sorted += j->length * j->size;
     }
+    return KILN_OK;
+}
+
+/* Each row is sorted by one thread; with their order, of elements of 8 bytes, order_rows() does it. */
+static kiln_status sort_each(const kiln__sort *s, job *j, bool counted, memory *m, kiln_error *err)
+{
+    const bool pairs = j->order != NULL && j->size == 8;
+    const int64_t count = (pairs ? 2 : 1) * s->rows * s->length;
+
+    if (s->length > NEAR && (pairs || (!in_results(j) && !(counted && j->size == 1))))
+        KILN_CHECK(kiln__sort_room(s->ctx, s->stream, number_dtype(j), count, &m->scratch, err));
+    j->scratch = m->scratch != NULL ? m->scratch->data : NULL;
+    return kiln__sort_launch(s, pairs ? order_rows : sort_rows, j, sizeof *j, s->rows, err);
+}
+
+/* Each row is cut into parts, which all threads sort. */
+static kiln_status sort_in_parts(const kiln__sort *s, job *j, memory *m, kiln_error *err)
+{
+    if (!in_results(j))
+        KILN_CHECK(kiln__sort_room(s->ctx, s->stream, number_dtype(j), s->length, &m->target, err));
+    KILN_CHECK(
+        kiln__sort_room(s->ctx, s->stream, number_dtype(j), scratch_count(j), &m->scratch, err));
+    KILN_CHECK(kiln__sort_room(s->ctx, s->stream, KILN_UINT8, sizeof(plan), &m->plans, err));
+    j->target = m->target != NULL ? m->target->data : NULL;
+    j->scratch = m->scratch->data;
+    j->plan = m->plans->data;
+    for (int64_t row = 0; row < s->rows; row++)
+        KILN_CHECK(sort_long(s, j, row, err));
     return KILN_OK;
 }
 
@@ -636,7 +671,7 @@ kiln_status kiln__sort_rows_numbers(const kiln__sort *s, bool *done, kiln_error 
 {
     const int threads = kiln__device_info(kiln__context_device(s->ctx))->unit_count;
     const int size = (int)kiln_dtype_size(s->dtype), width = s->order != NULL || size == 8 ? 8 : 4;
-    kiln_array *scratch = NULL, *target = NULL, *plans = NULL;
+    memory m = {NULL, NULL, NULL};
     kiln_status status = KILN_OK;
     job j = {.keys = s->keys,
              .sorted = s->sorted,
@@ -654,47 +689,18 @@ kiln_status kiln__sort_rows_numbers(const kiln__sort *s, bool *done, kiln_error 
     *done = find_functions(s, threads, &j);
     if (!*done)
         return KILN_OK;
+    const bool pairs = s->order != NULL && size == 8;
     const bool counted = s->order == NULL && (size == 1 || (size == 2 && s->length >= COUNTED_16));
     const bool shared = counted && s->rows < threads && s->length / j.pieces >= COUNTED_LONG * size;
-    const bool split = !counted && threads > 1 && s->length >= SAMPLE * PARTS &&
+    const bool split = !counted && !pairs && threads > 1 && s->length >= SAMPLE * PARTS &&
                        s->length * width >= kiln__tuned("KILN_TUNE_SORT_LONG", LONG_BYTES);
-    const bool in_results = s->order != NULL ? s->wide : size >= 4;
     if (j.kind == 'f' && size == 8 && s->order == NULL && !split)
         j.reals = kiln__quick_reals_of(kiln__cpu_target());
-    const kiln_dtype number = width == 8 ? KILN_INT64 : KILN_INT32;
-    if (s->order != NULL && size == 8) {
-        if (s->length > NEAR)
-            KILN_TRY(
-                kiln__sort_room(s->ctx, s->stream, number, 2 * s->rows * s->length, &scratch, err));
-        j.scratch = scratch != NULL ? scratch->data : NULL;
-        KILN_TRY(launch(s, order_rows, &j, s->rows, err));
-        goto done;
-    }
-    if (shared) {
-        status = count_rows(s, &j, &scratch, &plans, err);
-        goto done;
-    }
-    if (!split) {
-        if (!in_results && s->length > NEAR && !(counted && size == 1))
-            KILN_TRY(
-                kiln__sort_room(s->ctx, s->stream, number, s->rows * s->length, &scratch, err));
-        j.scratch = scratch != NULL ? scratch->data : NULL;
-        KILN_TRY(launch(s, sort_rows, &j, s->rows, err));
-        goto done;
-    }
-    if (!in_results)
-        KILN_TRY(kiln__sort_room(s->ctx, s->stream, number, s->length, &target, err));
-    KILN_TRY(kiln__sort_room(s->ctx, s->stream, number, scratch_count(&j), &scratch, err));
-    KILN_TRY(kiln__sort_room(s->ctx, s->stream, KILN_UINT8, sizeof(plan), &plans, err));
-    j.target = target != NULL ? target->data : NULL;
-    j.scratch = scratch->data;
-    j.plan = plans->data;
-    for (int64_t row = 0; row < s->rows; row++)
-        KILN_TRY(sort_long(s, &j, row, err));
-
-done:
-    kiln_array_release(scratch);
-    kiln_array_release(target);
-    kiln_array_release(plans);
+    status = shared  ? count_rows(s, &j, &m, err)
+             : split ? sort_in_parts(s, &j, &m, err)
+                     : sort_each(s, &j, counted, &m, err);
+    kiln_array_release(m.scratch);
+    kiln_array_release(m.target);
+    kiln_array_release(m.plans);
     return status;
 }

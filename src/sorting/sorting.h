@@ -93,6 +93,16 @@ kiln_status kiln__sort_rows_cuda(const kiln__sort *s, kiln_error *err); /* (sort
  * (sort_numbers.c) */
 kiln_status kiln__sort_rows_numbers(const kiln__sort *s, bool *done, kiln_error *err);
 
+/* Enqueue `units` work units of an entry on the cpu device. `args` is copied. */
+static inline kiln_status kiln__sort_launch(const kiln__sort *s, kiln__cpu_entry entry,
+                                            const void *args, size_t args_bytes, int64_t units,
+                                            kiln_error *err)
+{
+    const kiln__launch_config config = {.grid_x = units, .block = 1};
+    return kiln__launch(kiln__context_device(s->ctx), (void *)(uintptr_t)entry, &config, args,
+                        args_bytes, s->stream, err);
+}
+
 /* Sort the columns of `count` lines, a power of two, of 64 bytes: integers of 32 or 64 bits.
  * (network.c) */
 typedef void (*kiln__network)(void *lines, int count);
