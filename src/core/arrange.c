@@ -2,7 +2,7 @@
  * arrange.c - what rearrangements do to shapes: pure geometry, for arrays and for lowered graphs.
  *
  *     (rearrangement, its numbers, shape) > [kiln__arrange_view] > new shape, map of axes
- *                                         > [kiln__arrange_pieces] > segments along each axis
+ *                                         > [kiln__arrange_pad]    > segments along each axis
  *
  * A view moves nothing: its map says where each axis of the old array is read. What moves elements
  * (pad, roll, ...) cuts each axis into segments, in which the result runs along the old axis forwards

@@ -2,14 +2,10 @@
  * nth.h - which numbers stand at wanted positions of sorted rows, on the cpu device. Private to
  * src/sorting.
  *
- * A row is looked at in pieces, by several threads where there are fewer rows than threads:
- *
- *     [kiln__nth_plan: two borders, from a sample]
- *         > [kiln__nth_collect, for each piece: the numbers between them]
- *         > [kiln__nth_find: the wanted numbers among these]
- *
- * Afterwards each piece knows how many elements of earlier pieces come before its own, for whoever
- * takes elements.
+ * choose_cpu.c and partition_cpu.c call kiln__nth_begin() and kiln__nth_rows(). When their own
+ * entries run, `states` has the wanted numbers of each row. Rows are looked at in pieces, by
+ * several threads where there are fewer rows than threads; `parts` tells each piece how many
+ * elements of earlier pieces come before its own.
  */
 #ifndef KILN_SORTING_NTH_H
 #define KILN_SORTING_NTH_H
@@ -23,7 +19,7 @@ enum {
     KILN__NTH_UNKNOWN = -1
 };
 
-/* Of a piece: how many numbers are less than a number, and how many are equal to it. */
+/* How many numbers of a piece are less than a number, and how many are equal to it. */
 typedef struct kiln__nth_rank {
     int64_t under, equal;
 } kiln__nth_rank;
@@ -35,11 +31,11 @@ typedef struct kiln__nth_piece {
     kiln__nth_rank low, high;            /* of the row's `low` and `high` */
 } kiln__nth_piece;
 
-/* The wanted places hold the numbers from `low` to `high`: all between these, of those that are
- * equal to `low` so many after `skipped`, and of those that are equal to `high`, if that is another
- * one, so many. */
+/* What is known of a row. The wanted positions hold all numbers between `low` and `high`, some of
+ * those that are equal to `low` (`lows` of them, behind the first `skipped`), and the first `highs`
+ * of those that are equal to `high`, if that is another number. */
 typedef struct kiln__nth_row {
-    int64_t borders[2];
+    int64_t borders[2]; /* between which the wanted positions probably lie */
     int64_t low, high, skipped, lows, highs;
 } kiln__nth_row;
 
@@ -51,7 +47,7 @@ typedef struct kiln__nth {
     kiln__nth_row *states;
     kiln__nth_piece *parts; /* `pieces` of each row */
     int64_t rows, length, pieces, flip;
-    int64_t from, count; /* the wanted places */
+    int64_t from, count; /* the wanted positions */
     uint64_t infinity;
     int size, width; /* bytes of an element, of a number */
     char kind;
@@ -61,17 +57,19 @@ typedef struct kiln__nth {
 
 /* Whether there are functions for the rows' dtype. */
 bool kiln__nth_suits(const kiln__sort *s);
-/* Everything but the memory of a search for `count` places from `from` on. */
+/* Fill in all members but those that point to memory: a search for positions `from` to
+ * `from + count` - 1 of each sorted row. */
 void kiln__nth_begin(kiln__nth *n, const kiln__sort *s, int64_t from, int64_t count);
-/* Memory, which `memory` holds, and what finds the numbers of all rows. */
+/* Make the memory, which `memory` holds, and enqueue what finds the numbers of all rows. */
 enum { KILN__NTH_ARRAYS = 2 };
 kiln_status kiln__nth_rows(kiln__nth *n, const kiln__sort *s, kiln_array **memory, kiln_error *err);
 
 /* The first element of a piece; that of piece `pieces` is the row's end. */
 int64_t kiln__nth_begin_of(const kiln__nth *n, int64_t piece);
 
-/* Numbers of `count` elements of a row from `first` on, KILN__NTH_BLOCK at most: the elements, or
- * what is put into `block`. *strange: whether some are -0 or NaN. */
+/* The numbers of at most KILN__NTH_BLOCK elements of a row, from `first` on: the elements
+ * themselves if these are `plain`, else `block`, into which they are read. *strange: whether some
+ * elements are -0 or NaN. */
 static inline const void *kiln__nth_block(const kiln__nth *n, int64_t row, int64_t first,
                                           int64_t count, int64_t *block, bool *strange)
 {
