@@ -217,9 +217,19 @@ static void test_rule__mistakes_are_refused(void **state)
     REFUSED(KILN_ERR_DTYPE, "T x, T y", arrays, 2, "`y` is float32");
     REFUSED(KILN_ERR_SHAPE, "T x, U y", uneven, 2, "array 2");
     REFUSED(KILN_ERR_ARGUMENT, "raw T x", arrays, 1, "`x` is a plain parameter");
-    rule.less = "a.x < b.w";
-    REFUSED(KILN_ERR_COMPILE, "T x", arrays, 1, "");
-    rule.key = "x";
+    rule.less = "a.x < b.w"; /* the place is that in this text */
+    REFUSED(KILN_ERR_COMPILE, "T x", arrays, 1, "less, line 1");
+    rule.less = "a.x < wrong";
+    kiln_error err = KILN_ERROR_INIT;
+    assert_int_equal(
+        kiln_array_sort_by("T x", arrays, 1, &rule, NULL, NULL, &order, &err), KILN_ERR_COMPILE);
+    CHECK(strstr(err.message, "less, line 1") != NULL, "%s", err.message);
+    CHECK(err.detail != NULL && strstr(err.detail, "a.x < wrong)\n") != NULL, "%s", err.detail);
+    kiln_error_clear(&err);
+    rule.less = NULL;
+    rule.key = "x + wrong";
+    REFUSED(KILN_ERR_COMPILE, "T x", arrays, 1, "key, line 1");
+    rule.less = "a.x < b.x";
     REFUSED(KILN_ERR_ARGUMENT, "T x", arrays, 1, "`less` or `key`");
     drop(d.array, 3);
     drop(e.array, 3);

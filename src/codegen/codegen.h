@@ -45,6 +45,8 @@ typedef enum kiln__snippet_kind {
     KILN__SNIPPET_REDUCE_TYPE, /* the accumulator's type; "": it follows from the dtypes */
     KILN__SNIPPET_WHERE,       /* filters: an expression that is true for elements to keep */
     KILN__SNIPPET_OTHERWISE,   /* filters: statements for elements that are not kept; "": there are none */
+    KILN__SNIPPET_LESS,        /* sorts by a rule, which has its place in op (src/sorting/rule.c) */
+    KILN__SNIPPET_KEY,         /* the same */
     KILN__SNIPPET_SOURCE,      /* modules: the whole source; they have no other text */
     KILN__SNIPPET_STAGE, /* row programs: the texts of stage 0, in the order of kiln__stage_text, */
     KILN__SNIPPET_COUNT = KILN__SNIPPET_STAGE + KILN_ROW_STAGES_MAX * 6 /* then those of stage 1,

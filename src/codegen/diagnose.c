@@ -500,11 +500,24 @@ static size_t word_bytes(const char *at)
     }
 }
 
+/* Where a snippet begins in the source, more of which stands behind it; NULL: nowhere. */
+static const char *begin_of(const char *source, int snippet)
+{
+    char begin[64];
+
+    snprintf(begin, sizeof begin, "#line 1 \"%.40s\"\n",
+             kiln__snippet_name((kiln__snippet_kind)snippet));
+    const char *at = source != NULL ? strstr(source, begin) : NULL;
+    return at != NULL ? at + strlen(begin) : NULL;
+}
+
 /* Append the source line of a finding with a caret under the word that begins at its column. */
 static void put_line(const kiln__definition *def, const char *source, const finding *f,
                      kiln__buf *out)
 {
-    const char *whole = f->place < KILN__SNIPPET_COUNT ? def->snippet[f->place] : source;
+    const char *whole = f->place >= KILN__SNIPPET_COUNT     ? source
+                        : def->snippet[f->place][0] != '\0' ? def->snippet[f->place]
+                                                            : begin_of(source, f->place);
     const char *line = f->place == PLACE_NOWHERE ? NULL : line_of(whole, f->line);
     char *caret = NULL;
 
@@ -536,15 +549,12 @@ static void put_line(const kiln__definition *def, const char *source, const find
 /* Compilers count what guard.c put into a snippet: the column in the user's text instead. */
 static void forget_guards(const char *source, finding *f)
 {
-    char begin[64];
     const char *line = NULL, *at = NULL, *end = NULL;
 
-    if (f->place >= KILN__SNIPPET_COUNT || f->column == 0 || source == NULL)
+    if (f->place >= KILN__SNIPPET_COUNT || f->column == 0)
         return;
-    snprintf(begin, sizeof begin, "#line 1 \"%.40s\"\n",
-             kiln__snippet_name((kiln__snippet_kind)f->place));
-    at = strstr(source, begin);
-    line = at != NULL ? line_of(at + strlen(begin), f->line) : NULL;
+    at = begin_of(source, f->place);
+    line = at != NULL ? line_of(at, f->line) : NULL;
     if (line == NULL)
         return;
     end = line + f->column - 1;
@@ -647,8 +657,8 @@ kiln_status kiln__diagnose(const kiln__definition *def, const char *source, cons
     put_line(def, source, &f, &detail);
     put_more(def, source, at, &f, &detail);
     (void)kiln__fail_detail(err, KILN_ERR_COMPILE,
-                            detail.length != 0 ? kiln__buf_take(&detail) : NULL,
-                            "%s \"%s\": %s", def->module ? "module" : "kernel", def->name,
+                            detail.length != 0 ? kiln__buf_take(&detail) : NULL, "%s \"%s\": %s",
+                            def->module ? "module" : "kernel", def->name,
                             message.text != NULL ? message.text : "the compiler failed");
     err->log = kiln__strdup(log);
     err->source = kiln__strdup(source);

@@ -333,7 +333,7 @@ const char *kiln__snippet_name(kiln__snippet_kind kind)
         "stage" #nth ".identity", "stage" #nth ".post"
     static const char *const NAMES[] = {
         "preamble", "loop_prep", "op", "after_loop", "map", "reduce", "post", "identity",
-        "reduce_type", "where", "otherwise", "source", STAGE_NAMES(1), STAGE_NAMES(2), STAGE_NAMES(3), STAGE_NAMES(4),
+        "reduce_type", "where", "otherwise", "less", "key", "source", STAGE_NAMES(1), STAGE_NAMES(2), STAGE_NAMES(3), STAGE_NAMES(4),
         STAGE_NAMES(5), STAGE_NAMES(6), STAGE_NAMES(7), STAGE_NAMES(8)};
 #undef STAGE_NAMES
     _Static_assert(KILN_COUNT_OF(NAMES) == KILN__SNIPPET_COUNT, "every snippet has a name");

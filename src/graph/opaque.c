@@ -438,7 +438,7 @@ static kiln_status infer_order_by(const operation *op, const kiln_array *const *
     return KILN_OK;
 }
 
-/* The text: "l" or "k", for less and key; "d" for a descending order; two digits, the dtype of keys; the axis with its sign, in
+/* The text: "l" or "k", for less and key, or "e" for less of elements of one array; "d" for a descending order; two digits, the dtype of keys; the axis with its sign, in
  * three; the arrays' names; a line feed; the rule. */
 static kiln_status run_order_by(const operation *op, const kiln_array *const *operands,
                                 size_t count, const int64_t *data, kiln_stream *stream,
@@ -457,10 +457,10 @@ static kiln_status run_order_by(const operation *op, const kiln_array *const *op
     o.stream = stream;
     o.descending = text[1] == 'd';
     rule.key_dtype = (kiln_dtype)((text[2] - '0') * 10 + (text[3] - '0'));
-    *(text[0] == 'l' ? &rule.less : &rule.key) = said;
+    *(text[0] == 'k' ? &rule.key : &rule.less) = said;
     const kiln_axes axes = {1, {axis_of_rule(data)}};
     o.axes = axes.axis[0] == KILN__ORDER_ALL ? NULL : &axes;
-    KILN_TRY(kiln_array_sort_by(text + 7, operands, count, &rule, &o, NULL, &order, err));
+    KILN_TRY(kiln__sort_by(text + 7, text[0] == 'e', operands, count, &rule, &o, NULL, &order, err));
     KILN_TRY(kiln__array_assign_on(outs[0], order, stream, err));
 
 done:

@@ -71,13 +71,14 @@ static kiln_status order_of(kiln__parser *p, const kiln__parsed_call *c, const k
     if (dtype != NULL && dtype->kind != KILN__PARSED_DTYPE)
         return kiln__parse_fail(p, dtype->at, dtype->width, KILN_ERR_ARGUMENT,
                                 "this is no dtype, as float32 is");
-    const int used = snprintf(
-        text, sizeof text,
-        signature != NULL ? "%c%c%02d%+03d%.*s\n%.*s"
-                          : "%c%c%02d%+03d%.*s\n[](T a, T b) -> bool { return (%.*s); }(a.x, b.x)",
-        less != NULL ? 'l' : 'k', descending ? 'd' : 'a', dtype != NULL ? (int)dtype->dtype : 0,
-        axis, signature != NULL ? (int)signature->word_bytes : 3,
-        signature != NULL ? signature->word : "T x", (int)rule->word_bytes, rule->word);
+    const int used = snprintf(text, sizeof text, "%c%c%02d%+03d%.*s\n%.*s",
+                              key != NULL         ? 'k'
+                              : signature != NULL ? 'l'
+                                                  : 'e',
+                              descending ? 'd' : 'a', dtype != NULL ? (int)dtype->dtype : 0, axis,
+                              signature != NULL ? (int)signature->word_bytes : 3,
+                              signature != NULL ? signature->word : "T x", (int)rule->word_bytes,
+                              rule->word);
     const size_t data_count =
         used > 0 && (size_t)used < sizeof text ? kiln__opaque_text(text, (size_t)used, data) : 0;
     if (data_count == 0)

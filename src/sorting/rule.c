@@ -29,6 +29,7 @@ typedef struct ruled {
     kiln_sort_options o;
     kiln_sort_rule rule;
     const char *in;
+    bool of_elements;                /* in `less`, a and b are elements of the only array, x */
     kiln__kernel *names;             /* of which the definition is looked at */
     const kiln_array *const *arrays; /* matrices without gaps, whose rows are sorted */
     size_t count;
@@ -127,6 +128,14 @@ static kiln_status take_rows(const ruled *r, const kiln_array *x, const kiln_arr
     return kiln__kept_run(r->ctx, &along_texts, args, KILN_COUNT_OF(args), r->o.stream, err);
 }
 
+/* A text of the user's within op, and a bracket that closes. It is on a line of its own, which
+ * compilers' messages are about; `line` is the number of the next line of op. */
+static void put_text(kiln__snippet_kind kind, const char *text, int line, kiln__buf *out)
+{
+    kiln__buf_printf(out, "\n#line 1 \"%s\"\n%s)\n#line %d \"%s\"\n", kiln__snippet_name(kind),
+                     text, line, kiln__snippet_name(KILN__SNIPPET_OP));
+}
+
 static kiln_status sort_by_key(const ruled *r, kiln_array **sorted, kiln_array **order_out,
                                kiln_error *err)
 {
@@ -140,7 +149,8 @@ static kiln_status sort_by_key(const ruled *r, kiln_array **sorted, kiln_array *
     char out[64];
 
     snprintf(out, sizeof out, "%s kiln_key", kiln_dtype_name(dtype));
-    kiln__buf_printf(&op, "kiln_key = (%s)(%s)", kiln_dtype_ctype(dtype), r->rule.key);
+    kiln__buf_printf(&op, "kiln_key = (%s)(", kiln_dtype_ctype(dtype));
+    put_text(KILN__SNIPPET_KEY, r->rule.key, 2, &op);
     along.axes = &last;
     KILN_TRY(kiln__array_new(r->ctx, dtype, 2, (int64_t[]){r->row_count, r->length}, NULL,
                              r->o.stream, &keys, err));
@@ -203,11 +213,17 @@ static void put_preamble(const ruled *r, kiln__buf *b)
 static void put_functions(const ruled *r, bool merges, kiln__buf *b)
 {
     const kiln__param *params = r->names->def->params;
+    const char *const first = r->of_elements ? "kiln_a" : "a",
+                      *second = r->of_elements ? "kiln_b" : "b";
 
     kiln__buf_printf(b, "auto before = [%s](const kiln_item &%s, const kiln_item &%s) -> bool {\n",
-                     r->rows != NULL ? "&" : "", r->o.descending ? "b" : "a",
-                     r->o.descending ? "a" : "b");
-    kiln__buf_printf(b, "    return (%s);\n};\n", r->rule.less);
+                     r->rows != NULL ? "&" : "", r->o.descending ? second : first,
+                     r->o.descending ? first : second);
+    if (r->of_elements)
+        kiln__buf_puts(b, "    T a = kiln_a.x, b = kiln_b.x;\n");
+    kiln__buf_puts(b, "    return (");
+    put_text(KILN__SNIPPET_LESS, r->rule.less, 5, b);
+    kiln__buf_puts(b, ";\n};\n");
     kiln__buf_puts(b, "auto load = [&](long long k) -> kiln_item {\n    kiln_item item;\n");
     for (size_t k = 0; k < r->count; k++)
         kiln__buf_printf(b, "    item.%s = from%zu[k];\n", params[k].name, k);
@@ -476,13 +492,24 @@ static kiln_status deliver(const kiln__rows *rows, kiln_array **made, kiln_array
     return status;
 }
 
-/* ---- the public function --------------------------------------------------------------------- */
+/* ---- calls ----------------------------------------------------------------------------------- */
 
 kiln_status kiln_array_sort_by(const char *in, const kiln_array *const *arrays, size_t count,
                                const kiln_sort_rule *rule, const kiln_sort_options *opts,
                                kiln_array **sorted_out, kiln_array **order_out, kiln_error *err)
 {
-    ruled r = {.in = in, .arrays = arrays, .count = count, .rule = KILN_SORT_RULE_INIT};
+    return kiln__sort_by(in, false, arrays, count, rule, opts, sorted_out, order_out, err);
+}
+
+kiln_status kiln__sort_by(const char *in, bool of_elements, const kiln_array *const *arrays,
+                          size_t count, const kiln_sort_rule *rule, const kiln_sort_options *opts,
+                          kiln_array **sorted_out, kiln_array **order_out, kiln_error *err)
+{
+    ruled r = {.in = in,
+               .of_elements = of_elements,
+               .arrays = arrays,
+               .count = count,
+               .rule = KILN_SORT_RULE_INIT};
     kiln_array *made[ARRAYS_MAX] = {NULL}, *order = NULL;
     laid l = {0};
     kiln_status status = KILN_OK;

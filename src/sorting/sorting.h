@@ -228,6 +228,12 @@ kiln_status kiln__sort_take(const kiln_array *x, const kiln_array *order, kiln_s
 kiln_status kiln__sort_matrix(const kiln_array *rows, kiln_stream *stream, kiln_array **order,
                               kiln_error *err);
 
+/* kiln_array_sort_by(). With `of_elements`, `in` is "T x", and `a` and `b` are elements of x in
+ * `less`, not structs. (rule.c) */
+kiln_status kiln__sort_by(const char *in, bool of_elements, const kiln_array *const *arrays,
+                          size_t count, const kiln_sort_rule *rule, const kiln_sort_options *opts,
+                          kiln_array **sorted_out, kiln_array **order_out, kiln_error *err);
+
 /* kiln_array_lexsort() of keys that were checked by kiln__lexsort_check(), into `out`. (sort.c) */
 kiln_status kiln__lexsort_check(const kiln_array *const *keys, size_t count, kiln_error *err);
 kiln_status kiln__lexsort_into(const kiln_array *const *keys, size_t count, kiln_stream *stream,
