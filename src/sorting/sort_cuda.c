@@ -14,14 +14,13 @@
 enum {
     MACROS_MAX = 12,
     MACRO_BYTES = KILN__KEY_MACRO_BYTES,
-    COUNT_THREADS = 256,
     COUNT_PARTS = 512, /* blocks that count a row, at most */
+    COUNT_LONG = 1 << 20, /* elements of a row that is counted by as many blocks as the device has multiprocessors */
     SHORT_THREADS = 128,
     SHORT_ROW = 256,
-    CROWDED = 8,             /* templates/sorting/tile.cu */
-    FEW = 1 << 22,           /* elements for which tiles are shorter */
-    PLANNED = 1 << 18,       /* fewer elements: planning passes takes longer than it saves */
-    STATIC_BYTES = 48 << 10, /* of shared memory that a block has without asking */
+    FEW = 1 << 22,          /* elements for which tiles are shorter */
+    PLANNED = 1 << 18,      /* fewer elements: planning passes takes longer than it saves */
+    STATIC_BYTES = 3 << 10, /* of shared memory that kernels have beside what launches give, at most */
     POSITIONS_32 = 1 << 30   /* longest row, in units of 4 elements, whose positions have 32 bits */
 };
 
@@ -83,10 +82,30 @@ static kiln_status get_kernel(const kiln__sort *s, const char *file, const char 
 }
 
 static kiln_status launch(const kiln__sort *s, void *entry, int64_t blocks, int threads,
-                          const void *args, size_t bytes, kiln_error *err)
+                          size_t room, const void *args, size_t bytes, kiln_error *err)
 {
-    const kiln__launch_config config = {.grid_x = blocks, .block = (uint32_t)threads};
+    const kiln__launch_config config = {
+        .grid_x = blocks, .block = (uint32_t)threads, .shared_bytes = (uint32_t)room};
     return kiln__launch(kiln__context_device(s->ctx), entry, &config, args, bytes, s->stream, err);
+}
+
+/* Of shared memory, what a launch may give a block. */
+static size_t room_most(const kiln__sort *s)
+{
+    kiln__raw_limits limits;
+
+    if (kiln__raw_limits_get(kiln__context_device(s->ctx), &limits, NULL) != KILN_OK)
+        return (48 << 10) - STATIC_BYTES;
+    return limits.shared_bytes - STATIC_BYTES;
+}
+
+/* Sorted elements, their positions, if there are any, and the counts of digits of each warp (templates/sorting/tile.cu). */
+static size_t room_of(const kiln__sort *s, int threads, int items, size_t position_bytes)
+{
+    const size_t along = s->order != NULL ? position_bytes : 0;
+
+    return (size_t)threads * (size_t)items * (kiln_dtype_size(s->dtype) + along) +
+           (size_t)threads / 32 * 256 * 4;
 }
 
 static int digits_of(const kiln__sort *s)
@@ -131,7 +150,7 @@ static kiln_status sort_in_lanes(const kiln__sort *s, kiln_error *err)
     define(&m, "-DKILN__PACKED=%d", bytes <= 2 ? 32 : bytes == 4 ? 64 : 0);
     define(&m, "-DKILN__ORDER=%d", s->order != NULL ? 1 : 0);
     KILN_CHECK(get_kernel(s, "sorting/short.cu", "kiln_sort_short", &m, &entry, err));
-    return launch(s, entry, kiln__blocks(s->rows, SHORT_THREADS / lanes), SHORT_THREADS, &call,
+    return launch(s, entry, kiln__blocks(s->rows, SHORT_THREADS / lanes), SHORT_THREADS, 0, &call,
                   sizeof call, err);
 }
 
@@ -146,7 +165,7 @@ typedef struct rows_call {
 /* A block for rows of some length. */
 typedef struct block {
     int threads, items; /* no threads: they do not fit */
-    size_t room; /* of shared memory, which holds the elements and the counts of digits in turn */
+    size_t room;
 } block;
 
 static block fit_rows(const kiln__sort *s)
@@ -154,18 +173,11 @@ static block fit_rows(const kiln__sort *s)
     const size_t bytes = kiln_dtype_size(s->dtype);
     block b = {.threads = s->length > 4096 || s->length * (int64_t)bytes > 32768 ? 512 : 256,
                .items = 1};
-    kiln__raw_limits limits;
 
     while ((int64_t)b.threads * b.items < s->length && b.items <= 32)
         b.items *= 2;
-    const size_t counts = ((size_t)b.threads / 32 * (2 * 256 + 1) + 1) * 4;
-    const size_t elements = (size_t)b.threads * (size_t)b.items * bytes;
-    b.room = (counts > elements ? counts : elements) + 15;
-    b.room -= b.room % 16;
-    if (b.items > 32 || (size_t)b.items * bytes > 128 ||
-        (b.room > STATIC_BYTES &&
-         (kiln__raw_limits_get(kiln__context_device(s->ctx), &limits, NULL) != KILN_OK ||
-          b.room > limits.shared_bytes)))
+    b.room = room_of(s, b.threads, b.items, 2);
+    if (b.items > 32 || (size_t)b.items * bytes > 128 || b.room > room_most(s))
         b.threads = 0;
     return b;
 }
@@ -179,8 +191,6 @@ static kiln_status sort_in_blocks(const kiln__sort *s, const block *b, kiln_erro
                             .wide = s->wide,
                             .digits = digits_of(s),
                             .keep = (int32_t)kept(s)};
-    const kiln__launch_config config = {
-        .grid_x = s->rows, .block = (uint32_t)b->threads, .shared_bytes = (uint32_t)b->room};
     macros m = {.count = 0};
     void *entry = NULL;
 
@@ -190,8 +200,7 @@ static kiln_status sort_in_blocks(const kiln__sort *s, const block *b, kiln_erro
     define(&m, "-DKILN__ORDER=%d", s->order != NULL ? 1 : 0);
     define(&m, "-DKILN__ROOM=%zu", b->room);
     KILN_CHECK(get_kernel(s, "sorting/rows.cu", "kiln_sort_rows", &m, &entry, err));
-    return kiln__launch(kiln__context_device(s->ctx), entry, &config, &call, sizeof call, s->stream,
-                        err);
+    return launch(s, entry, s->rows, b->threads, b->room, &call, sizeof call, err);
 }
 
 /* ---- long rows ----------------------------------------------------------------------------------- */
@@ -223,8 +232,9 @@ typedef struct sweep_call {
 typedef struct sweeps {
     const kiln__sort *s;
     int digits, threads, items, blocks;
-    bool packed;
-    int64_t tiles;
+    size_t room;
+    int count_threads, count_copies, count_ahead; /* elements that a thread reads at once */
+    int64_t tiles, count_parts;
     bool far; /* positions have 64 bits */
     void *count, *sweep;
     kiln_array *work, *keys[2], *order[2];
@@ -238,7 +248,9 @@ static kiln_status get_kernels(sweeps *w, kiln_error *err)
 
     define_keys(&m, s);
     const size_t common = m.count;
-    define(&m, "-DKILN__THREADS=%d", COUNT_THREADS);
+    define(&m, "-DKILN__THREADS=%d", w->count_threads);
+    define(&m, "-DKILN__COPIES=%d", w->count_copies);
+    define(&m, "-DKILN__AHEAD=%d", w->count_ahead);
     KILN_CHECK(get_kernel(s, "sorting/count.cu", "kiln_sort_count", &m, &w->count, err));
     m.count = common;
     define(&m, "-DKILN__THREADS=%d", w->threads);
@@ -246,8 +258,7 @@ static kiln_status get_kernels(sweeps *w, kiln_error *err)
     define(&m, "-DKILN__ORDER=%d", s->order != NULL ? 1 : 0);
     define(&m, "-DKILN__POSITION=%s", unsigned_of(w->far ? 8 : 4));
     define(&m, "-DKILN__BLOCKS=%d", w->blocks);
-    define(&m, "-DKILN__PACKED=%d", w->packed);
-    define(&m, "-DKILN__CROWDED=%d", w->packed ? CROWDED : 0);
+    define(&m, "-DKILN__ROOM=%zu", w->room);
     return get_kernel(s, "sorting/sweep.cu", "kiln_sort_sweep", &m, &w->sweep, err);
 }
 
@@ -275,19 +286,23 @@ static kiln_status make_rooms(sweeps *w, kiln_error *err)
     return KILN_OK;
 }
 
+static size_t count_room(const sweeps *w)
+{
+    return kiln_dtype_size(w->s->dtype) * 256 * 4 * (size_t)w->count_copies;
+}
+
 static kiln_status run_sweeps(sweeps *w, kiln_error *err)
 {
     const kiln__sort *s = w->s;
     char *const words = w->work->data, *const counts = words + w->words_bytes;
     char *const planned = counts + w->counts_bytes, *const done = planned + 4 * w->digits;
     char *const passes = s->rows * s->length >= PLANNED ? planned : NULL;
-    const int64_t parts = kiln__blocks(s->length, COUNT_THREADS * 16);
     const count_call count = {.keys = s->keys,
                               .counts = counts,
                               .passes = passes,
                               .done = done,
                               .length = s->length,
-                              .parts = (uint32_t)(parts < COUNT_PARTS ? parts : COUNT_PARTS),
+                              .parts = (uint32_t)w->count_parts,
                               .rows = (uint32_t)s->rows,
                               .digits = w->digits};
     sweep_call call = {.keys = s->keys,
@@ -300,8 +315,8 @@ static kiln_status run_sweeps(sweeps *w, kiln_error *err)
                        .tiles = (uint32_t)w->tiles,
                        .count_step = w->digits * 256};
 
-    KILN_CHECK(
-        launch(s, w->count, s->rows * count.parts, COUNT_THREADS, &count, sizeof count, err));
+    KILN_CHECK(launch(s, w->count, s->rows * w->count_parts, w->count_threads, count_room(w), &count,
+                      sizeof count, err));
     /* An odd number of passes is left behind what is in room 1. */
     for (int odd = 0; odd < 2; odd++) {
         call.keys_buffer[odd] = w->keys[odd] != NULL ? w->keys[odd]->data : s->sorted;
@@ -313,28 +328,57 @@ static kiln_status run_sweeps(sweeps *w, kiln_error *err)
         call.counts = counts + digit * 256 * 8;
         call.tickets = done + 4 + 4 * digit;
         call.mark = 2 * (uint32_t)digit + 1;
-        KILN_CHECK(launch(s, w->sweep, s->rows * w->tiles, w->threads, &call, sizeof call, err));
+        KILN_CHECK(
+            launch(s, w->sweep, s->rows * w->tiles, w->threads, w->room, &call, sizeof call, err));
     }
     return KILN_OK;
 }
 
 /* Threads of a block that takes a tile, elements of each, and blocks of a multiprocessor, as measured
- * (bench/results/sort-h200.txt). Where registers limit the blocks, threads keep digits and ranks packed, and look at how
- * crowded a tile is; sorts of whole numbers of 4 bytes are faster with one block and all registers. */
+ * (bench/results/sort-h200.txt). */
+typedef struct tile {
+    int threads, items, blocks;
+} tile;
+
 static void choose_tile(sweeps *w)
 {
+    static const tile tiles[2][3] = {
+        /* elements of up to 4, of 8 and of 16 bytes: alone, and with their positions */
+        {{512, 20, 2}, {384, 16, 2}, {256, 8, 3}},
+        {{512, 16, 2}, {384, 12, 2}, {256, 8, 3}},
+    };
     const kiln__sort *s = w->s;
-    const size_t bytes = kiln_dtype_size(s->dtype);
-    const bool plain = s->order == NULL, real = kiln_dtype_kind(s->dtype) == 'f';
+    const size_t bytes = kiln_dtype_size(s->dtype), most = room_most(s);
+    tile t = tiles[s->order != NULL][bytes <= 4 ? 0 : bytes == 8 ? 1 : 2];
 
-    w->threads = bytes == 4 && plain ? 512 : 256;
-    w->items = bytes <= 4 ? 20 : bytes == 8 ? plain ? 16 : 12 : 6;
-    w->blocks = 0;
-    w->packed = (bytes == 4 && (real || !plain)) || (bytes == 8 && plain && kiln__place_kind_of(s->dtype) < KILN__PLACE_FLOATING);
-    if (w->packed)
-        w->blocks = bytes == 4 && plain ? 2 : 3;
-    if (bytes == 4 && plain && real && s->rows * s->length < FEW)
-        w->items = 16;
+    if (s->rows * s->length < FEW && t.items > 12)
+        t.items = 12;
+    while (room_of(s, t.threads, t.items, w->far ? 8 : 4) > most)
+        t.items -= 4;
+    w->threads = t.threads;
+    w->items = t.items;
+    w->blocks = t.blocks;
+    w->room = room_of(s, t.threads, t.items, w->far ? 8 : 4);
+    w->tiles = kiln__blocks(s->length, t.threads * t.items);
+}
+
+/* How rows are counted: long ones by few blocks, whose digits have many counters, others by more blocks. */
+static void choose_count(sweeps *w)
+{
+    const kiln__sort *s = w->s;
+    const int bytes = (int)kiln_dtype_size(s->dtype), each = 32 / (bytes < 4 ? 4 : bytes);
+    const bool is_long = s->length >= COUNT_LONG;
+    const int64_t parts = kiln__blocks(s->length, 256 * 16);
+    kiln__raw_limits limits;
+
+    w->count_threads = is_long ? 1024 : 256;
+    w->count_ahead = is_long ? 2 * each : each;
+    w->count_copies = is_long ? 4 * each : each;
+    while (count_room(w) > room_most(s))
+        w->count_copies /= 2;
+    w->count_parts = parts < COUNT_PARTS ? parts : COUNT_PARTS;
+    if (is_long && kiln__raw_limits_get(kiln__context_device(s->ctx), &limits, NULL) == KILN_OK)
+        w->count_parts = kiln__blocks(limits.units, s->rows);
 }
 
 static kiln_status sort_by_sweeps(const kiln__sort *s, kiln_error *err)
@@ -343,7 +387,7 @@ static kiln_status sort_by_sweeps(const kiln__sort *s, kiln_error *err)
     kiln_status status = KILN_OK;
 
     choose_tile(&w);
-    w.tiles = kiln__blocks(s->length, w.threads * w.items);
+    choose_count(&w);
     if (s->rows * w.tiles > INT32_MAX)
         return kiln__fail(err, KILN_ERR_UNSUPPORTED,
                           "sort: %lld rows of %lld elements are too many for one call",

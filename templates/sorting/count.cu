@@ -1,17 +1,20 @@
 //% insert sorting/keys.cu
-//% plain AHEAD COPIES DIGITS KILN__SORT_FN KILN__THREADS KILN__UNROLL THREADS __threadfence at atomicOr c copy count_call counts d
+//% plain AHEAD COPIES DIGITS KILN__AHEAD KILN__COPIES KILN__DYNAMIC_SHARED KILN__SORT_FN bytes ifndef name uint4 KILN__THREADS KILN__UNROLL THREADS __threadfence at atomicOr c copy count_call counts d
 //% plain digit_placed enter digits done k keys kiln_sort_count last left length n nullptr part parts passes plan_passes row rows
 //% plain before step sum varied w word
 // How often each digit of each number occurs in each row: rows * digits * 256 counts, to which the blocks add; and
 // which passes are worth while.
 //
-// Grid: `parts` blocks a row. A block counts in shared memory, where equal digits of neighbouring lanes have
+// Grid: `parts` blocks a row. A block counts in shared memory, where equal digits of KILN__COPIES neighbouring lanes have
 // counters of their own. The block that is done last plans the passes: where all elements of a row have the same
 // digit, be it another one in each row, a pass by it would move nothing. passes[d] is 0 for those; else 512, 256
 // more of the first pass, and how many follow it. One pass is always left, which copies.
 constexpr int THREADS = KILN__THREADS;
 constexpr int DIGITS = int(sizeof(word));
-constexpr int COPIES = DIGITS <= 4 ? 8 : DIGITS <= 8 ? 4 : 2;
+constexpr int COPIES = KILN__COPIES;
+#ifndef KILN__DYNAMIC_SHARED
+#define KILN__DYNAMIC_SHARED(name, bytes) extern __shared__ uint4 name[]
+#endif
 
 struct count_call {
     const word *keys;
@@ -54,11 +57,12 @@ KILN__SORT_FN void plan_passes(const count_call &c, unsigned *varied)
 
 extern "C" __global__ void __launch_bounds__(THREADS) kiln_sort_count(const count_call c)
 {
-    __shared__ unsigned counts[DIGITS * 256 * COPIES];
+    KILN__DYNAMIC_SHARED(bytes, DIGITS * 256 * COPIES * 4);
+    unsigned *const counts = (unsigned *)bytes;
     const unsigned row = blockIdx.x / c.parts, part = blockIdx.x % c.parts;
     const word *const keys = c.keys + row * c.length;
     const unsigned copy = threadIdx.x % COPIES;
-    constexpr int AHEAD = sizeof(word) <= 4 ? 8 : 4;
+    constexpr int AHEAD = KILN__AHEAD;
 
     for (int k = threadIdx.x; k < c.digits * 256 * COPIES; k += THREADS)
         counts[k] = 0;
@@ -74,7 +78,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) kiln_sort_count(const coun
     __syncthreads();
     for (int k = threadIdx.x; k < c.digits * 256; k += THREADS) {
         unsigned sum = 0;
-        KILN__UNROLL for (int n = 0; n < COPIES; n++) sum += counts[k * COPIES + n];
+        KILN__UNROLL for (int n = 0; n < COPIES; n++) sum += counts[k * COPIES + (k + n) % COPIES];
         if (sum != 0)
             atomicAdd(&c.counts[(long long)row * c.digits * 256 + k], (unsigned long long)sum);
     }

@@ -1,13 +1,14 @@
 //% insert sorting/tile.cu
-//% plain ITEMS KILN__DYNAMIC_SHARED KILN__ORDER KILN__ROOM KILN__SORT_FN KILN__UNROLL ORDER T
-//% plain THREADS TILE at base bytes c clear_room count_tile digit digit_of digits exchange_tile
-//% plain first from ifndef items k keep keys keys_out kiln_sort_rows length name nullptr order
-//% plain order_out rank_tile ranks room rows_call start tile_room to total uint4 w wide word
+//% plain COUNTS ITEMS KILN__DYNAMIC_SHARED KILN__ORDER KILN__ROOM KILN__SORT_FN KILN__UNROLL ORDER T THREADS
+//% plain TILE at base bytes c clear_counts count_tile counts digit digit_of digits first forget from ifndef
+//% plain items k keep keys keys_out kiln_sort_rows length move_tile moved name nullptr order order_out
+//% plain place_counts position put read_tile room rows_call small_digits sorted sums to total uint4 w wide
+//% plain word
 // Rows that fit a block: a block sorts one row by all digits, which it holds in registers and exchanges through
 // shared memory.
 //
 // Grid: a block a row. KILN__ORDER: positions in the row are moved along.
-// KILN__ROOM: bytes of shared memory, which the launch gives.
+// KILN__ROOM: bytes of shared memory, which the launch gives: elements, positions and counts of digits.
 constexpr bool ORDER = KILN__ORDER;
 #ifndef KILN__DYNAMIC_SHARED
 #define KILN__DYNAMIC_SHARED(name, bytes) extern __shared__ uint4 name[]
@@ -23,48 +24,49 @@ struct rows_call {
     int keep; // so many elements are written, to rows of that length
 };
 
-// What is ranked is written where it goes, and read in the order of the tile again.
-template <class T>
-KILN__SORT_FN void exchange_tile(T (&items)[ITEMS], const unsigned (&ranks)[ITEMS], T *room)
+// The order of the tile once more, behind a barrier.
+template <class T> KILN__SORT_FN void read_tile(T (&items)[ITEMS], const T *room)
 {
     const int first = threadIdx.x / 32 * (ITEMS * 32) + threadIdx.x % 32;
-    __syncthreads();
-    KILN__UNROLL for (int k = 0; k < ITEMS; k++) room[ranks[k]] = items[k];
-    __syncthreads();
     KILN__UNROLL for (int k = 0; k < ITEMS; k++) items[k] = room[first + k * 32];
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS) kiln_sort_rows(const rows_call c)
 {
-    static_assert(sizeof(tile_room) <= KILN__ROOM && TILE * sizeof(word) <= KILN__ROOM, "both in turn");
+    typedef unsigned short position;
+    static_assert(TILE * (sizeof(word) + (ORDER ? sizeof(position) : 0)) + COUNTS * 4 == KILN__ROOM, "one behind the other");
     KILN__DYNAMIC_SHARED(bytes, KILN__ROOM);
-    tile_room &room = *(tile_room *)bytes;
+    word *const sorted = (word *)bytes;
+    position *const moved = (position *)(sorted + TILE);
+    unsigned *const counts = (unsigned *)(moved + (ORDER ? TILE : 0));
+    __shared__ unsigned sums[8];
     const int first = threadIdx.x / 32 * (ITEMS * 32) + threadIdx.x % 32;
     const long long base = (long long)blockIdx.x * c.length;
     word w[ITEMS];
-    unsigned short order[ITEMS];
-    unsigned digits[ITEMS], ranks[ITEMS], total, start;
+    position order[ITEMS];
+    small_digits digits;
 
     KILN__UNROLL for (int k = 0; k < ITEMS; k++) {
         const int at = first + k * 32;
         w[k] = word();
         if (at < c.length)
             w[k] = c.keys[base + at];
-        if constexpr (ORDER)
-            order[k] = (unsigned short)at;
+        order[k] = (position)at;
     }
     // What is beyond the row stays behind it: it counts as the last digit in each pass.
     for (int digit = c.from; digit < c.from + c.digits; digit++) {
-        __syncthreads();
-        clear_room(room);
-        __syncthreads();
+        clear_counts(counts);
         KILN__UNROLL for (int k = 0; k < ITEMS; k++)
-            digits[k] = first + k * 32 < c.length ? digit_of(w[k], digit) : 255u;
-        count_tile(digits, room, total);
-        rank_tile(digits, room, total, ranks, start);
-        exchange_tile(w, ranks, (word *)bytes);
+            put(digits, k, first + k * 32 < c.length ? digit_of(w[k], digit) : 255u);
+        forget(digits);
+        const unsigned total = count_tile(digits, counts);
+        place_counts(counts, total, sums);
+        forget(digits);
+        move_tile<ORDER>(digits, counts, w, sorted, order, moved);
+        __syncthreads();
+        read_tile(w, sorted);
         if constexpr (ORDER)
-            exchange_tile(order, ranks, (unsigned short *)bytes);
+            read_tile(order, moved);
     }
     KILN__UNROLL for (int k = 0; k < ITEMS; k++) {
         const int at = first + k * 32;

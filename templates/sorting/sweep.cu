@@ -1,11 +1,12 @@
 //% insert sorting/tile.cu
-//% plain D KILN__BLOCKS KILN__PACKED PLACED R forget packed packing put small_digits small_ranks
-//% plain along keys_buffer left odd order_buffer pass passes planned way way_of EXCHANGED ITEMS ITEM_BYTES KILN__ORDER KILN__POSITION KILN__SORT_FN KILN__UNROLL ORDER
-//% plain THREADS TILE all at base before begin c clear_room count_step count_tile counts digit
-//% plain digit_placed digits enter enters leave leaves exchange first hear k keys keys_out kiln_sort_sweep lane length look_back
-//% plain mark mine move_order moved nullptr order order_out p position rank_tile ranks rest room row sorted
-//% plain start sum_before sums sweep_call target tell ticket tickets tile tile_room tiles to total
-//% plain v valid w warp wide word words
+//% plain ASKED COUNTS ITEMS KILN__BLOCKS KILN__DYNAMIC_SHARED KILN__ORDER KILN__POSITION KILN__ROOM
+//% plain KILN__SORT_FN KILN__UNROLL ORDER PLACED THREADS TILE all along at at_shared before begin bytes c
+//% plain clear_counts count_step count_tile counts digit digit_placed digits enter enters first forget from
+//% plain hear heard ifndef k keys keys_buffer keys_out kiln_sort_sweep leave leaves left length load_order
+//% plain load_tile look_back mark mine move_tile moved name nullptr odd order order_buffer order_out p pass
+//% plain passes place_counts planned position put rest row small_digits sorted start store_tile sum_before
+//% plain summed sums sums_of_tile sweep_call take_tile taken target tell ticket tickets tile tiles to told
+//% plain total uint4 v valid valid_of w way way_of wide word word_of words
 // One pass of a radix sort of long rows: by one digit of 8 bits, read once and written once. After A. Adinets,
 // D. Merrill, "Onesweep: A Faster Least Significant Digit Radix Sort for GPUs", arXiv:2206.01784.
 //
@@ -25,16 +26,9 @@
 typedef KILN__POSITION position;
 constexpr bool ORDER = KILN__ORDER;
 
-// KILN__PACKED: how a thread keeps digits and ranks, so that as many blocks as KILN__BLOCKS says have registers; 0: it does not
-// matter.
-template <bool packed> struct packing {
-    typedef unsigned digits[ITEMS], ranks[ITEMS];
-};
-template <> struct packing<true> {
-    typedef small_digits digits;
-    typedef small_ranks ranks;
-};
-constexpr int ITEM_BYTES = ORDER && sizeof(position) > sizeof(word) ? sizeof(position) : sizeof(word);
+#ifndef KILN__DYNAMIC_SHARED
+#define KILN__DYNAMIC_SHARED(name, bytes) extern __shared__ uint4 name[]
+#endif
 
 struct sweep_call {
     const word *keys;
@@ -84,117 +78,144 @@ KILN__SORT_FN unsigned long long hear(const unsigned long long *at)
     return v;
 }
 
-// How many elements of the row have the thread's digit and stand before the tile; told to those behind it.
+// What a block works on: a tile of a row, and what is planned for the pass.
+struct taken {
+    unsigned row, tile, planned;
+};
+KILN__SORT_FN taken take_tile(const sweep_call &c)
+{
+    const unsigned ticket = atomicAdd(c.tickets, 1u);
+    return {ticket / c.tiles, ticket % c.tiles, c.passes != nullptr ? c.passes[c.digit] : c.pass};
+}
+// The word of look-back of the thread's digit.
+KILN__SORT_FN unsigned long long *word_of(const sweep_call &c, const taken &at)
+{
+    return c.words + ((unsigned long long)at.row * c.tiles + at.tile) * 256 + threadIdx.x;
+}
+KILN__SORT_FN int valid_of(const sweep_call &c, const taken &at)
+{
+    const long long rest = c.length - (long long)at.tile * TILE;
+    return rest < TILE ? (int)rest : TILE;
+}
+
+// What is beyond the end of the row counts as the last digit and is not written.
+KILN__SORT_FN void load_tile(const sweep_call &c, const taken &at, word (&w)[ITEMS], small_digits &digits)
+{
+    const way along = way_of(c, at.planned);
+    const int first = threadIdx.x / 32 * (ITEMS * 32) + threadIdx.x % 32, valid = valid_of(c, at);
+    const word *const keys = along.keys + at.row * c.length + (long long)at.tile * TILE + first;
+    KILN__UNROLL for (int k = 0; k < ITEMS; k++) w[k] = first + k * 32 < valid ? keys[k * 32] : word();
+    if (PLACED && along.enters) KILN__UNROLL for (int k = 0; k < ITEMS; k++) w[k] = enter(w[k]);
+    KILN__UNROLL for (int k = 0; k < ITEMS; k++)
+        put(digits, k, first + k * 32 < valid ? digit_placed(w[k], c.digit) : 255u);
+}
+
+KILN__SORT_FN void load_order(const sweep_call &c, const taken &at, position (&p)[ITEMS])
+{
+    const way along = way_of(c, at.planned);
+    const int first = threadIdx.x / 32 * (ITEMS * 32) + threadIdx.x % 32, valid = valid_of(c, at);
+    const long long begin = (long long)at.tile * TILE + first;
+    const position *const order = along.order + at.row * c.length + begin;
+    if (along.order != nullptr)
+        KILN__UNROLL for (int k = 0; k < ITEMS; k++) p[k] = first + k * 32 < valid ? order[k * 32] : 0;
+    else
+        KILN__UNROLL for (int k = 0; k < ITEMS; k++) p[k] = (position)begin + k * 32;
+}
+
+// Equal digits are neighbours in the sorted tile, and so in memory.
+KILN__SORT_FN void store_tile(const sweep_call &c, const taken &at, const word *sorted, const position *moved,
+                              const long long *target)
+{
+    const way along = way_of(c, at.planned);
+    const int valid = valid_of(c, at);
+    KILN__UNROLL for (int k = 0; k < ITEMS; k++) {
+        const int from = k * THREADS + threadIdx.x;
+        if (from >= valid)
+            continue;
+        const word v = sorted[from];
+        const long long to = target[digit_placed(v, c.digit)] + from;
+        if (along.keys_out != nullptr)
+            along.keys_out[to] = along.leaves ? leave(v) : v;
+        if (ORDER && along.wide)
+            ((long long *)along.order_out)[to] = (long long)moved[from];
+        else if (ORDER)
+            ((position *)along.order_out)[to] = moved[from];
+    }
+}
+
+// How many elements of the row have the thread's digit and stand before the tile; told to those behind it. Several
+// tiles are asked at once, since each answer takes as long as all of them.
 KILN__SORT_FN unsigned long long look_back(const sweep_call &c, unsigned long long *mine, unsigned tile,
                                            unsigned total)
 {
+    constexpr int ASKED = 4;
     unsigned long long before = 0;
-    const unsigned long long *at = mine;
-    while (tile > 0) {
-        at -= 256;
-        unsigned long long v;
-        do {
-            v = hear(at);
-        } while (((unsigned)v & 255u) - c.mark > 1u);
-        before += v >> 8;
-        if (((unsigned)v & 255u) != c.mark)
-            break;
+    const unsigned long long *at = mine - 256;
+    for (bool summed = tile == 0; !summed;) {
+        unsigned long long v[ASKED];
+        KILN__UNROLL for (int k = 0; k < ASKED; k++) v[k] = k < (int)tile ? hear(at - 256 * k) : 0;
+        int heard = 0;
+        KILN__UNROLL for (int k = 0; k < ASKED; k++) {
+            const unsigned told = ((unsigned)v[k] & 255u) - c.mark; // 0: its own count, 1: a sum, else nothing yet
+            if (summed || heard != k || told > 1u)
+                continue;
+            before += v[k] >> 8;
+            heard++;
+            summed = told == 1u;
+        }
+        at -= 256 * heard;
+        tile -= (unsigned)heard;
     }
     tell(mine, (before + total) << 8 | (c.mark + 1));
     return before;
 }
 
-// The positions of a tile, moved as its elements have been. `digits`: of the elements in the order of the sorted tile.
-template <class D, class R>
-KILN__SORT_FN void move_order(const way &c, const D &digits, const R &ranks,
-                              const long long *target, position *moved, long long base, long long begin, int valid)
-{
-    const int first = threadIdx.x / 32 * (ITEMS * 32) + threadIdx.x % 32;
-    position p[ITEMS];
-    KILN__UNROLL for (int k = 0; k < ITEMS; k++) if (first + k * 32 < valid)
-        p[k] = c.order != nullptr ? c.order[base + begin + first + k * 32] : (position)(begin + first + k * 32);
-    __syncthreads();
-    KILN__UNROLL for (int k = 0; k < ITEMS; k++) if (first + k * 32 < valid) moved[ranks[k]] = p[k];
-    __syncthreads();
-    KILN__UNROLL for (int k = 0; k < ITEMS; k++) {
-        const int at = k * THREADS + threadIdx.x;
-        if (at >= valid)
-            continue;
-        const long long to = target[digits[k]] + at;
-        if (c.wide)
-            ((long long *)c.order_out)[to] = (long long)moved[at];
-        else
-            ((position *)c.order_out)[to] = moved[at];
-    }
-}
-
 extern "C" __global__ void __launch_bounds__(THREADS, KILN__BLOCKS) kiln_sort_sweep(const sweep_call c)
 {
-    constexpr int EXCHANGED = TILE * ITEM_BYTES;
-    __shared__ alignas(16) unsigned char exchange[EXCHANGED > (int)sizeof(tile_room) ? EXCHANGED : (int)sizeof(tile_room)];
-    tile_room &room = *(tile_room *)exchange; // until the tile is ranked
+    static_assert(TILE * (sizeof(word) + (ORDER ? sizeof(position) : 0)) + COUNTS * 4 == KILN__ROOM, "one behind the other");
+    KILN__DYNAMIC_SHARED(bytes, KILN__ROOM);
+    word *const sorted = (word *)bytes;
+    position *const moved = (position *)(sorted + TILE);
+    unsigned *const counts = (unsigned *)(moved + (ORDER ? TILE : 0));
     __shared__ unsigned long long sums[8];
     __shared__ long long target[256]; // of a digit: where its elements go, less where they stand in the tile
-    __shared__ unsigned ticket, planned;
-    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+    __shared__ unsigned sums_of_tile[8];
+    __shared__ taken at_shared;
+    // Read again behind barriers, instead of being kept in registers.
+    const taken &at = at_shared;
 
-    if (threadIdx.x == 0) {
-        planned = c.passes != nullptr ? c.passes[c.digit] : c.pass;
-        ticket = atomicAdd(c.tickets, 1u);
-    }
-    clear_room(room);
+    if (threadIdx.x == 0)
+        at_shared = take_tile(c);
+    clear_counts(counts);
     __syncthreads();
-    if (planned == 0)
+    if (at.planned == 0)
         return;
-    const way along = way_of(c, planned);
-    const unsigned row = ticket / c.tiles, tile = ticket % c.tiles;
-    const long long begin = (long long)tile * TILE, rest = c.length - begin;
-    const int valid = rest < TILE ? (int)rest : TILE, first = warp * (ITEMS * 32) + lane;
-    const long long base = row * c.length;
-    unsigned long long *const mine = c.words + (unsigned long long)ticket * 256 + threadIdx.x;
     word w[ITEMS];
-    packing<KILN__PACKED>::digits digits;
-    packing<KILN__PACKED>::ranks ranks;
-    unsigned total, start;
+    position p[ITEMS];
+    small_digits digits;
 
-    // What is beyond the end of the row counts as the last digit and is not written.
-    KILN__UNROLL for (int k = 0; k < ITEMS; k++) if (first + k * 32 < valid) w[k] = along.keys[base + begin + first + k * 32];
-    if (PLACED && along.enters) KILN__UNROLL for (int k = 0; k < ITEMS; k++) w[k] = enter(w[k]);
-    KILN__UNROLL for (int k = 0; k < ITEMS; k++)
-        put(digits, k, first + k * 32 < valid ? digit_placed(w[k], c.digit) : 255u);
-    count_tile(digits, room, total);
+    load_tile(c, at, w, digits);
+    const unsigned total = count_tile(digits, counts);
     unsigned long long before = 0;
-    if (tile == 0) {
+    if (at.tile == 0) {
         const unsigned long long all =
-            threadIdx.x < 256 ? c.counts[(long long)row * c.count_step + threadIdx.x] : 0;
+            threadIdx.x < 256 ? c.counts[(long long)at.row * c.count_step + threadIdx.x] : 0;
         before = sum_before(all, sums);
         if (threadIdx.x < 256)
-            tell(mine, (before + total) << 8 | (c.mark + 1));
+            tell(word_of(c, at), (before + total) << 8 | (c.mark + 1));
     } else if (threadIdx.x < 256) {
-        tell(mine, (unsigned long long)total << 8 | c.mark);
+        tell(word_of(c, at), (unsigned long long)total << 8 | c.mark);
     }
+    const unsigned start = place_counts(counts, total, sums_of_tile);
     forget(digits);
-    rank_tile(digits, room, total, ranks, start);
-    __syncthreads();
-    word *const sorted = (word *)exchange;
-    KILN__UNROLL for (int k = 0; k < ITEMS; k++) if (first + k * 32 < valid) sorted[ranks[k]] = w[k];
-    if (threadIdx.x < 256) {
-        if (tile > 0)
-            before = look_back(c, mine, tile, total);
-        target[threadIdx.x] = base + (long long)before - (long long)start;
-    }
-    __syncthreads();
-
-    KILN__UNROLL for (int k = 0; k < ITEMS; k++) {
-        const int at = k * THREADS + threadIdx.x;
-        if (at < valid) {
-            const word v = sorted[at];
-            const unsigned digit = digit_placed(v, c.digit);
-            put(digits, k, digit); // of no use without an order
-            if (along.keys_out != nullptr)
-                along.keys_out[target[digit] + at] = along.leaves ? leave(v) : v;
-        }
-    }
     if constexpr (ORDER)
-        move_order(along, digits, ranks, target, (position *)exchange, base, begin, valid);
+        load_order(c, at, p);
+    move_tile<ORDER>(digits, counts, w, sorted, p, moved);
+    if (threadIdx.x < 256) {
+        if (at.tile > 0)
+            before = look_back(c, word_of(c, at), at.tile, total);
+        target[threadIdx.x] = at.row * c.length + (long long)before - (long long)start;
+    }
+    __syncthreads();
+    store_tile(c, at, sorted, moved, target);
 }

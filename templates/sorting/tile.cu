@@ -1,27 +1,31 @@
 //% insert sorting/keys.cu
-//% plain ITEMS KILN__ITEMS KILN__SORT_FN KILN__THREADS KILN__UNROLL T THREADS TILE WARPS __clz
-//% plain __popc atomicOr before clear_room count count_tile d digits equal first here k lane lanes
-//% plain last left mine rank_tile ranks room run start sum_before sums tile_room total v w warp
-//% plain CROWDED D KILN__CROWDED R __device__ __forceinline__ __match_any_sync below crowded four forget ifndef most put small_digits
-//% plain small_ranks two
+//% plain ALONG COUNTS EACH ITEMS KILN__ITEMS KILN__SORT_FN KILN__THREADS KILN__UNROLL P T THREADS TILE WARPS
+//% plain __device__ __forceinline__ __popc a above alike all_three b before below c clear_counts count
+//% plain count_tile counts d digit digits equal forget four here k lane left mine move_tile moved p
+//% plain place_counts put rank run small_digits sorted start sum_before sums total v w warp word
 // Ranks of the elements of a tile by one digit, stable: THREADS * ITEMS elements, of which a warp has ITEMS * 32
 // in a row; element k of lane l is number k * 32 + l of them.
+//
+// count_tile() counts the digits of each warp, place_counts() turns the counts into where the first element of a digit
+// and a warp goes, and move_tile() takes the elements there one after the other. Lanes of a warp that have the same
+// digit find each other by eight votes, one for each bit, whose time does not depend on what the digits are.
 constexpr int THREADS = KILN__THREADS, ITEMS = KILN__ITEMS, WARPS = THREADS / 32;
-constexpr int TILE = THREADS * ITEMS;
-static_assert(THREADS >= 256, "each digit has a thread");
+constexpr int TILE = THREADS * ITEMS, COUNTS = WARPS * 256;
+constexpr int EACH = THREADS < 256 ? 256 / THREADS : 1; // so many neighbouring digits are a thread's, of the first threads
 
-// How often each digit occurs in each warp, and which lanes have it; sums of warps.
-struct tile_room {
-    unsigned count[WARPS][256], lanes[WARPS][256], sums[WARPS], crowded;
+// Digits of a thread's elements, four in a register; they are put in order, from the first one on.
+struct small_digits {
+    unsigned four[(ITEMS + 3) / 4];
+    __device__ __forceinline__ unsigned operator[](int k) const { return four[k / 4] >> k % 4 * 8 & 255u; }
 };
-
-KILN__SORT_FN void clear_room(tile_room &room)
+KILN__SORT_FN void put(small_digits &digits, int k, unsigned v)
 {
-    unsigned *const first = &room.count[0][0];
-    for (int k = threadIdx.x; k < 2 * WARPS * 256; k += THREADS)
-        first[k] = 0;
-    if (threadIdx.x == 0)
-        room.crowded = 0;
+    digits.four[k / 4] = k % 4 == 0 ? v : digits.four[k / 4] | v << k % 4 * 8;
+}
+// What has been computed of digits is not kept in registers beyond this.
+KILN__SORT_FN void forget(small_digits &digits)
+{
+    KILN__UNROLL for (int k = 0; k < (ITEMS + 3) / 4; k++) asm volatile("" : "+r"(digits.four[k]));
 }
 
 // The sum of all threads' values before this one, of the first 256 threads; every thread calls it.
@@ -44,98 +48,77 @@ template <class T> KILN__SORT_FN T sum_before(T v, T *sums)
     return before;
 }
 
-#ifndef KILN__CROWDED
-#define KILN__CROWDED 0
-#endif
-constexpr int CROWDED = KILN__CROWDED; // so many times a thread's elements of a warp have one digit in a crowded tile; 0: none is
-
-// Digits and ranks of a thread's elements, four and two in a register; they are put in order, from the first one on.
-struct small_digits {
-    unsigned four[(ITEMS + 3) / 4];
-    __device__ __forceinline__ unsigned operator[](int k) const { return four[k / 4] >> k % 4 * 8 & 255u; }
-};
-struct small_ranks {
-    unsigned two[(ITEMS + 1) / 2];
-    __device__ __forceinline__ unsigned operator[](int k) const { return two[k / 2] >> k % 2 * 16 & 0xffffu; }
-};
-KILN__SORT_FN void put(small_digits &digits, int k, unsigned v)
+KILN__SORT_FN unsigned all_three(unsigned a, unsigned b, unsigned c)
 {
-    digits.four[k / 4] = k % 4 == 0 ? v : digits.four[k / 4] | v << k % 4 * 8;
-}
-KILN__SORT_FN void put(small_ranks &ranks, int k, unsigned v)
-{
-    ranks.two[k / 2] = k % 2 == 0 ? v : ranks.two[k / 2] | v << 16;
-}
-KILN__SORT_FN void put(unsigned (&ranks)[ITEMS], int k, unsigned v)
-{
-    ranks[k] = v;
-}
-// What has been computed of small digits is not kept in registers beyond this.
-KILN__SORT_FN void forget(small_digits &digits)
-{
-    KILN__UNROLL for (int k = 0; k < (ITEMS + 3) / 4; k++) asm volatile("" : "+r"(digits.four[k]));
-}
-KILN__SORT_FN void forget(unsigned (&)[ITEMS])
-{
+    unsigned v;
+    asm("lop3.b32 %0, %1, %2, %3, 0x80;" : "=r"(v) : "r"(a), "r"(b), "r"(c));
+    return v;
 }
 
-// Count the digits. Of thread t below 256: how often digit t occurs in the tile, and how many elements have a
-// smaller one. `room` is clear, and the block has passed a barrier since.
-template <class D> KILN__SORT_FN void count_tile(const D &digits, tile_room &room, unsigned &total)
+// The lanes of a warp that have this lane's digit.
+//# In PTX, because the compiler turns the same in C++ into twice as many instructions.
+KILN__SORT_FN unsigned alike(unsigned digit)
 {
-    unsigned *const mine = room.count[threadIdx.x / 32];
+    unsigned v[8];
+    KILN__UNROLL for (int k = 0; k < 8; k++) asm volatile(
+        "{ .reg .pred p; and.b32 %0, %1, %2; setp.ne.u32 p, %0, 0; vote.sync.ballot.b32 %0, p, 0xffffffff; @!p not.b32 %0, %0; }"
+        : "=r"(v[k]) : "r"(digit), "r"(1u << k));
+    return all_three(all_three(v[0], v[1], v[2]), all_three(v[3], v[4], v[5]), v[6] & v[7]);
+}
+
+// Of this warp alone, whose counts no other warp wants any more.
+KILN__SORT_FN void clear_counts(unsigned *counts)
+{
+    unsigned *const mine = counts + threadIdx.x / 32 * 256 + threadIdx.x % 32;
+    KILN__UNROLL for (int k = 0; k < 8; k++) mine[k * 32] = 0;
+    __syncwarp();
+}
+
+// Count the digits of each warp; returns how often this thread's digits occur in the tile.
+KILN__SORT_FN unsigned count_tile(const small_digits &digits, unsigned *counts)
+{
+    unsigned *const mine = counts + threadIdx.x / 32 * 256;
+    unsigned total = 0;
     KILN__UNROLL for (int k = 0; k < ITEMS; k++) atomicAdd(&mine[digits[k]], 1u);
     __syncthreads();
-    total = 0;
-    unsigned most = 0;
     if (threadIdx.x < 256)
-        KILN__UNROLL for (int w = 0; w < WARPS; w++) {
-            const unsigned here = room.count[w][threadIdx.x];
-            room.count[w][threadIdx.x] = total;
-            total += here;
-            most = here > most ? here : most;
-        }
-    if (CROWDED > 0 && most > CROWDED * ITEMS)
-        atomicOr(&room.crowded, 1u);
+        KILN__UNROLL for (int w = 0; w < WARPS; w++) KILN__UNROLL for (int d = 0; d < EACH; d++)
+            total += counts[w * 256 + threadIdx.x * EACH + d];
+    return total;
 }
 
-// Behind count_tile(): where in the sorted tile each element goes, and (for thread t) where digit t begins.
-template <class D, class R>
-KILN__SORT_FN void rank_tile(const D &digits, tile_room &room, unsigned total, R &ranks, unsigned &start)
+// Put in the place of each count where the first of those elements goes; returns where this thread's digits begin.
+KILN__SORT_FN unsigned place_counts(unsigned *counts, unsigned total, unsigned *sums)
 {
-    const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-    start = sum_before(total, room.sums);
+    const unsigned start = sum_before(total, sums);
+    unsigned run = start;
     if (threadIdx.x < 256)
-        KILN__UNROLL for (int w = 0; w < WARPS; w++) room.count[w][threadIdx.x] += start;
+        KILN__UNROLL for (int d = 0; d < EACH; d++) KILN__UNROLL for (int w = 0; w < WARPS; w++) {
+            unsigned *const count = &counts[w * 256 + threadIdx.x * EACH + d];
+            const unsigned here = *count;
+            *count = run;
+            run += here;
+        }
     __syncthreads();
-    // Where many lanes have one digit, their atomic operations would wait for each other.
-    if (CROWDED > 0 && room.crowded != 0) {
-        KILN__UNROLL for (int k = 0; k < ITEMS; k++) {
-            const unsigned equal = __match_any_sync(0xffffffffu, digits[k]);
-            unsigned *const mine = &room.count[warp][digits[k]];
-            const unsigned before = *mine, below = (unsigned)__popc(equal & ((1u << lane) - 1u));
-            __syncwarp();
-            if (below == 0)
-                *mine = before + (unsigned)__popc(equal);
-            put(ranks, k, before + below);
-            __syncwarp();
-        }
-        return;
-    }
+    return start;
+}
+
+// Write the elements, and the positions `p` that go along with them, in the order of their digits.
+template <bool ALONG, class P>
+KILN__SORT_FN void move_tile(const small_digits &digits, unsigned *counts, const word (&w)[ITEMS], word *sorted,
+                             const P (&p)[ITEMS], P *moved)
+{
+    const unsigned below = (1u << threadIdx.x % 32) - 1u, above = ~below << 1;
     KILN__UNROLL for (int k = 0; k < ITEMS; k++) {
-        unsigned *const lanes = &room.lanes[warp][digits[k]];
-        atomicOr(lanes, 1u << lane);
+        const unsigned digit = digits[k], equal = alike(digit);
+        unsigned *const mine = counts + threadIdx.x / 32 * 256 + digit;
+        const unsigned rank = *mine + (unsigned)__popc(equal & below);
         __syncwarp();
-        const unsigned equal = *lanes;
-        const int last = 31 - __clz(equal);
-        unsigned before = 0;
+        if ((equal & above) == 0)
+            *mine = rank + 1;
         __syncwarp();
-        if (lane == last) {
-            before = atomicAdd(&room.count[warp][digits[k]], (unsigned)__popc(equal));
-            *lanes = 0;
-        }
-        before = __shfl_sync(0xffffffffu, before, last);
-        put(ranks, k, before + (unsigned)__popc(equal & ((1u << lane) - 1u)));
-        __syncwarp();
+        sorted[rank] = w[k];
+        if constexpr (ALONG)
+            moved[rank] = p[k];
     }
 }

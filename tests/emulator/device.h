@@ -377,6 +377,13 @@ KILN_FN void emu_copy_of(unsigned int at, const char *from, int share)
     emu_copy_begin(at, data, 16);
 }
 template <class T> KILN_FN void emu_add_to(T *p, T v) { atomicAdd(p, v); }
+KILN_FN void emu_vote_bit(unsigned int &lanes, unsigned int v, unsigned int bit)
+{
+    lanes = __ballot_sync(0xffffffffu, (v & bit) != 0);
+    if ((v & bit) == 0)
+        lanes = ~lanes;
+}
+KILN_FN void emu_all_three(unsigned int &v, unsigned int a, unsigned int b, unsigned int c) { v = a & b & c; }
 KILN_FN void emu_store_word(unsigned long long *at, unsigned long long value)
 {
     emu_atomic(EMU_STORE, at, 8, value, 0);
