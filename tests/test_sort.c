@@ -339,6 +339,7 @@ static void test_sort__orders_long_rows_by_passes(void **state)
     check_case(t, KILN_UINT8, MIXED, 1, 50001, 1, true);
     check_case(t, KILN_INT16, FEW, 2, 33000, 1, false);
     check_case(t, KILN_COMPLEX128, FEW, 1, 9000, 1, false);
+    check_case(t, KILN_UINT8, NUMBERS, 1, (1 << 20) + 77, 1, false); /* is counted by larger blocks */
     if (!t->cuda)
         for (int kind = 0; kind < KINDS; kind++)
             check_case(t, KILN_FLOAT64, kind, 1, 300000, 1, kind % 2 == 0);
