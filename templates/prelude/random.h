@@ -1,10 +1,12 @@
 //% section philox_multiply on cuda
-// philox_multiply (CUDA): both halves of a product of 32-bit numbers. As two products they become one
-// instruction; a product of 64-bit numbers becomes several.
+// philox_multiply (CUDA): both halves of a product of 32-bit numbers by one instruction. Of two products, or
+// of one whose halves are taken by shifts, NVRTC makes several, and products that asm makes are computed anew
+// for each element where elements branch.
 KILN_FN unsigned int kiln__philox_multiply(unsigned int a, unsigned int b, unsigned int &high)
 {
-    high = __umulhi(a, b);
-    return a * b;
+    const double halves = __longlong_as_double((long long)((unsigned long long)a * b));
+    high = (unsigned int)__double2hiint(halves);
+    return (unsigned int)__double2loint(halves);
 }
 
 //% section philox_multiply on cpu
