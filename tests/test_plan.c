@@ -40,10 +40,10 @@ static const plan_case cases[] = {
      KILN__LAYOUT_LINEAR, 1, 4, 64},
     {"one element", "T x", "T z", "z = x", {KILN_FLOAT32, KILN_FLOAT32}, 0, {0},
      {{0, {0}, {0}, 512}, {0, {0}, {0}, 1024}}, KILN__LAYOUT_LINEAR, 1, 4, 64},
-    {"a base off by one element loses the vectors", "T x", "T z", "z = x",
+    {"a base off by one element loses the vectors", "T x", "T z", "z = -x",
      {KILN_FLOAT32, KILN_FLOAT32}, 1, {1000}, {{1, {1000}, {4}, 516}, {1, {1000}, {4}, 1024}},
      KILN__LAYOUT_LINEAR, 1, 1, 64},
-    {"a base off by two elements halves the vectors", "T x", "T z", "z = x",
+    {"a base off by two elements halves the vectors", "T x", "T z", "z = -x",
      {KILN_FLOAT32, KILN_FLOAT32}, 1, {1000}, {{1, {1000}, {4}, 520}, {1, {1000}, {4}, 1024}},
      KILN__LAYOUT_LINEAR, 1, 2, 64},
     {"the largest element decides the vectors", "int8 x", "float32 z", "z = x",
@@ -175,7 +175,8 @@ static void test_plan__bytes_are_aligned_words_where_rows_begin_at_sectors(void 
     kiln__definition_destroy(def);
 }
 
-/* Rows that begin within lines of memory, and do not follow each other, are numbered by lines. */
+/* Rows that begin within lines of memory, and do not follow each other, are numbered by lines; copies of rows that begin
+ * anywhere are made of words. */
 static void test_plan__rows_of_a_part_are_stored_by_lines(void **state)
 {
     static const struct {
@@ -186,18 +187,27 @@ static void test_plan__rows_of_a_part_are_stored_by_lines(void **state)
         int lines;
         int64_t walk; /* accesses of a row */
     } rows[] = {
-        {"odd rows", "z = x", 999, {999, 1}, {2001, 1}, KILN_FLOAT32, KILN_BACKEND_CUDA, 1, 1056},
-        {"rows that end lines", "z = x", 993, {999, 1}, {2001, 1}, KILN_FLOAT32, KILN_BACKEND_CUDA, 1, 1024},
-        {"halves", "z = x", 999, {999, 1}, {2001, 1}, KILN_FLOAT16, KILN_BACKEND_CUDA, 1, 1056},
-        {"bytes", "z = x", 999, {999, 1}, {2001, 1}, KILN_INT8, KILN_BACKEND_CUDA, 0, 999},
-        {"pairs", "z = x", 1000, {1000, 1}, {2002, 1}, KILN_FLOAT32, KILN_BACKEND_CUDA, 1, 544},
-        {"whole lines", "z = x", 992, {999, 1}, {2048, 1}, KILN_FLOAT32, KILN_BACKEND_CUDA, 0, 992},
-        {"rows that follow each other", "z = x", 999, {1001, 1}, {999, 1}, KILN_FLOAT32, KILN_BACKEND_CUDA, 0, 999},
-        {"short rows", "z = x", 127, {127, 1}, {2001, 1}, KILN_FLOAT32, KILN_BACKEND_CUDA, 0, 127},
-        {"every second element", "z = x", 999, {999, 1}, {2001, 2}, KILN_FLOAT32, KILN_BACKEND_CUDA, 0, 999},
-        {"a reversed input", "z = x", 999, {999, -1}, {2001, 1}, KILN_FLOAT32, KILN_BACKEND_CUDA, 1, 1056},
+        {"odd rows", "z = -x", 999, {999, 1}, {2001, 1}, KILN_FLOAT32, KILN_BACKEND_CUDA, 1, 1056},
+        {"rows that end lines", "z = -x", 993, {999, 1}, {2001, 1}, KILN_FLOAT32, KILN_BACKEND_CUDA, 1, 1024},
+        {"halves", "z = -x", 999, {999, 1}, {2001, 1}, KILN_FLOAT16, KILN_BACKEND_CUDA, 1, 1056},
+        {"bytes", "z = -x", 999, {999, 1}, {2001, 1}, KILN_INT8, KILN_BACKEND_CUDA, 0, 999},
+        {"pairs", "z = -x", 1000, {1000, 1}, {2002, 1}, KILN_FLOAT32, KILN_BACKEND_CUDA, 1, 544},
+        {"whole lines", "z = -x", 992, {999, 1}, {2048, 1}, KILN_FLOAT32, KILN_BACKEND_CUDA, 0, 992},
+        {"rows that follow each other", "z = -x", 999, {1001, 1}, {999, 1}, KILN_FLOAT32, KILN_BACKEND_CUDA, 0, 999},
+        {"short rows", "z = -x", 127, {127, 1}, {2001, 1}, KILN_FLOAT32, KILN_BACKEND_CUDA, 0, 127},
+        {"every second element", "z = -x", 999, {999, 1}, {2001, 2}, KILN_FLOAT32, KILN_BACKEND_CUDA, 0, 999},
+        {"a reversed input", "z = -x", 999, {999, -1}, {2001, 1}, KILN_FLOAT32, KILN_BACKEND_CUDA, 1, 1056},
         {"threads", "z = x + threadIdx.x", 999, {999, 1}, {2001, 1}, KILN_FLOAT32, KILN_BACKEND_CUDA, 0, 999},
-        {"the cpu", "z = x", 999, {999, 1}, {2001, 1}, KILN_FLOAT32, KILN_BACKEND_CPU, 0, 1}};
+        {"the cpu", "z = x", 999, {999, 1}, {2001, 1}, KILN_FLOAT32, KILN_BACKEND_CPU, 0, 1},
+        {"a copy of odd rows", "z = x", 999, {999, 1}, {2001, 1}, KILN_FLOAT32, KILN_BACKEND_CUDA, 2, 264},
+        {"of pairs", "z = T(x);", 1000, {1000, 1}, {2002, 1}, KILN_FLOAT32, KILN_BACKEND_CUDA, 2, 264},
+        {"of bytes", "z = x", 999, {999, 1}, {2001, 1}, KILN_INT8, KILN_BACKEND_CUDA, 2, 72},
+        {"of odd rows to whole lines", "z = x", 992, {999, 1}, {2048, 1}, KILN_FLOAT32, KILN_BACKEND_CUDA, 2, 256},
+        {"to rows that follow each other", "z = x", 999, {1001, 1}, {999, 1}, KILN_FLOAT32, KILN_BACKEND_CUDA, 2, 264},
+        {"of words", "z = x", 1000, {1004, 1}, {2000, 1}, KILN_FLOAT32, KILN_BACKEND_CUDA, 1, 288},
+        {"of short rows", "z = x", 127, {127, 1}, {2001, 1}, KILN_FLOAT32, KILN_BACKEND_CUDA, 0, 127},
+        {"of a reversed input", "z = x", 999, {999, -1}, {2001, 1}, KILN_FLOAT32, KILN_BACKEND_CUDA, 1, 1056},
+        {"of a copy", "z = x; z = x", 999, {999, 1}, {2001, 1}, KILN_FLOAT32, KILN_BACKEND_CUDA, 1, 1056}};
     static kiln__plan plan;
 
     (void)state;

@@ -259,11 +259,8 @@ def tile(x, repetitions, /):
     x = asarray(x)
     counts = (repetitions,) if hasattr(repetitions, "__index__") else tuple(repetitions)
     rank = max(x.ndim, len(counts))
-    counts = (1,) * (rank - len(counts)) + counts
-    shape = (1,) * (rank - x.ndim) + x.shape
-    spread = reshape(x, tuple(itertools.chain(*((1, extent) for extent in shape))))
-    spread = broadcast_to(spread, tuple(itertools.chain(*zip(counts, shape))))
-    return reshape(spread, tuple(c * e for c, e in zip(counts, shape)), copy=True)
+    counts = (1,) * (rank - len(counts)) + tuple(map(index, counts))
+    return eval(f"tile(x, {counts})", x=x) if counts else x.copy()
 
 
 def repeat(x, repeats, /, axis=None):

@@ -105,6 +105,7 @@ typedef struct kiln__param {
     bool number_only;  /* an input, not raw, that the identity mentions, where there is no element */
     bool array_only;   /* a raw input that snippets index, ask for its shape, or write */
     bool row;          /* row programs: an output with one element for each row */
+    uint8_t copy_of;   /* where the definition `copies`, of an output: 1 + the number of the input that it is */
     bool post_only;    /* reductions: an input that `post` mentions and `map` does not: it has one
                           element for each result */
     bool kept_only;    /* filters: an input that only op mentions, in definitions none of whose
@@ -210,6 +211,7 @@ typedef struct kiln__definition {
     bool draws;             /* some snippet has a word that kiln__is_random_word() names */
     bool attempts;          /* some snippet has the word KILN_ATTEMPT (templates/prelude/random.h) */
     bool large;             /* op is so much code that a kernel should hold it once (extent.c) */
+    bool copies;            /* loops: op assigns an input to each output, and that is all (copies.c) */
     bool compares;          /* some snippet or header orders two values: <, <=, > or >= */
     bool includes;          /* some snippet has an #include */
     kiln__words words;        /* used in the snippets */

@@ -540,7 +540,7 @@ static const char *skeleton_of(const emitter *e)
     switch ((kiln__layout)e->v->layout) {
     case KILN__LAYOUT_INNER:
     case KILN__LAYOUT_GENERAL:
-        return "strided";
+        return e->v->loop.lines == KILN__LINES_OF_WORDS ? "words" : "strided";
     case KILN__LAYOUT_WINDOW:
         return e->v->loop.ring != 0 ? "march" : "window";
     default:
@@ -683,7 +683,7 @@ static bool value(void *state, const char *name, size_t bytes, kiln__buf *out)
 {
     emitter *e = state;
     if (kiln__slot_put(e, name, bytes, out) || put_text(e, name, bytes, out) ||
-        put_number(e, name, bytes, out) || kiln__window_put(e, name, bytes, out) ||
+        put_number(e, name, bytes, out) || kiln__window_put(e, name, bytes, out) || kiln__copies_put(e, name, bytes, out) ||
         kiln__row_put(&e->row, name, bytes, e->p, out))
         return true;
     const kiln__snippet_kind of_stage = kiln__row_snippet(&e->row, name, bytes);

@@ -227,4 +227,9 @@ int kiln__window_test(const emitter *e, const char *name, size_t bytes);
 /* Append the value of a name; false for unknown ones. */
 bool kiln__window_put(const emitter *e, const char *name, size_t bytes, kiln__buf *out);
 
+/* ---- copies.c ---- */
+
+/* Append the value of a name that templates of copies use; false for unknown ones. */
+bool kiln__copies_put(const emitter *e, const char *name, size_t bytes, kiln__buf *out);
+
 #endif

@@ -141,6 +141,9 @@ kiln_status kiln__assign_scan(kiln__definition *def, const kiln__scan *scan, kil
 /* def->copied (prep.c). */
 kiln_status kiln__prep_scan(kiln__definition *def, const kiln__scan *scan, kiln_error *err);
 
+/* def->copies (copies.c). */
+void kiln__copies_scan(kiln__definition *def, const kiln__scan *scan);
+
 /* def->batching: the batches that the texts allow (reduce_batch.c). */
 void kiln__batch_scan(kiln__definition *def, const kiln__scan *scan);
 

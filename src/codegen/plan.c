@@ -169,7 +169,9 @@ static void choose_grid(const kiln__plan_request *q, kiln__plan *plan)
         plan->index_step[last] *= v->vec;
         plan->walk[last] = vectors + (v->layout == KILN__LAYOUT_LINEAR &&
                                       plan->shape[last] % v->vec != 0);
-        if (v->loop.lines != 0) /* a row may begin with the last access of a line */
+        if (v->loop.lines == KILN__LINES_OF_WORDS)
+            plan->walk[last] = kiln__words_of_row(vectors, (int)kiln_dtype_size((kiln_dtype)v->dtype[0]));
+        else if (v->loop.lines != 0) /* a row may begin with the last access of a line */
             plan->walk[last] = (vectors + 2 * WARP_THREADS - 2) / WARP_THREADS * WARP_THREADS;
     }
     for (int a = 0; a < v->rank; a++)
@@ -280,7 +282,9 @@ static void plan_loop(const kiln__plan_request *q, kiln__plan *plan)
         }
     }
     kiln__window_choose(&w, def, q->operands, plan);
-    v->loop.lines = choose_lines(&w, def, v);
+    kiln__words_choose(&w, def, q->flags, v);
+    if (v->loop.lines == KILN__LINES_NONE && choose_lines(&w, def, v))
+        v->loop.lines = KILN__LINES_OF_ELEMENTS;
     v->index_bits = (uint8_t)choose_index_bits(&w, v, plan->size);
     for (int k = 0; k < w.count; k++) {
         if (k == w.index)
@@ -336,7 +340,7 @@ static const kiln__variant_field fields[] = {
     KILN__FIELD("plain_i", loop.index_linear, 0, 1, false),
     KILN__FIELD("indexer", indexer_rank, 0, KILN_RANK_MAX, false),
     KILN__FIELD("lists", loop.lists, 0, UINT8_MAX, false),
-    KILN__FIELD("lines", loop.lines, 0, 1, false),
+    KILN__FIELD("lines", loop.lines, 0, KILN__LINES_OF_WORDS, false),
     KILN__FIELD("aligned", loop.aligned, 0, 1, false),
     KILN__FIELD("narrow", loop.narrow, 0, KILN__NARROW_LAST, false),
     KILN__FIELD("apart", loop.apart, 0, 511, false),
@@ -380,8 +384,10 @@ static const char *refuse(const kiln__definition *def, const kiln__variant *v)
         return "only a transpose has tiles with aligned rows or rows apart, unlike";
     if (windows ? !kiln__window_is_valid(def, v) : v->loop.planes != 0 || v->loop.across != 0 || v->loop.ring != 0 || v->loop.slant != 0 || v->loop.turned != 0)
         return "windows have rank 2 or more, a tile, and words of 4 bytes or vec=1, unlike";
-    if (v->loop.lines != 0 && !has_lines(def, v))
+    if (v->loop.lines == KILN__LINES_OF_ELEMENTS && !has_lines(def, v))
         return "only results whose elements are neighbours on the last axis are stored by lines, unlike";
+    if (v->loop.lines == KILN__LINES_OF_WORDS && !kiln__words_are_valid(def, v))
+        return "only copies of elements of one size, neighbours on the last axis, are made of words, unlike";
     if (v->loop.narrow != KILN__NARROW_NONE && (!tiled || v->backend != KILN_BACKEND_CUDA))
         return "only a transpose on a GPU has few elements on an axis, unlike";
     if (v->loop.lists > (v->backend == KILN_BACKEND_CUDA ? choose_lists(def, v) : 0))

@@ -211,6 +211,8 @@ static void take_for_variant(selection *chosen, const kiln__definition *def, con
     if (v->backend == KILN_BACKEND_CUDA) {
         if (v->layout != KILN__LAYOUT_WINDOW || v->loop.ring != 0) /* element by element */
             take_name(chosen, "@memory");
+        if (def->family == &kiln__family_loop && v->loop.lines == KILN__LINES_OF_WORDS)
+            take_name(chosen, "@words");
         if (v->layout == KILN__LAYOUT_TRANSPOSE)
             take_name(chosen, !kiln__transpose_even(v) ? "@tiles"
                               : v->vec > 1             ? "@packed"

@@ -444,6 +444,7 @@ kiln_status kiln__scan_definition(kiln__definition *def, kiln_error *err)
     def->heavy_map = kiln__tokens_are_heavy(&scan.text[KILN__SNIPPET_MAP]);
     KILN_TRY(kiln__assign_scan(def, &scan, err));
     KILN_TRY(kiln__prep_scan(def, &scan, err));
+    kiln__copies_scan(def, &scan);
     if (def->family->scan != NULL)
         KILN_TRY(def->family->scan(def, &scan, err));
 

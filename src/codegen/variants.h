@@ -14,6 +14,9 @@
 /* The values of loop.narrow: which axis of a transpose is so short that a GPU's thread holds all of
  * its elements: none, axis rank - 2, or axis rank - 1. */
 enum { KILN__NARROW_NONE, KILN__NARROW_BEFORE, KILN__NARROW_LAST };
+/* The values of loop.lines: rows of results are taken as they are numbered; a warp stores one line of the first result's
+ * memory at a time; a thread stores an aligned word of 16 bytes of each result (copies.c). */
+enum { KILN__LINES_NONE, KILN__LINES_OF_ELEMENTS, KILN__LINES_OF_WORDS };
 /* The values of loop.slant: the addresses at which rows of inputs begin are equal modulo 16 bytes,
  * are multiples of 4 bytes, or are any. */
 enum { KILN__SLANT_NONE, KILN__SLANT_WORDS, KILN__SLANT_BYTES };
@@ -27,8 +30,7 @@ typedef struct kiln__loop_variant {
     uint16_t apart; /* transpose: bytes between rows of a tile that results are gathered from; 0:
                        the kernel has tiles of another kind */
     uint8_t index_linear; /* 1: `i` equals the kernel's own linear index */
-    uint8_t lines;        /* cuda, inner, general: a warp stores one 128-byte line of a result at a
-                             time */
+    uint8_t lines;        /* cuda, inner, general: a kiln__lines */
     uint8_t lists;        /* cuda, linear: the most calls that one launch serves; 0: it serves one */
     uint8_t aligned;      /* transpose, tiles that are not square: 1: rows of all operands begin at
                              multiples of 32 bytes */

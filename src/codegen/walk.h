@@ -138,6 +138,16 @@ int kiln__window_across(const kiln__variant *v);
 int kiln__ring_rows(const kiln__variant *v, int down);
 int kiln__ring_row(const kiln__variant *v, int itemsize, int along);
 
+/* ---- copies (copies.c) ---- */
+
+/* Choose words of 16 bytes for a kernel whose outputs are inputs, where its arrays allow narrow accesses only. `flags`
+ * are the call's. */
+void kiln__words_choose(const kiln__walk *w, const kiln__definition *def, unsigned flags, kiln__variant *v);
+/* Whether a variant that is made of words is one that a kernel can be generated for. */
+bool kiln__words_are_valid(const kiln__definition *def, const kiln__variant *v);
+/* The words of the lines of memory that a row may lie in, wherever it begins. */
+int64_t kiln__words_of_row(int64_t elements, int item);
+
 /* ---- transposes (transpose.c) ---- */
 
 /* Plan a loop by tiles of two axes. Returns false, and leaves the layout as it was, where it

@@ -182,6 +182,16 @@ static kiln__builtin cast_builtin(kiln_dtype from, kiln_dtype to)
                                                       : KILN__BUILTIN_CAST;
 }
 
+/* Whether a kernel copies faster than a GPU's driver does: many bytes that do not begin alike, which
+ * a kernel moves by aligned words (src/codegen/copies.c; bench/results/arrays-h200.txt). */
+enum { KERNEL_COPY_BYTES = 4 << 20 };
+
+static bool copies_better(kiln__device *device, const kiln_array *dst, const kiln_array *src, size_t bytes)
+{
+    return !kiln__device_is_host(device) && bytes >= KERNEL_COPY_BYTES &&
+           (((uintptr_t)dst->data | (uintptr_t)src->data) & 15) != 0;
+}
+
 /* dst[...] = src: the caller has checked shapes; overlap is the kernel layer's business. */
 kiln_status kiln__array_assign_on(kiln_array *dst, const kiln_array *src, kiln_stream *stream,
                                   kiln_error *err)
@@ -191,7 +201,7 @@ kiln_status kiln__array_assign_on(kiln_array *dst, const kiln_array *src, kiln_s
     const bool overlap = dst->size > 0 && kiln__array_overlap(dst, src);
 
     if (src->dtype == dst->dtype && src->contiguous && dst->contiguous && src->size == dst->size &&
-        !overlap)
+        !overlap && !copies_better(device, dst, src, bytes))
         return kiln__copy_device_to_device(device, dst->data, src->data, bytes, stream, err);
     if (src->dtype == dst->dtype && kiln__host_loop_is_faster(dst, stream) && src->rank == dst->rank &&
         memcmp(src->shape, dst->shape, (size_t)src->rank * sizeof src->shape[0]) == 0 && !overlap) {

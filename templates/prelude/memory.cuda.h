@@ -86,6 +86,67 @@ KILN_FN void kiln__load_shifted(T (&dst)[N], const void *src, const int past)
     }
 }
 
+//% section words needs memory
+// words (CUDA): 16 bytes that begin `past` bytes behind the beginning of two words.
+KILN_FN uint4 kiln__word_within(const uint4 &low, const uint4 &high, int past)
+{
+    const unsigned int w[8] = {low.x, low.y, low.z, low.w, high.x, high.y, high.z, high.w};
+    unsigned int r[7];
+    KILN_UNROLL
+    for (int k = 0; k < 7; k++)
+        r[k] = past & 4 ? w[k + 1] : w[k];
+    KILN_UNROLL
+    for (int k = 0; k < 5; k++)
+        r[k] = past & 8 ? r[k + 2] : r[k];
+    return make_uint4(__funnelshift_r(r[0], r[1], 8 * past), __funnelshift_r(r[1], r[2], 8 * past),
+                      __funnelshift_r(r[2], r[3], 8 * past), __funnelshift_r(r[3], r[4], 8 * past));
+}
+// An aligned word of 16 bytes of a row that is a copy of another one, whose memory it shares nowhere. Rows have
+// `bytes` bytes and begin anywhere, and the word may lie before the row, behind it, or across an end. Words that are
+// loaded lie within the row; the elements near its ends are copied one by one, as numbers of their size.
+template <class Bits, class Index> struct kiln__copied {
+    char *to;
+    const char *from;
+    Index at, bytes;
+    uint4 low, high;
+    int past;
+    bool whole;
+    KILN_METHOD kiln__copied(char *row_to, const char *row_from, Index first, Index row_bytes)
+        : to(row_to), from(row_from), at(first - (Index)((size_t)row_to % 128)), bytes(row_bytes)
+    {
+        past = (int)((size_t)(from + at) % 16);
+        whole = at >= past && at - past + (past != 0 ? 32 : 16) <= bytes;
+        if (whole) {
+            const uint4 *const words = (const uint4 *)(from + (at - past));
+            low = KILN_LD(words);
+            high = KILN_LD(words + (past != 0));
+        }
+    }
+    KILN_METHOD void store() const
+    {
+        if (whole)
+            KILN_ST((uint4 *)(to + at), kiln__word_within(low, high, past));
+        else if (at > -16 && at < bytes)
+            store_elements();
+    }
+    KILN_METHOD void store_elements() const
+    {
+        constexpr int S = (int)sizeof(Bits), N = S < 4 ? 4 : 16 / S;
+        _Pragma("unroll 1")
+        for (Index first = at; first < at + 16; first += N * S) {
+            Bits v[N];
+            KILN_UNROLL
+            for (int k = 0; k < N; k++)
+                if (first + k * S >= 0 && first + k * S < bytes)
+                    v[k] = *(const Bits *)(from + (first + k * S));
+            KILN_UNROLL
+            for (int k = 0; k < N; k++)
+                if (first + k * S >= 0 && first + k * S < bytes)
+                    *(Bits *)(to + (first + k * S)) = v[k];
+        }
+    }
+};
+
 //% section packed needs memory
 // packed (CUDA): words of 4 bytes that hold neighbouring elements of 1 or 2 bytes. Word r begins r * pitch
 // bytes behind p, a multiple of 4, and belongs to row r * apart; `rows` rows and `count` elements of
