@@ -210,7 +210,7 @@ typedef struct kiln__snippet {
 /* ---- the build ------------------------------------------------------------------------------- */
 
 /* The last scratch buffer is for texts that a function begins and ends itself. */
-enum { KILN__SCRATCH = 9, KILN__SCRATCH_SHORT = KILN__SCRATCH - 1 };
+enum { KILN__SCRATCH = 11, KILN__SCRATCH_SHORT = KILN__SCRATCH - 1 };
 
 /* The hash tables of passes, and what their keys consist of. */
 typedef enum kiln__build_map {

@@ -3,16 +3,21 @@
  *
  *     text > [text_gather > values]
  *
- *     const float t1 = kiln_at(&x_in, kiln_at_check(i, x.shape()[0], x.strides()[0], ...));
+ *     const float t1 = kiln_at(&x_in, kiln_at_noted(i, x.shape()[0], x.strides()[0], ...));
  *
  * The array is two parameters. The raw one gives extents, strides and the address of the array; its
  * indexed axes come first. The other one moves with the loop along all axes that are not indexed,
  * and stays at index 0 of the indexed ones. Its address and the indices give the element. If no
  * axis moves, the raw parameter suffices.
  *
+ * A loop notes an index out of range in a variable of its own, and reports it after the last element; what is noted
+ * lies in registers, so that of many indices the others are reported where they are met, as in other kernels.
+ *
  * Test: test_gather.
  */
 #include "fusion/write.h"
+
+enum { NOTED_MAX = 4 };
 
 /* How the array's own axes are seen from the loop, but for the indexed ones, which stay at index 0. */
 static const kiln__axis_map *walking_map(kiln__writer *w, const kiln__lowered *n,
@@ -29,12 +34,6 @@ static const kiln__axis_map *walking_map(kiln__writer *w, const kiln__lowered *n
         *walks = *walks || through[a].from >= 0;
     }
     return through;
-}
-
-/* The number of the element for a report: loops know it. */
-static const char *element_text(const kiln__writer *w)
-{
-    return w->kernel->kind == KILN__STEP_LOOP ? "i" : "-1";
 }
 
 /* What people call an array: views are called as what they show. */
@@ -77,25 +76,50 @@ static const char *indices_name(const kiln__build *b, const kiln__lowered *n, ui
     return text;
 }
 
-static void put_place(kiln__writer *w, const kiln__lowered *n, uint32_t k, const char *table,
-                      const char *index, kiln__buf *text)
+/* What is told of an index out of range: the report, the axis, the element that uses it, the names. */
+static void put_told(kiln__writer *w, const kiln__lowered *n, uint32_t k, int axis,
+                     const char *element, kiln__buf *text)
 {
-    static const char *const modes[] = {
-        [KILN_INDEX_CHECK] = "check", [KILN_INDEX_WRAP] = "wrap", [KILN_INDEX_CLIP] = "clip"};
-    const kiln__build *b = w->b;
+    const kiln__ir *ir = w->b->ir;
     char array[96], indices[96];
+
+    kiln__buf_printf(text, "%s.kiln__data, %d, %s\"%s\", \"%s\"", kiln__report_param(w), axis, element,
+                     array_name(ir, ir->edges[ir->nodes[n->origin].operands], array),
+                     indices_name(w->b, n, k, indices));
+}
+
+/* The end of a place that is checked, and, where it is noted, the texts before the loop and after it. */
+static void put_check(kiln__writer *w, const kiln__lowered *n, uint32_t k, const char *table,
+                      bool noted, kiln__buf *text)
+{
+    kiln__buf *prep = &w->b->scratch[KILN__BUF_PREP], *after = &w->b->scratch[KILN__BUF_AFTER];
+    const char *dtype = kiln_dtype_ctype(w->b->lowered[n->operand[1 + k]].dtype);
     int axis = 0;
 
     while (n->map[axis].from != KILN__BY_INDEX - (int)k)
         axis++;
-    kiln__buf_printf(text, "kiln_at_%s(%s, %s.shape()[%u], %s.strides()[%u]", modes[n->op], index,
-                     table, k, table, k);
-    if (n->op == KILN_INDEX_CHECK) {
-        const uint32_t *edges = b->ir->edges + b->ir->nodes[n->origin].operands;
-        kiln__buf_printf(text, ", %s.kiln__data, %d, %s, \"%s\", \"%s\"", kiln__report_param(w),
-                         axis, element_text(w), array_name(b->ir, edges[0], array),
-                         indices_name(b, n, k, indices));
-    }
+    kiln__buf_puts(text, ", ");
+    put_told(w, n, k, axis, w->kernel->kind == KILN__STEP_LOOP ? "i, " : "-1, ", text);
+    if (!noted)
+        return;
+    w->noted++;
+    kiln__buf_printf(text, ", kiln__bad%d", w->noted);
+    kiln__buf_printf(prep, "kiln_noted<%s> kiln__bad%d;\n", dtype, w->noted);
+    kiln__buf_printf(after, "kiln_tell(kiln__bad%d, %s.shape()[%u], ", w->noted, table, k);
+    put_told(w, n, k, axis, "", after);
+    kiln__buf_puts(after, ");\n");
+}
+
+static void put_place(kiln__writer *w, const kiln__lowered *n, uint32_t k, const char *table,
+                      const char *index, bool noted, kiln__buf *text)
+{
+    static const char *const modes[] = {
+        [KILN_INDEX_CHECK] = "check", [KILN_INDEX_WRAP] = "wrap", [KILN_INDEX_CLIP] = "clip"};
+
+    kiln__buf_printf(text, "kiln_at_%s(%s, %s.shape()[%u], %s.strides()[%u]",
+                     noted ? "noted" : modes[n->op], index, table, k, table, k);
+    if (n->op == KILN_INDEX_CHECK)
+        put_check(w, n, k, table, noted, text);
     kiln__buf_putc(text, ')');
 }
 
@@ -114,6 +138,8 @@ const char *kiln__gather_text(kiln__writer *w, uint32_t low, const kiln__axis_ma
     const kiln__axis_map *walking = walking_map(w, n, map, &walks);
     const char *table = kiln__table_param(w, n, walking, walks);
     const char *base = walks ? kiln__walking_param(w, n->operand[0], walking) : NULL;
+    const bool noted = n->op == KILN_INDEX_CHECK && w->kernel->kind == KILN__STEP_LOOP &&
+                       w->noted + (int)count <= NOTED_MAX;
     kiln__buf *text = &b->scratch[KILN__BUF_TEXT];
     kiln__buf_printf(text, base != NULL ? "kiln_at(&%s, " : "kiln_at(%s.kiln__data, ",
                      base != NULL ? base : table);
@@ -121,7 +147,7 @@ const char *kiln__gather_text(kiln__writer *w, uint32_t low, const kiln__axis_ma
         kiln__buf_puts(text, "kiln_at_both(");
     for (uint32_t k = 0; k < count; k++) {
         kiln__buf_puts(text, k > 0 ? ", " : "");
-        put_place(w, n, k, table, operands[1 + k], text);
+        put_place(w, n, k, table, operands[1 + k], noted, text);
         kiln__buf_puts(text, k > 0 ? ")" : "");
     }
     kiln__buf_putc(text, ')');

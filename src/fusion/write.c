@@ -55,6 +55,7 @@ static void restart(kiln__writer *w)
     kiln__marks_clear(w->b, &w->b->text.named);
     w->next = 0;
     w->operations = 0;
+    w->noted = 0;
     w->body = KILN__BUF_BODY;
     w->stage = 0;
     w->value_count = 0;

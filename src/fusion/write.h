@@ -35,14 +35,16 @@ typedef struct kiln__reused {
 
 /* Scratch buffers of a build, by use. */
 enum {
-    KILN__BUF_BODY,    /* statements */
-    KILN__BUF_IN,      /* input signature */
-    KILN__BUF_OUT,     /* output signature */
-    KILN__BUF_TEXT,    /* one expression */
-    KILN__BUF_OTHER,   /* texts of a reduction */
-    KILN__BUF_MORE,    /* signature of outputs per row */
-    KILN__BUF_ROW,     /* statements per row */
-    KILN__BUF_PREAMBLE /* structs, the user's preambles */
+    KILN__BUF_BODY,     /* statements */
+    KILN__BUF_IN,       /* input signature */
+    KILN__BUF_OUT,      /* output signature */
+    KILN__BUF_TEXT,     /* one expression */
+    KILN__BUF_OTHER,    /* texts of a reduction */
+    KILN__BUF_MORE,     /* signature of outputs per row */
+    KILN__BUF_ROW,      /* statements per row */
+    KILN__BUF_PREAMBLE, /* structs, the user's preambles */
+    KILN__BUF_PREP,     /* before the loop, and after it */
+    KILN__BUF_AFTER
 };
 
 /* What the walk without writing found. */
@@ -77,6 +79,7 @@ typedef struct kiln__writer {
     bool numbered;               /* some text uses the index of an element */
     int64_t iota[KILN_RANK_MAX]; /* coefficients of the first position met */
     int operations;
+    int noted;         /* indices whose errors are reported after the loop */
     kiln__list snippets;  /* lowered nodes: one of each user's kernel that is inlined */
     kiln__list preambles; /* lowered nodes whose preambles were put into namespaces */
     kiln__reused *reused;

@@ -62,27 +62,56 @@ static kiln_status put_combination(const kiln__scattering *s, kiln__buf *out, ki
     return KILN_OK;
 }
 
-/* An expression for the place that the indices name, `steps` being what a step along an axis is. */
+/* A kernel's texts. Those whose `key` is not 0 are kept by the context, and are empty where the kernel is there. */
+typedef struct kernel_text {
+    const char *name;
+    kiln__buf in, op;
+    kiln__buf prep, after; /* before the loop and after it */
+    const char *out;
+} kernel_text;
+
+/* Indices out of range are noted in so many variables at most; those of more index arrays are reported where they are met. */
+enum { NOTED_MAX = 4 };
+
+/* What is noted of an index array, and reported after the loop. */
+static void put_noted(const kiln__scattering *s, int k, const char *extent, kernel_text *t)
+{
+    kiln__buf_printf(&t->op, ", kiln__bad%d", k);
+    kiln__buf_printf(&t->prep, "kiln_noted<%s> kiln__bad%d;\n",
+                     kiln_dtype_ctype(s->index[k]->dtype), k);
+    kiln__buf_printf(&t->after, "kiln_tell(kiln__bad%d, ", k);
+    kiln__buf_printf(&t->after, extent, k);
+    kiln__buf_printf(&t->after, ", report.kiln__data, %d, \"the array\", \"index array %d\");\n",
+                     s->axis[k], k + 1);
+}
+
+/* `at`, the place that the indices name, with the extent of an indexed axis and the step along it. */
 static void put_place(const kiln__scattering *s, const char *extent, const char *step,
-                      kiln__buf *out)
+                      kernel_text *t)
 {
     static const char *const modes[] = {
         [KILN_INDEX_CHECK] = "check", [KILN_INDEX_WRAP] = "wrap", [KILN_INDEX_CLIP] = "clip"};
+    const bool checked = s->o.mode == KILN_INDEX_CHECK;
+    const bool noted = checked && s->index_count <= NOTED_MAX;
+    kiln__buf *out = &t->op;
 
+    kiln__buf_puts(out, "const auto at = ");
     for (int k = 0; k + 1 < s->index_count; k++)
         kiln__buf_puts(out, "kiln_at_both(");
     for (int k = 0; k < s->index_count; k++) {
-        kiln__buf_printf(out, "%skiln_at_%s(i%d, ", k > 0 ? ", " : "", modes[s->o.mode], k);
+        kiln__buf_printf(out, "%skiln_at_%s(i%d, ", k > 0 ? ", " : "",
+                         noted ? "noted" : modes[s->o.mode], k);
         kiln__buf_printf(out, extent, k);
         kiln__buf_puts(out, ", ");
         kiln__buf_printf(out, step, k);
-        if (s->o.mode == KILN_INDEX_CHECK)
+        if (checked)
             kiln__buf_printf(out, ", report.kiln__data, %d, i, \"the array\", \"index array %d\"",
                              s->axis[k], k + 1);
+        if (noted)
+            put_noted(s, k, extent, t);
         kiln__buf_puts(out, k > 0 ? "))" : ")");
     }
-    if (s->index_count == 0)
-        kiln__buf_puts(out, "0ll");
+    kiln__buf_puts(out, s->index_count == 0 ? "0ll;\n" : ";\n");
 }
 
 static void put_index_inputs(const kiln__scattering *s, kiln__buf *in)
@@ -94,13 +123,6 @@ static void put_index_inputs(const kiln__scattering *s, kiln__buf *in)
 }
 
 /* ---- kernels ---- */
-
-/* A kernel's texts. Those whose `key` is not 0 are kept by the context, and are empty where the kernel is there. */
-typedef struct kernel_text {
-    const char *name;
-    kiln__buf in, op;
-    const char *out;
-} kernel_text;
 
 /* Which of the kernels below. */
 typedef enum text_kind {
@@ -141,15 +163,27 @@ static kiln_status make_kernel(kiln_context *ctx, const void *data, kiln__kernel
                                kiln_error *err)
 {
     const wanted *w = data;
-    kernel_text t = {NULL, KILN__BUF_INIT, KILN__BUF_INIT, "raw T x"};
+    kernel_text t = {
+        NULL, KILN__BUF_INIT, KILN__BUF_INIT, KILN__BUF_INIT, KILN__BUF_INIT, "raw T x"};
     kiln_status status = w->put(w->s, &t, err);
 
-    if (status == KILN_OK && (t.in.failed || t.op.failed))
+    if (status == KILN_OK && (t.in.failed || t.op.failed || t.prep.failed || t.after.failed))
         status = kiln__fail_memory(err, t.op.capacity);
-    if (status == KILN_OK)
-        return kiln__loop_kernel(ctx, t.name, &t.in, t.out, &t.op, out, err);
+    if (status == KILN_OK) {
+        const kiln__definition_request request = {
+            .name = t.name,
+            .in = t.in.text,
+            .out = t.out,
+            .snippet = {[KILN__SNIPPET_LOOP_PREP] = t.prep.text,
+                        [KILN__SNIPPET_OP] = t.op.text,
+                        [KILN__SNIPPET_AFTER_LOOP] = t.after.text},
+        };
+        status = kiln__kernel_new(ctx, false, &kiln__loop_calls, &request, out, err);
+    }
     kiln__buf_clear(&t.in);
+    kiln__buf_clear(&t.prep);
     kiln__buf_clear(&t.op);
+    kiln__buf_clear(&t.after);
     return status;
 }
 
@@ -222,13 +256,12 @@ static kiln_status put_direct(const kiln__scattering *s, kernel_text *t, kiln_er
     put_index_inputs(s, &t->in);
     kiln__buf_puts(&t->in, "T v, T first");
     KILN_CHECK(put_combination(s, &t->op, err));
-    kiln__buf_puts(&t->op, "const long long at = ");
-    put_place(s, "x.shape()[%d]", "x.strides()[%d]", &t->op);
-    kiln__buf_puts(&t->op, ";\nif (at != kiln_nowhere)\n    ");
-    kiln__buf_puts(&t->op, s->index_count == 0           ? "kiln_change(&first, at, v, join)"
-                           : s->what == KILN_SCATTER_SET ? "kiln_change_whole(&first, at, v)"
-                           : adds_atomically(s)          ? "kiln_change_add(&first, at, v)"
-                                                : "kiln_change_atomic(&first, at, v, join)");
+    put_place(s, "x.shape()[%d]", "x.strides()[%d]", t);
+    kiln__buf_puts(&t->op, "const long long bytes = kiln_bytes_to(at);\nif (kiln_is_in(at))\n    ");
+    kiln__buf_puts(&t->op, s->index_count == 0           ? "kiln_change(&first, bytes, v, join)"
+                           : s->what == KILN_SCATTER_SET ? "kiln_change_whole(&first, bytes, v)"
+                           : adds_atomically(s)          ? "kiln_change_add(&first, bytes, v)"
+                                                : "kiln_change_atomic(&first, bytes, v, join)");
     return KILN_OK;
 }
 
@@ -269,9 +302,8 @@ static kiln_status put_places(const kiln__scattering *s, kernel_text *t, kiln_er
     for (int k = 0; k < s->index_count; k++)
         kiln__buf_printf(&t->in, "int64 n%d, int64 s%d, ", k, k);
     kiln__buf_puts(&t->in, "int64 behind");
-    kiln__buf_puts(&t->op, "const long long at = ");
-    put_place(s, "n%d", "s%d", &t->op);
-    kiln__buf_puts(&t->op, ";\nplace = (K)(at == kiln_nowhere ? behind : at)");
+    put_place(s, "n%d", "s%d", t);
+    kiln__buf_puts(&t->op, "place = (K)(kiln_is_in(at) ? kiln_bytes_to(at) : behind)");
     return KILN_OK;
 }
 

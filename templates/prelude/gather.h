@@ -1,6 +1,7 @@
 //% section gather_report on cuda
 // gather_report (CUDA): whoever claims the report first writes it, and then says that it is whole.
 #define KILN_REPORT KILN_HEAVY
+#define KILN_ROLLED _Pragma("unroll 1") // a loop that is unrolled takes longer to compile than the kernel
 KILN_FN bool kiln__report_claim(long long *report)
 {
     return atomicCAS((unsigned long long *)report, 0ull, 1ull) == 0ull;
@@ -15,6 +16,7 @@ KILN_FN void kiln__report_finish(long long *report)
 // gather_report (CPU): whoever claims the report first writes it, and then says that it is whole. It is called
 // out of the loop over elements, of which compilers then make one for indices that name elements, often a copy.
 #define KILN_REPORT static __attribute__((noinline, cold, unused))
+#define KILN_ROLLED
 KILN_FN bool kiln__report_claim(long long *report)
 {
     long long none = 0;
@@ -43,8 +45,10 @@ KILN_REPORT void kiln__report_index(const long long *words, long long value, boo
     report[4] = axis;
     report[5] = element;
     char *name = (char *)(report + 6);
+    KILN_ROLLED
     for (int k = 0; k < 80 && array[k] != 0; k++)
         name[k] = array[k];
+    KILN_ROLLED
     for (int k = 0; k < 80 && indices[k] != 0; k++)
         name[80 + k] = indices[k];
     kiln__report_finish(report);
@@ -86,6 +90,73 @@ template <class T> KILN_FN T kiln_at(const T *base, long long at)
 {
     return at == kiln_nowhere ? T() : *(const T *)((const char *)base + at);
 }
+
+//% section placed needs gather when kiln_is_in
+// placed: what a place says.
+KILN_FN bool kiln_is_in(long long at)
+{
+    return at != kiln_nowhere;
+}
+KILN_FN long long kiln_bytes_to(long long at)
+{
+    return at;
+}
+
+//% section noted on cuda needs gather when kiln_noted
+// noted (CUDA): an index out of range is noted where it is met and reported behind the loop, so that the kernel has one
+// report and no call for each element that a thread holds. A place is a pair, which needs no branch.
+struct kiln_place {
+    long long at;
+    bool in;
+};
+template <class I> struct kiln_noted {
+    I value = 0;
+    long long element = -1; // -1: all indices were in range
+};
+template <class I>
+KILN_FN kiln_place kiln__at_noted(I i, long long n, long long step, long long element, kiln_noted<I> &bad)
+{
+    constexpr bool is_unsigned = (I)-1 > (I)0;
+    const long long at = !is_unsigned && i < (I)0 ? (long long)i + n : (long long)i;
+    const bool in = (unsigned long long)at < (unsigned long long)n;
+    if (!in) {
+        bad.value = i;
+        bad.element = element;
+    }
+    return {at * step, in};
+}
+#define kiln_at_noted(i, n, step, report, axis, element, array, indices, bad) \
+    kiln__at_noted(i, n, step, element, bad)
+template <class I>
+KILN_FN void kiln_tell(const kiln_noted<I> &bad, long long n, const long long *report, int axis,
+                       const char *array, const char *indices)
+{
+    if (bad.element >= 0)
+        kiln__report_index(report, (long long)bad.value, (I)-1 > (I)0, n, axis, bad.element, array, indices);
+}
+KILN_FN kiln_place kiln_at_both(kiln_place x, kiln_place y)
+{
+    return {x.at + y.at, x.in && y.in};
+}
+KILN_FN bool kiln_is_in(kiln_place p)
+{
+    return p.in;
+}
+KILN_FN long long kiln_bytes_to(kiln_place p)
+{
+    return p.at;
+}
+template <class T> KILN_FN T kiln_at(const T *base, kiln_place p)
+{
+    return p.in ? *(const T *)((const char *)base + p.at) : T();
+}
+
+//% section noted on cpu needs gather when kiln_noted
+// noted (CPU): an index out of range is reported where it is met, out of the loop over elements.
+template <class I> struct kiln_noted {};
+#define kiln_at_noted(i, n, step, report, axis, element, array, indices, bad) \
+    kiln_at_check(i, n, step, report, axis, element, array, indices)
+#define kiln_tell(bad, n, report, axis, array, indices) ((void)0)
 
 //% section change needs gather when kiln_change
 // change: the element `at` bytes behind the first one, combined with a value.
