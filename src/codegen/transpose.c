@@ -314,10 +314,11 @@ static bool vec_fits(const kiln__walk *w, const kiln__operand *operands, int b, 
         const uint64_t bits = outer_bits(w, k, operands, b);
         if (k == w->index)
             continue;
-        if (w->stride[k][line] == size &&
-            (bits | (uint64_t)w->stride[k][run]) % (uint64_t)(vec * size) != 0)
+        /* What is contiguous along both axes, as overlapping windows are, is moved along the last. */
+        const bool as_line = w->stride[k][line] == size && !(last && w->stride[k][run] == size);
+        if (as_line && (bits | (uint64_t)w->stride[k][run]) % (uint64_t)(vec * size) != 0)
             return false;
-        if (w->stride[k][run] != size || w->stride[k][line] == size)
+        if (w->stride[k][run] != size || as_line)
             continue;
         if (vec > 1 && w->stride[k][line] != size * w->shape[run])
             return false;

@@ -381,22 +381,22 @@ done:
 
 /* ---- rows of a matrix ------------------------------------------------------------------------ */
 
-/* first(p, q), whether element p stands before q by the order of the dtype: NaN behind numbers,
- * complex ones by their parts. */
+/* first(p, q), whether element p stands before q by the order of the dtype: NaN behind numbers. Complex
+ * numbers go by their parts, behind them those whose imaginary part is NaN, then the real part, then both. */
 static void put_before(kiln_dtype dtype, kiln__buf *b)
 {
     const char kind = kiln_dtype_kind(dtype);
     const char *type = kiln_dtype_ctype(dtype);
-    const kiln_dtype part = dtype == KILN_COMPLEX64 ? KILN_FLOAT32 : KILN_FLOAT64;
 
     if (kind == 'c')
         kiln__buf_printf(
             b,
-            "auto less = [](%s p, %s q) -> bool { return p < q || (q != q && p == p); };\n"
+            "auto nans = [](%s p) { return 2 * (p.real() != p.real()) + (p.imag() != p.imag()); };\n"
             "auto first = [&](%s p, %s q) -> bool {\n"
-            "    return less(p.real(), q.real()) ||\n"
-            "           (!less(q.real(), p.real()) && less(p.imag(), q.imag()));\n};\n",
-            kiln_dtype_ctype(part), kiln_dtype_ctype(part), type, type);
+            "    if (nans(p) != nans(q))\n"
+            "        return nans(p) < nans(q);\n"
+            "    return p.real() < q.real() || (!(q.real() < p.real()) && p.imag() < q.imag());\n};\n",
+            type, type, type);
     else
         kiln__buf_printf(b, "auto first = [](%s p, %s q) -> bool { return p < q%s; };\n", type,
                          type, kind == 'f' ? " || (q != q && p == p)" : "");
