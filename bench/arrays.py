@@ -8,8 +8,8 @@ Groups: takes, scatters, filters, moves, sorts, rows, histograms, random.
 A line holds the case, the least time of kiln in microseconds, how much of a limit it reaches, how many times as fast as
 PyTorch and as CuPy it is, and the target beside the figure that it is of; "missed" stands behind a target that is not
 reached, "WRONG" behind a result that is not PyTorch's. The limit is a copy that moves as many bytes, a fill that writes
-as many, or a sum that reads as many. A time is the host's for four calls (32 of small arrays) and the wait for the
-device. Calls take turns, so that a machine that slows down slows down all of them.
+as many, or a sum that reads as many. A time is the host's for as many calls as take some 6 ms (at least 2) and the wait
+for the device. Calls take turns, so that a machine that slows down slows down all of them.
 """
 import argparse
 import json
@@ -69,8 +69,8 @@ def indices(count, below):
 class Case:
     """kiln's call and its peers. `limit`: ("copy" | "fill" | "read", bytes). `targets`: what -> least ratio."""
 
-    def __init__(self, name, call, torch_call=None, cupy_call=None, limit=None, same=None, calls=4, **targets):
-        self.name, self.calls_at_once, self.same = name, calls, same
+    def __init__(self, name, call, torch_call=None, cupy_call=None, limit=None, same=None, **targets):
+        self.name, self.same = name, same
         self.calls = {"kiln": call, "torch": torch_call, "cupy": cupy_call}
         if limit:
             kind, size = limit
@@ -172,7 +172,7 @@ def moves():
                    theirs(lambda: cupy.repeat(cx, 2, axis=1)), 3 * size)
 
 
-def sort_case(name, x, order=False, calls=4):
+def sort_case(name, x, order=False):
     plain = x
     if name.endswith("uint32"):  # PyTorch sorts no uint32
         kx, cx = own(x.view(torch.uint32)), cupy.asarray(cp(x)).view("uint32") if cupy else None
@@ -181,10 +181,10 @@ def sort_case(name, x, order=False, calls=4):
     if order:
         same = lambda: (own(plain)[kiln.argsort(kx)], torch.sort(plain).values)
         return Case(name, lambda: kiln.argsort(kx), lambda: torch.argsort(plain), theirs(lambda: cupy.argsort(cx)),
-                    None, same, calls, cupy_=1.0)
+                    None, same, cupy_=1.0)
     same = None if name.endswith("uint32") else lambda: (kiln.sort(kx), torch.sort(plain).values)
     return Case(name, lambda: kiln.sort(kx), lambda: torch.sort(plain), theirs(lambda: cupy.sort(cx)), None, same,
-                calls, cupy_=1.0)
+                cupy_=1.0)
 
 
 def sorts():
@@ -192,9 +192,9 @@ def sorts():
         for log2 in (10, 14, 16, 20, 24, 28, 30):
             if log2 == 30 and (tell == "int64" or torch.cuda.mem_get_info()[0] < 60 << 30):
                 continue
-            yield sort_case(f"sort 2^{log2} {tell}", random_keys((1 << log2,), dtype), calls=32 if log2 <= 20 else 4)
+            yield sort_case(f"sort 2^{log2} {tell}", random_keys((1 << log2,), dtype))
     for log2 in (10, 16, 20, 24, 28):
-        yield sort_case(f"argsort 2^{log2} float32", random_keys((1 << log2,), F32), True, 32 if log2 <= 20 else 4)
+        yield sort_case(f"argsort 2^{log2} float32", random_keys((1 << log2,), F32), True)
     for ands in (1, 3, 6):
         for dtype, log2 in ((I32, 28), (I64, 26)):
             x = random_keys((1 << log2,), dtype, ands)
@@ -246,9 +246,10 @@ def random():
     out = own(torch.empty_like(x))
     yield Case("x * 1.5 + 2 of 2^27", lambda: kiln.eval("x * 1.5 + 2", x=kx, out=out), lambda: x * 1.5 + 2, None,
                ("copy", 4 * n))
-    yield Case("  with dropout",
-               lambda: kiln.eval("where(bernoulli(k, x.shape, 0.1), 0, (x * 1.5 + 2) / 0.9)", k=7, x=kx, out=out),
-               lambda: torch.nn.functional.dropout(x * 1.5 + 2, 0.1), None, ("copy", 4 * n), limit_=0.97)
+    for tell, text in (("dropout", "where(bernoulli(k, x.shape, 0.1), 0, (x * 1.5 + 2) * 1.1111111)"),
+                       ("dropout, divided", "where(bernoulli(k, x.shape, 0.1), 0, (x * 1.5 + 2) / 0.9)")):
+        yield Case(f"  with {tell}", lambda: kiln.eval(text, k=7, x=kx, out=out),
+                   lambda: torch.nn.functional.dropout(x * 1.5 + 2, 0.1), None, ("copy", 4 * n), limit_=0.97)
 
 
 GROUPS = {"takes": takes, "scatters": scatters, "filters": filters, "moves": moves, "sorts": sorts, "rows": rows,
@@ -257,7 +258,7 @@ GROUPS = {"takes": takes, "scatters": scatters, "filters": filters, "moves": mov
 
 def least(case):
     """The least time of each call in microseconds. A peer that fails has none."""
-    best = {}
+    best, calls_at_once = {}, {}
     for _ in range(ROUNDS):
         for name, call in list(case.calls.items()):
             if call is None:
@@ -266,7 +267,8 @@ def least(case):
                 call()
                 torch.cuda.synchronize()
                 begin = time.perf_counter()
-                for _ in range(case.calls_at_once):
+                count = calls_at_once.get(name, 1)
+                for _ in range(count):
                     call()
                 torch.cuda.synchronize()
             except Exception as error:  # a peer without memory, say
@@ -275,8 +277,9 @@ def least(case):
                 print(f"    {name}: {str(error)[:70]}")
                 case.calls[name] = None
                 continue
-            took = (time.perf_counter() - begin) * 1e6 / case.calls_at_once
+            took = (time.perf_counter() - begin) * 1e6 / count
             best[name] = min(best.get(name, math.inf), took)
+            calls_at_once[name] = max(2, min(64, int(6000 / took)))
     return best
 
 
