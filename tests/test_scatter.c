@@ -643,86 +643,6 @@ static void test_scatter__mistakes_are_refused(void **state)
     kiln_array_release(f), kiln_array_release(wide);
 }
 
-static double plus(double a, double b, bool narrow)
-{
-    return narrow ? (float)a + (float)b : a + b;
-}
-
-/* The sum of each place as docs/indexing.md says: its values in their order, in chunks of 128. `x` and `value` are columns
- * of rows of `width`. */
-static void sum_by_chunks(double *x, int64_t places, const int64_t *index, const double *value,
-                          int64_t count, int64_t width, bool narrow)
-{
-    for (int64_t p = 0; p < places; p++) {
-        double total = 0, chunk = 0;
-        int64_t at = 0;
-        for (int64_t k = 0; k < count; k++) {
-            if (index[k] == p && at > 0 && at % 128 == 0)
-                total = at == 128 ? chunk : plus(total, chunk, narrow);
-            if (index[k] == p)
-                chunk = at++ % 128 == 0 ? value[k * width] : plus(chunk, value[k * width], narrow);
-        }
-        if (at > 0)
-            x[p * width] =
-                plus(x[p * width], at > 128 ? plus(total, chunk, narrow) : chunk, narrow);
-    }
-}
-
-/* Random values, whose sums are rounded, at random places, many of them at a few. */
-static void check_bits(test_env *t, kiln_dtype dtype, int64_t places, int64_t count, int64_t width)
-{
-    const bool narrow = dtype == KILN_FLOAT32;
-    const int64_t all = places * width, many = count * width;
-    int64_t *const index = malloc((size_t)count * sizeof *index);
-    double *const value = malloc((size_t)many * sizeof *value);
-    double *const want = malloc((size_t)all * sizeof *want);
-    double *const got = malloc((size_t)all * sizeof *got);
-    const int64_t target[] = {places, width}, values[] = {count, width};
-    const int rank = width > 1 ? 2 : 1;
-    kiln_array *x = NULL, *i = NULL, *v = NULL, *given = NULL, *result = NULL;
-
-    for (int64_t k = 0; k < count; k++) {
-        index[k] = (int64_t)test_random_below(t, (uint64_t)places);
-        index[k] %= test_random_below(t, 2) == 0 ? 3 : places;
-    }
-    for (int64_t k = 0; k < many; k++)
-        value[k] = plus((double)test_random(t) / 1e18, -9, narrow);
-    for (int64_t k = 0; k < all; k++)
-        want[k] = test_random_below(t, 2) == 0 ? -0.0 : 0.1f;
-    OK(t, kiln_array_from_host(t->ctx, KILN_FLOAT64, rank, target, want, NULL, &given, &t->err));
-    OK(t, kiln_array_cast(given, dtype, &x, &t->err));
-    kiln_array_release(given);
-    OK(t, kiln_array_from_host(t->ctx, KILN_FLOAT64, rank, values, value, NULL, &given, &t->err));
-    OK(t, kiln_array_cast(given, dtype, &v, &t->err));
-    OK(t, kiln_array_from_host(t->ctx, KILN_INT64, 1, &count, index, NULL, &i, &t->err));
-    const kiln_subscript at = kiln_subscript_array(i);
-    OK(t, kiln_array_scatter(x, &at, 1, kiln_arg_array(v), KILN_SCATTER_ADD, NULL, &t->err));
-    for (int64_t c = 0; c < width; c++)
-        sum_by_chunks(want + c, places, index, value + c, count, width, narrow);
-    OK(t, kiln_array_cast(x, KILN_FLOAT64, &result, &t->err));
-    OK(t, kiln_array_to_host(result, got, (size_t)all * sizeof *got, NULL, &t->err));
-    for (int64_t k = 0; k < all; k++)
-        CHECK(memcmp(&got[k], &want[k], sizeof got[k]) == 0,
-              "%s, %d places, %d values: place %d is %.17g, not %.17g", kiln_dtype_name(dtype),
-              (int)places, (int)count, (int)k, got[k], want[k]);
-    kiln_array_release(given), kiln_array_release(x), kiln_array_release(v);
-    kiln_array_release(i), kiln_array_release(result);
-    free(index), free(value), free(want), free(got);
-}
-
-static void test_scatter__sums_have_the_bits_of_chunks(void **state)
-{
-    static const int64_t sizes[][2] = {{1, 1},   {1, 127}, {1, 128},   {1, 129},    {2, 700},
-                                       {5, 128}, {9, 257}, {40, 3000}, {70001, 60}, {300, 2000}};
-    test_env *t = *state;
-
-    for (size_t k = 0; k < COUNT(sizes); k++) {
-        check_bits(t, KILN_FLOAT32, sizes[k][0], sizes[k][1], 1);
-        check_bits(t, KILN_FLOAT64, sizes[k][0], sizes[k][1], 1);
-        check_bits(t, KILN_FLOAT64, sizes[k][0] % 1000, sizes[k][1], 3);
-    }
-}
-
 /* The last of several values stays, and whole numbers of all widths wrap; rows that threads share among them. */
 static void test_scatter__rows_of_each_width_are_set_and_added(void **state)
 {
@@ -783,7 +703,6 @@ int main(int argc, char **argv)
         TEST(test_scatter__sums_are_reproducible),
         TEST(test_scatter__several_axes_and_slices),
         TEST(test_scatter__rows_are_added),
-        TEST(test_scatter__sums_have_the_bits_of_chunks),
         TEST(test_scatter__rows_of_each_width_are_set_and_added),
         TEST(test_scatter__put_is_numpys),
         TEST(test_scatter__values_may_be_of_the_array),

@@ -9,7 +9,7 @@
  * Rule: floating-point sums have the same bits as those of scatter_run.c, which combines the values
  *       of each place in chunks of KILN__SCATTER_CHUNK.
  *
- * Test: test_scatter.
+ * Tests: test_scatter, test_scatter_bits.
  */
 #include "indexing/scatter.h"
 
@@ -142,8 +142,77 @@ static kiln__cpu_entry entry_in_order(bool adds, size_t size)
 enum { CHUNKS = 256 };
 _Static_assert((int)KILN__SCATTER_CHUNK < (int)CHUNKS, "numbers of values have 8 bits");
 
-#define FLOAT_SUMS(T, K)                                                                           \
-    static void sum_##T##_##K(const job *given)                                                    \
+/*
+ * States that no cache holds cost a miss for each value. There a place is its sum alone, and values are counted for cells of
+ * neighbouring places: while no cell has received more than KILN__SCATTER_CHUNK values, no place has more than one chunk, and
+ * its sum is what the states would give. Where a cell receives more, the sums are thrown away and the states have their turn.
+ */
+enum {
+    CELLS_FROM = 1 << 21, /* bytes of states from which cells pay */
+    /* Places share a cell until there are so few cells, which stay in a cache, but no more than 2^8 places, nor so many that
+     * a cell receives more than so many values on average: by chance none has twice as many. */
+    CELLS_FEW = 1 << 15,
+    CELL_PLACES_LOG2_MAX = 8,
+    CELL_VALUES_MAX = 64,
+    AHEAD = 24,  /* a place is fetched so many values before its turn */
+    BLOCK = 4096 /* cells are looked at after so many values */
+};
+
+/* Fetch the sum of a place, which need not be in range: nothing is read. */
+static inline void fetch(const job *j, int64_t given)
+{
+    const uint64_t place = (uint64_t)(given < 0 ? given + j->none : given);
+
+    __builtin_prefetch((const void *)((uintptr_t)j->states + (uintptr_t)place * j->size), 1);
+}
+
+/* The binary logarithm of how many places share a cell; -1 where places have too many values each, or are few. */
+static int cell_places_log2(const job *j)
+{
+    int log2 = 0;
+
+    if (j->none * 2 * (int64_t)j->size < CELLS_FROM || j->count / j->none > CELL_VALUES_MAX)
+        return -1;
+    while (log2 < CELL_PLACES_LOG2_MAX && j->none >> log2 > CELLS_FEW &&
+           (j->count << log2) / j->none < CELL_VALUES_MAX / 2)
+        log2++;
+    return log2;
+}
+
+#define FLOAT_SUMS(T, W, K)                                                                        \
+    static bool sum_by_cells_##T##_##K(const job *given, int log2)                                 \
+    {                                                                                              \
+        const job j = *given;                                                                      \
+        const K *const places = j.places;                                                          \
+        const T *const values = (const T *)(const void *)j.values;                                 \
+        T *const target = (T *)(void *)j.target, *const sums = j.states;                           \
+        uint8_t *const cells = (uint8_t *)(sums + j.none);                                         \
+        bool few = true;                                                                           \
+        for (int64_t p = 0; p < j.none; p++)                                                       \
+            sums[p] = -(T)0;                                                                       \
+        memset(cells, 0, (size_t)(j.none >> log2) + 1);                                            \
+        for (int64_t k = 0, end; k < j.count && few; k = end) {                                    \
+            unsigned most = 0;                                                                     \
+            end = j.count - k < BLOCK ? j.count : k + BLOCK;                                       \
+            for (int64_t n = k; n < end; n++) {                                                    \
+                const int64_t place = place_of(&j, places[n], n);                                  \
+                fetch(&j, places[n + AHEAD < j.count ? n + AHEAD : n]);                            \
+                if (place == j.none)                                                               \
+                    continue;                                                                      \
+                sums[place] += values[n];                                                          \
+                most |= ++cells[place >> log2];                                                    \
+            }                                                                                      \
+            few = most < KILN__SCATTER_CHUNK;                                                      \
+        }                                                                                          \
+        for (int64_t p = 0; p < j.none && few; p++) {                                              \
+            W bits;                                                                                \
+            memcpy(&bits, &sums[p], sizeof bits);                                                  \
+            target[p] = bits != (W)1 << (8 * sizeof bits - 1) ? target[p] + sums[p] : target[p];   \
+        }                                                                                          \
+        return few;                                                                                \
+    }                                                                                              \
+                                                                                                   \
+    static void sum_by_states_##T##_##K(const job *given)                                          \
     {                                                                                              \
         const job j = *given;                                                                      \
         const K *const places = j.places;                                                          \
@@ -180,25 +249,27 @@ typedef struct state_double {
     double sum;
     uint32_t count;
 } state_double;
-FLOAT_SUMS(float, int32_t)
-FLOAT_SUMS(float, int64_t)
-FLOAT_SUMS(double, int32_t)
-FLOAT_SUMS(double, int64_t)
+FLOAT_SUMS(float, uint32_t, int32_t)
+FLOAT_SUMS(float, uint32_t, int64_t)
+FLOAT_SUMS(double, uint64_t, int32_t)
+FLOAT_SUMS(double, uint64_t, int64_t)
 
 static void sum_floats(const void *args, int64_t begin, int64_t end)
 {
+    static bool (*const by_cells[2][2])(const job *, int) = {
+        {sum_by_cells_float_int32_t, sum_by_cells_float_int64_t},
+        {sum_by_cells_double_int32_t, sum_by_cells_double_int64_t}};
+    static void (*const by_states[2][2])(const job *) = {
+        {sum_by_states_float_int32_t, sum_by_states_float_int64_t},
+        {sum_by_states_double_int32_t, sum_by_states_double_int64_t}};
     const job *j = args;
+    const bool is_double = j->size == sizeof(double);
+    const int log2 = cell_places_log2(j);
 
     (void)begin;
     (void)end;
-    if (j->size == sizeof(float) && j->wide)
-        sum_float_int64_t(j);
-    else if (j->size == sizeof(float))
-        sum_float_int32_t(j);
-    else if (j->wide)
-        sum_double_int64_t(j);
-    else
-        sum_double_int32_t(j);
+    if (log2 < 0 || !by_cells[is_double][j->wide](j, log2))
+        by_states[is_double][j->wide](j);
 }
 
 /* ---- the call -------------------------------------------------------------------------------------------- */
