@@ -120,7 +120,8 @@ static void test_select__refuses_a_k_that_no_row_has(void **state)
           kiln_array_quantile(x, q, 1, (kiln_quantile_method)13, &o, &y, &t->err), "method 13");
     FAILS(t, KILN_ERR_NULL, kiln_array_quantile(x, NULL, 1, KILN_QUANTILE_LINEAR, &o, &y, &t->err),
           "`q`");
-    FAILS(t, KILN_ERR_SHAPE, kiln_array_searchsorted(x, x, false, NULL, &y, &t->err), "and this one has 2");
+    FAILS(t, KILN_ERR_SHAPE, kiln_array_searchsorted(x, x, false, NULL, &y, &t->err),
+          "and this one has 2");
     assert_null(y);
     kiln_array_release(x);
     const int64_t none[] = {2, 0};
@@ -263,6 +264,56 @@ static void test_select__searches_sorted_vectors(void **state)
     }
     kiln_array_release(s);
     kiln_array_release(v);
+}
+
+/* Small whole numbers, the greatest of which become NaN in floating-point vectors; the vector rises. */
+static void check_search(test_env *t, kiln_dtype dtype, int64_t length, int64_t count, bool right)
+{
+    enum { RANGE = 40 };
+    const bool real = dtype == KILN_FLOAT32 || dtype == KILN_FLOAT64;
+    double *const sorted = malloc((size_t)(length + 1) * sizeof *sorted);
+    double *const values = malloc((size_t)count * sizeof *values);
+    int64_t *const got = malloc((size_t)count * sizeof *got);
+    kiln_array *s = NULL, *v = NULL, *given = NULL, *y = NULL;
+
+    for (int64_t k = 0; k < length; k++)
+        sorted[k] = real && k * RANGE / length > RANGE - 5 ? NAN : (double)(k * RANGE / length);
+    for (int64_t k = 0; k < count; k++) {
+        values[k] = (double)test_random_below(t, RANGE + 2);
+        values[k] = real && values[k] > RANGE - 3 ? NAN : values[k];
+    }
+    OK(t, kiln_array_from_host(t->ctx, KILN_FLOAT64, 1, &length, sorted, NULL, &given, &t->err));
+    OK(t, kiln_array_cast(given, dtype, &s, &t->err));
+    kiln_array_release(given);
+    OK(t, kiln_array_from_host(t->ctx, KILN_FLOAT64, 1, &count, values, NULL, &given, &t->err));
+    OK(t, kiln_array_cast(given, dtype, &v, &t->err));
+    OK(t, kiln_array_searchsorted(s, v, right, NULL, &y, &t->err));
+    OK(t, kiln_array_to_host(y, got, (size_t)count * sizeof *got, NULL, &t->err));
+    for (int64_t k = 0; k < count; k++) {
+        int64_t want = 0;
+        for (int64_t n = 0; n < length; n++)
+            want += isnan(values[k]) ? right || !isnan(sorted[n])
+                    : right          ? sorted[n] <= values[k]
+                                     : sorted[n] < values[k];
+        CHECK(got[k] == want, "%s, %d of %d, right %d: value %d, %g, belongs at %d, not at %d",
+              kiln_dtype_name(dtype), (int)count, (int)length, right, (int)k, values[k], (int)want,
+              (int)got[k]);
+    }
+    kiln_array_release(s), kiln_array_release(v), kiln_array_release(given), kiln_array_release(y);
+    free(sorted), free(values), free(got);
+}
+
+static void test_select__searches_for_many_values_of_each_dtype(void **state)
+{
+    static const kiln_dtype dtypes[] = {KILN_INT32,   KILN_UINT32,  KILN_INT64, KILN_UINT64,
+                                        KILN_FLOAT32, KILN_FLOAT64, KILN_INT16};
+    static const int64_t lengths[] = {0, 1, 2, 3, 64, 1000}, counts[] = {1, 15, 16, 17, 4200};
+    test_env *t = *state;
+
+    for (size_t d = 0; d < COUNT(dtypes); d++)
+        for (size_t k = 0; k < COUNT(lengths); k++)
+            for (int right = 0; right < 2; right++)
+                check_search(t, dtypes[d], lengths[k], counts[(k + d) % COUNT(counts)], right != 0);
 }
 
 /* ---- graphs ------------------------------------------------------------------------------------------------ */
@@ -563,6 +614,7 @@ int main(int argc, char **argv)
         TEST(test_select__quantiles_that_are_elements_stand_beside_infinities),
         TEST(test_select__has_medians_of_rows_and_nan_where_one_is),
         TEST(test_select__searches_sorted_vectors),
+        TEST(test_select__searches_for_many_values_of_each_dtype),
         TEST(test_select__is_a_step_of_expressions),
         TEST(test_select__tells_what_is_wrong_in_expressions),
         TEST(test_select__is_recorded_by_name),

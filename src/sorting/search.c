@@ -2,6 +2,9 @@
  * search.c - searchsorted, isin (kiln/sort.h): positions in a sorted vector, by a binary search for
  * each value. bins.c (digitize) and functions.c call kiln__search().
  *
+ *     vector, values > [cpu device, numbers of one dtype: search_cpu.c]
+ *                    > [all others: a generated kernel]
+ *
  * Tests: test_bins, test_select.
  */
 #include <stdio.h>
@@ -53,8 +56,7 @@ static const char *comes_before_number(const wanted *w)
     return w->right ? "(here <= value)" : "(here < value)";
 }
 
-/* On the cpu device without branches, which random values would mislead: there are as many steps
- * for each value, so that the processor takes several values at a time. */
+/* On the cpu device without branches, which random values would mislead. */
 static void put_steps(const wanted *w, const char *before, kiln__buf *op)
 {
     kiln__buf_puts(op, "for (long long left = count, half = 0; left > 0; left -= half) {\n"
@@ -130,6 +132,32 @@ kiln_status kiln__searchsorted_check(kiln_dtype sorted, int rank, kiln_dtype val
     return KILN_OK;
 }
 
+/* By the loops of search_cpu.c, into a new array where *out is NULL. */
+static kiln_status search_loops(const kiln_array *sorted, const kiln_array *values, bool right,
+                                kiln__search_result result, kiln_stream *stream, kiln_array **out,
+                                kiln_error *err)
+{
+    const kiln_dtype dtype = result == KILN__SEARCH_IS_IN ? KILN_BOOL : KILN_INT64;
+    kiln_array *made = *out != NULL ? kiln_array_retain(*out) : NULL;
+    kiln_status status = KILN_OK;
+
+    if (made == NULL)
+        KILN_TRY(kiln__array_new(values->ctx, dtype, values->rank, values->shape, NULL, stream,
+                                 &made, err));
+    KILN_TRY(kiln__search_cpu(sorted, values, right, result, stream, made, err));
+    kiln__sort_used(sorted, stream);
+    kiln__sort_used(values, stream);
+    kiln__sort_used(made, stream);
+    if (*out == NULL) {
+        *out = made;
+        made = NULL;
+    }
+
+done:
+    kiln_array_release(made);
+    return status;
+}
+
 kiln_status kiln__search(const kiln_array *sorted, const kiln_array *values, bool right,
                          kiln__search_result result, kiln_stream *stream, kiln_array **out,
                          kiln_error *err)
@@ -153,6 +181,10 @@ kiln_status kiln__search(const kiln_array *sorted, const kiln_array *values, boo
         vector = kiln_array_retain((kiln_array *)sorted);
     else
         KILN_TRY(kiln__array_copy_as(sorted, sorted->dtype, NULL, o.stream, &vector, err));
+    if (kiln__search_suits_cpu(vector, values, *out)) {
+        status = search_loops(vector, values, right, result, o.stream, out, err);
+        goto done;
+    }
     const uint64_t key =
         (uint64_t)w.sorted << 24 | (uint64_t)w.values << 16 | (uint64_t)result << 8 | w.right;
     KILN_TRY(kiln__kept_kernel(sorted->ctx, define, &w, key, &kernel, err));

@@ -8,7 +8,7 @@
  *     sort.c           sort, argsort, lexsort; kiln__sort_rows(), by which all others sort
  *     select.c         topk, partition, median, quantile
  *     rule.c           several arrays sorted together by a rule of the user's
- *     search.c         searchsorted, isin
+ *     search.c         searchsorted, isin; search_cpu.c looks up many numbers at a time
  *     bins.c           bincount, histogram, digitize; bins_cuda.c counts on CUDA devices
  *     histogramdd.c    histograms over several axes
  *     functions.c      these functions as operations of graphs
@@ -287,6 +287,13 @@ typedef enum kiln__search_result {
 kiln_status kiln__search(const kiln_array *sorted, const kiln_array *values, bool right,
                          kiln__search_result result, kiln_stream *stream, kiln_array **out,
                          kiln_error *err);
+/* Whether values without gaps of the sorted vector's dtype are looked up by loops of the library, into an array given as
+ * `out` or into a new one, and that. (search_cpu.c) */
+bool kiln__search_suits_cpu(const kiln_array *sorted, const kiln_array *values,
+                            const kiln_array *out);
+kiln_status kiln__search_cpu(const kiln_array *sorted, const kiln_array *values, bool right,
+                             kiln__search_result result, kiln_stream *stream, const kiln_array *out,
+                             kiln_error *err);
 
 /* ---- operations of graphs (functions.c) ------------------------------------------------------ */
 
