@@ -164,7 +164,7 @@ class ndarray(_kiln.Array):
     def __getitem__(self, key):
         if isinstance(key, (int, slice)) and not isinstance(key, bool):
             return _kiln.view(self, subscript(key))
-        if isinstance(key, _kiln.Array) and key.dtype.kind in "iu" and key.ndim and key.device == self.device:
+        if _kiln.indexes(self, key) and key.ndim:
             return _functions._graph("x[i0]", ("x", "i0"))(self, key)
         mask = mask_of(key)
         if mask is not None:

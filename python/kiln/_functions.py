@@ -20,7 +20,7 @@ ALIASES = {
 PAIRS = ("divmod", "frexp", "modf")
 
 _LETTERS = "abcdefgh"
-_kept = {}  # graphs of one function, by its name, its keywords and how many arguments it has
+_kept = {}  # graphs of one function, by its name, its keywords and its arguments' classes
 
 
 def _is_node(value):
@@ -29,29 +29,29 @@ def _is_node(value):
 
 def call(name, args, out=None, stream=None, tail=""):
     """One function of the expression language on arrays, numbers and None."""
-    complete, listed = True, False
-    for value in args:
-        if _is_node(value):
-            return value._kiln_node(name, args, tail)
-        complete = complete and value is not None
-        listed = listed or value.__class__ in (list, tuple)
-    if listed:
-        from ._array import asarray, home_of
-        home = home_of([v for v in args if v is not None])
-        args = [asarray(v, device=home) if v.__class__ in (list, tuple) else v for v in args]
-    given = args if complete else [v for v in args if v is not None]
-    results = _kept.get((name, tail, len(args))) if complete else None
+    results = _kept.get((name, tail, *map(type, args)))
     if results is None:
+        complete = True
+        for value in args:
+            if _is_node(value):
+                return value._kiln_node(name, args, tail)
+            complete = complete and value is not None and value.__class__ not in (list, tuple)
+        if any(value.__class__ in (list, tuple) for value in args):
+            from ._array import asarray, home_of
+            home = home_of([v for v in args if v is not None])
+            args = [asarray(v, device=home) if v.__class__ in (list, tuple) else v for v in args]
         names = iter(_LETTERS)
         text = ", ".join("None" if v is None else next(names) for v in args)
+        given = args if complete else [v for v in args if v is not None]
         results = _graph(f"{name}({text}{tail})", tuple(_LETTERS[:len(given)]))
-        if complete:
+        if complete:  # these classes need no more than the graph
             if len(_kept) >= 4096:
                 _kept.clear()
-            _kept[name, tail, len(args)] = results
+            _kept[name, tail, *map(type, args)] = results
+        args = given
     if out is None and stream is None:
-        return results(*given)
-    return results(*given, out=out, stream=stream)
+        return results(*args)
+    return results(*args, out=out, stream=stream)
 
 
 def _operation(name, target):

@@ -255,23 +255,27 @@ def _mode(mode):
 
 
 def _indices(x, indices):
-    if isinstance(indices, _kiln.Array) and indices.device == x.device and indices.dtype.kind in "iu":
+    if _kiln.indexes(x, indices):
         return indices
     return index_arrays(x.device, (indices,))[0]
 
 
 def take(x, indices, /, axis=None, *, mode="raise"):
     """The parts of x along an axis (None: elements in C-order) that indices name."""
-    x = array_beside(x, indices)
+    if not _kiln.indexes(x, indices):
+        x = array_beside(x, indices)
+        indices = _indices(x, indices)
     tail = _mode(mode) + ("" if axis is None else f", axis={axis.__index__()}")
-    return _functions.call("take", (x, _indices(x, indices)), tail=tail)
+    return _functions.call("take", (x, indices), tail=tail)
 
 
 def take_along_axis(x, indices, /, axis=-1, *, mode="raise"):
     """An index for each element: x[a, indices[a, b]] for axis 1 of two."""
-    x = array_beside(x, indices)
+    if not _kiln.indexes(x, indices):
+        x = array_beside(x, indices)
+        indices = _indices(x, indices)
     tail = _mode(mode) + ("" if axis is None else f", axis={axis.__index__()}")
-    return _functions.call("take_along_axis", (x, _indices(x, indices)), tail=tail)
+    return _functions.call("take_along_axis", (x, indices), tail=tail)
 
 
 def put(x, indices, values, /, mode="raise"):

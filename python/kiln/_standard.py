@@ -158,6 +158,10 @@ def _shapes(arrays, axis=None):
 
 def concat(arrays, /, axis=0):
     """Arrays one behind the other along an axis; None: flattened."""
+    arrays = tuple(arrays)
+    made = _kiln.joined(arrays, axis) if axis.__class__ is int else None
+    if made is not None:  # arrays of kiln's own, of one dtype and device, whose shapes fit
+        return made
     arrays = arrays_of(arrays)
     if not arrays:
         raise ValueError("concat: the list of arrays is empty")
@@ -266,10 +270,12 @@ def tile(x, repetitions, /):
 def repeat(x, repeats, /, axis=None):
     """Each element `repeats` times; counts that differ are not had."""
     x = asarray(x)
-    if axis is None:
+    if axis is None and x.ndim == 1:
+        axis = 0
+    elif axis is None:
         x, axis = x.ravel(), 0
     axis = _axis(axis, x.ndim)
-    if getattr(repeats, "ndim", 0) or not hasattr(repeats, "__index__"):
+    if repeats.__class__ is not int and (getattr(repeats, "ndim", 0) or not hasattr(repeats, "__index__")):
         counts = [int(r) for r in asarray(repeats, device="cpu").tolist()] if getattr(repeats, "ndim", 1) else [int(repeats)]
         if len(counts) == 1:
             counts *= x.shape[axis]

@@ -311,6 +311,96 @@ static PyObject *place(PyObject *self, PyObject *args)
     Py_RETURN_NONE;
 }
 
+enum { JOINED_MAX = 64 };
+
+/* Arrays as they stand one behind the other along an axis; how many, or 0 where they are not arrays of one dtype, device and
+ * shape but for that axis. */
+static size_t read_joined(PyObject *tuple, int axis, kiln_array **all, int64_t *extents)
+{
+    const Py_ssize_t count = PyTuple_Size(tuple);
+
+    for (Py_ssize_t k = 0; k < count && count <= JOINED_MAX; k++) {
+        PyObject *const item = PyTuple_GetItem(tuple, k);
+        if (!kilnpy_is_array(item))
+            return 0;
+        kiln_array *const a = all[k] = ((array_object *)item)->array;
+        const int rank = kiln_array_rank(a);
+        const int64_t *const shape = kiln_array_shape(a);
+        if (rank != kiln_array_rank(all[0]) || axis < 0 || axis >= rank ||
+            kiln_array_dtype(a) != kiln_array_dtype(all[0]) ||
+            kiln_array_context(a) != kiln_array_context(all[0]))
+            return 0;
+        for (int n = 0; n < rank; n++) {
+            if (k > 0 && n != axis && shape[n] != extents[n])
+                return 0;
+            extents[n] = k > 0 && n == axis ? extents[n] + shape[n] : shape[n];
+        }
+    }
+    return count <= JOINED_MAX ? (size_t)count : 0;
+}
+
+static kiln_status join(kiln_array *const *all, size_t count, int axis, kiln_array *made,
+                        kiln_error *err)
+{
+    kiln_status status = KILN_OK;
+    int64_t begin = 0;
+
+    for (size_t k = 0; k < count && status == KILN_OK; k++) {
+        const int64_t end = begin + kiln_array_shape(all[k])[axis];
+        kiln_array *part = NULL;
+        if (kiln_array_size(all[k]) > 0)
+            status = kiln_array_slice(made, axis, begin, end, 1, &part, err);
+        if (part != NULL)
+            status = kiln_array_assign(part, all[k], err);
+        kiln_array_release(part);
+        begin = end;
+    }
+    return status;
+}
+
+/* joined(tuple of arrays, axis): a new array, or None where the arrays have to be looked at more closely. */
+static PyObject *joined(PyObject *self, PyObject *args)
+{
+    kiln_array *all[JOINED_MAX], *made = NULL;
+    int64_t extents[KILN_RANK_MAX];
+    kiln_error err = KILN_ERROR_INIT;
+    PyObject *tuple = NULL;
+    kiln_status status;
+    int axis = 0;
+
+    (void)self;
+    if (!PyArg_ParseTuple(args, "O!i", &PyTuple_Type, &tuple, &axis))
+        return NULL;
+    if (axis < 0 && PyTuple_Size(tuple) > 0 && kilnpy_is_array(PyTuple_GetItem(tuple, 0)))
+        axis += kiln_array_rank(((array_object *)PyTuple_GetItem(tuple, 0))->array);
+    const size_t count = read_joined(tuple, axis, all, extents);
+    if (count == 0)
+        Py_RETURN_NONE;
+    Py_BEGIN_ALLOW_THREADS /* The caller holds the arrays. */
+        status = kiln_array_empty(kiln_array_context(all[0]), kiln_array_dtype(all[0]),
+                                  kiln_array_rank(all[0]), extents, &made, &err);
+    if (status == KILN_OK)
+        status = join(all, count, axis, made, &err);
+    if (status != KILN_OK) {
+        kiln_array_release(made);
+        made = NULL;
+    }
+    Py_END_ALLOW_THREADS return give(status, &made, &err);
+}
+
+/* indexes(array, indices): whether both are arrays of one device, the second one of integers. */
+static PyObject *indexes(PyObject *self, PyObject *const *args, Py_ssize_t count)
+{
+    (void)self;
+    if (count != 2 || !kilnpy_is_array(args[0]) || !kilnpy_is_array(args[1]))
+        Py_RETURN_FALSE;
+    const kiln_array *const x = ((array_object *)args[0])->array,
+                     *const i = ((array_object *)args[1])->array;
+    const char of = kiln_dtype_kind(kiln_array_dtype(i));
+    return PyBool_FromLong((of == 'i' || of == 'u') &&
+                           kiln_array_context(x) == kiln_array_context(i));
+}
+
 /* text(array): as NumPy's str(). */
 static PyObject *text(PyObject *self, PyObject *object)
 {
@@ -343,6 +433,8 @@ PyMethodDef kilnpy_view_methods[] = {
     {"element", element, METH_O, "element(array)"},
     {"chosen", chosen, METH_VARARGS, "chosen(which, array, mask or None)"},
     {"place", place, METH_VARARGS, "place(array, mask, values)"},
+    {"indexes", METHOD(indexes), METH_FASTCALL, "indexes(array, indices)"},
+    {"joined", joined, METH_VARARGS, "joined(arrays, axis)"},
     {"text", text, METH_O, "text(array)"},
     {"linalg", kilnpy_linalg, METH_VARARGS, "linalg(name, arrays, number, upper, text, axes)"},
     {"observe", kilnpy_observe, METH_VARARGS, "observe(what, path, device)"},

@@ -202,6 +202,13 @@ class Indices(unittest.TestCase):
         x, i = some((5, 6)), np.array([[3, 0], [-1, 3]])
         for axis in (None, 0, 1, -1):
             self.same(kiln.take(x, i, axis=axis), np.take(x, i, axis=axis))
+            for dtype in ("int8", "uint64"):  # arrays of kiln's own
+                own = kiln.asarray(x), kiln.asarray((i % 5).astype(dtype))
+                self.same(kiln.take(*own, axis=axis), np.take(x, i % 5, axis=axis))
+        for wrong in (kiln.asarray(x), kiln.asarray(x > 3)):
+            with self.assertRaisesRegex(IndexError, "index arrays are of integers"):
+                kiln.take(kiln.asarray(x), wrong)
+        self.same(kiln.take(kiln.asarray(x), kiln.asarray(i[0, 1])), np.take(x, i[0, 1]))
         self.same(kiln.take(x, [7, -9], axis=0, mode="clip"), np.take(x, [7, -9], axis=0, mode="clip"))
         order = np.argsort(x, axis=1, kind="stable")
         self.same(kiln.take_along_axis(x, order, axis=1), np.take_along_axis(x, order, 1))

@@ -50,6 +50,9 @@ class Cases(unittest.TestCase):
         for axis in (0, 1, -1, None):
             self.check("concat", [x, 2 * x], axis=axis)
         self.check("concat", [i, x[0, :3, :4]])
+        for parts in ([i], [i[:0], i, i[:0]], [i[:, :0], i.T.copy().T, i[:, ::-2]], [x[0, k] for k in range(3)] * 30,
+                      [i[:0], i[:0]], [i == 1, i == 2]):
+            self.check("concat", parts, axis=-1 if parts[0].shape[-1:] == (0,) else 0)
         self.check("stack", [i, i + 1, i * 2], axis=-1)
         self.check("unstack", x, axis=1)
         self.check("split", x, 2, axis=1)
@@ -100,7 +103,8 @@ class Cases(unittest.TestCase):
 
     def test_shapes_that_do_not_fit(self):
         a = ours(i)
-        for bad in (lambda: kiln.concat([]), lambda: kiln.concat([a, a.T]), lambda: kiln.stack([a, a.T]),
+        for bad in (lambda: kiln.concat([]), lambda: kiln.concat([a, a.T]), lambda: kiln.concat([a, a[0]]),
+                    lambda: kiln.concat([a, a[:, :2]]), lambda: kiln.stack([a, a.T]),
                     lambda: kiln.broadcast_shapes((3,), (4,)), lambda: kiln.repeat(a, kiln.arange(2), axis=0),
                     lambda: kiln.tril(a[0]), lambda: kiln.concat([a], axis=2),
                     lambda: kiln.meshgrid(a, indexing="zy"), lambda: kiln.roll(a, (1, 2, 3), axis=(0, 1))):
