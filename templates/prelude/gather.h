@@ -2,6 +2,7 @@
 // gather_report (CUDA): whoever claims the report first writes it, and then says that it is whole.
 #define KILN_REPORT KILN_HEAVY
 #define KILN_ROLLED _Pragma("unroll 1") // a loop that is unrolled takes longer to compile than the kernel
+#define KILN_SOMEWHERE(at)
 KILN_FN bool kiln__report_claim(long long *report)
 {
     return atomicCAS((unsigned long long *)report, 0ull, 1ull) == 0ull;
@@ -17,6 +18,10 @@ KILN_FN void kiln__report_finish(long long *report)
 // out of the loop over elements, of which compilers then make one for indices that name elements, often a copy.
 #define KILN_REPORT static __attribute__((noinline, cold, unused))
 #define KILN_ROLLED
+// Tells the compiler that an element is there: it leaves out what asks for it again.
+#define KILN_SOMEWHERE(at)                                                                         \
+    if ((at) == kiln_nowhere)                                                                      \
+    __builtin_unreachable()
 KILN_FN bool kiln__report_claim(long long *report)
 {
     long long none = 0;
@@ -59,8 +64,11 @@ KILN_FN long long kiln_at_check(I i, long long n, long long step, const long lon
 {
     constexpr bool is_unsigned = (I)-1 > (I)0;
     const long long at = !is_unsigned && i < (I)0 ? (long long)i + n : (long long)i;
-    if ((unsigned long long)at < (unsigned long long)n)
-        return at * step;
+    if ((unsigned long long)at < (unsigned long long)n) {
+        const long long bytes = at * step;
+        KILN_SOMEWHERE(bytes);
+        return bytes;
+    }
     kiln__report_index(report, (long long)i, is_unsigned, n, axis, element, array, indices);
     return kiln_nowhere;
 }
