@@ -17,8 +17,35 @@
 #include <pthread.h>
 
 #ifndef QUICK_FEW
-#define QUICK_FEW 2048
+#define QUICK_FEW 512 /* part_many() holds 384 aside */
 #endif
+
+/* ---- orders of lanes ------------------------------------------------------------------------- */
+
+/* For each mask the numbers of 8 lanes: first those whose bit is 0, then the others. A lane of 64
+ * bits is two of them, of which both have the bit, where vectors have 256 bits. */
+static uint64_t lane_orders[256], lane_pair_orders[16];
+
+static uint64_t lane_order(unsigned mask)
+{
+    uint64_t order = 0;
+    int place = 0;
+
+    for (unsigned wanted = 0; wanted < 2; wanted++)
+        for (unsigned lane = 0; lane < 8; lane++)
+            if ((mask >> lane & 1) == wanted)
+                order |= (uint64_t)lane << 8 * place++;
+    return order;
+}
+
+static void fill_orders(void)
+{
+    for (unsigned mask = 0; mask < 256; mask++)
+        lane_orders[mask] = lane_order(mask);
+    for (unsigned mask = 0; mask < 16; mask++)
+        lane_pair_orders[mask] =
+            lane_order((mask & 1) * 3 | (mask & 2) * 6 | (mask & 4) * 12 | (mask & 8) * 24);
+}
 
 /* ---- AVX-512 --------------------------------------------------------------------------------- */
 
@@ -56,13 +83,6 @@
     {                                                                                              \
         return _mm512_permutexvar_##epi(_mm512_xor_si512(lane_numbers, _mm512_set1_##epi(x)), v);  \
     }                                                                                              \
-    INLINE_512 void set##_spread(__m512i v, unsigned over, number *left, number *right)            \
-    {                                                                                              \
-        const int many = __builtin_popcount(over);                                                 \
-        _mm512_storeu_si512(left, _mm512_maskz_compress_##epi((mask)~over, v));                    \
-        _mm512_mask_storeu_##epi(right - many, (mask)_bzhi_u32(all, (unsigned)many),               \
-                                 _mm512_maskz_compress_##epi((mask)over, v));                      \
-    }                                                                                              \
     INLINE_512 void set##_deal(__m512i v, unsigned over, number *left, number *high)               \
     {                                                                                              \
         _mm512_storeu_si512(left, _mm512_maskz_compress_##epi((mask)~over, v));                    \
@@ -89,6 +109,35 @@ VECTORS_512(avx512_64, int64_t, INT64_MAX, _mm512_set1_epi64, epi64, __mmask8, 0
             _mm512_setr_epi64(0, 1, 2, 3, 4, 5, 6, 7))
 VECTORS_512(avx512_f64, double, (double)INFINITY, REALS_512, epi64, __mmask8, 0xff,
             _mm512_setr_epi64(0, 1, 2, 3, 4, 5, 6, 7))
+
+INLINE_512 void avx512_32_spread(__m512i v, unsigned over, int32_t *left, int32_t *right)
+{
+    const int many = __builtin_popcount(over);
+    _mm512_storeu_si512(left, _mm512_maskz_compress_epi32((__mmask16)~over, v));
+    _mm512_mask_storeu_epi32(right - many, (__mmask16)_bzhi_u32(0xffff, (unsigned)many),
+                             _mm512_maskz_compress_epi32((__mmask16)over, v));
+}
+
+/* Lanes of 64 bits by a table of orders: one instruction for both sides. */
+INLINE_512 __m512i avx512_order(__m512i v, unsigned over)
+{
+    return _mm512_permutexvar_epi64(
+        _mm512_cvtepu8_epi64(_mm_cvtsi64_si128((int64_t)lane_orders[over])), v);
+}
+
+INLINE_512 void avx512_64_spread(__m512i v, unsigned over, int64_t *left, int64_t *right)
+{
+    const __m512i dealt = avx512_order(v, over);
+    _mm512_storeu_si512(left, dealt);
+    _mm512_storeu_si512(right - 8, dealt);
+}
+
+INLINE_512 void avx512_f64_spread(__m512i v, unsigned over, double *left, double *right)
+{
+    const __m512i dealt = avx512_order(v, over);
+    _mm512_storeu_si512(left, dealt);
+    _mm512_storeu_si512(right - 8, dealt);
+}
 
 INLINE_512 unsigned avx512_32_above(__m512i v, __m512i border)
 {
@@ -197,31 +246,6 @@ INLINE_512 void avx512_64_walk(const int64_t *a, const int64_t *borders, uint8_t
 
 #define TARGET_256 __attribute__((target("avx2,bmi2,popcnt")))
 #define INLINE_256 TARGET_256 static inline __attribute__((always_inline, unused))
-
-/* For each mask the numbers of 8 lanes: first those whose bit is 0, then the others. A lane of 64
- * bits is two of them, of which both have the bit. */
-static uint64_t lane_orders[256], lane_pair_orders[16];
-
-static uint64_t lane_order(unsigned mask)
-{
-    uint64_t order = 0;
-    int place = 0;
-
-    for (unsigned wanted = 0; wanted < 2; wanted++)
-        for (unsigned lane = 0; lane < 8; lane++)
-            if ((mask >> lane & 1) == wanted)
-                order |= (uint64_t)lane << 8 * place++;
-    return order;
-}
-
-static void fill_orders(void)
-{
-    for (unsigned mask = 0; mask < 256; mask++)
-        lane_orders[mask] = lane_order(mask);
-    for (unsigned mask = 0; mask < 16; mask++)
-        lane_pair_orders[mask] =
-            lane_order((mask & 1) * 3 | (mask & 2) * 6 | (mask & 4) * 12 | (mask & 8) * 24);
-}
 
 INLINE_256 __m256i avx2_order(__m256i v, uint64_t order)
 {
@@ -447,6 +471,8 @@ static inline double real_before(double v)
 #define NETWORK_ROWS 16
 #define vec __m512i
 
+#define QUICK_ONE_NETWORK false
+#define QUICK_ASIDE_FALLS false
 #define QUICK(name) avx512_32_##name
 #define QUICK_LOWEST INT32_MIN
 #define LANES 16
@@ -454,9 +480,13 @@ static inline double real_before(double v)
 #include "sorting/quick.h"
 
 #undef QUICK
+#undef QUICK_ONE_NETWORK
+#undef QUICK_ASIDE_FALLS
 #undef QUICK_LOWEST
 #undef LANES
 #undef number
+#define QUICK_ONE_NETWORK false
+#define QUICK_ASIDE_FALLS true
 #define QUICK(name) avx512_64_##name
 #define QUICK_LOWEST INT64_MIN
 #define LANES 8
@@ -464,10 +494,14 @@ static inline double real_before(double v)
 #include "sorting/quick.h"
 
 #undef QUICK
+#undef QUICK_ONE_NETWORK
+#undef QUICK_ASIDE_FALLS
 #undef QUICK_LOWEST
 #undef QUICK_MIDDLE
 #undef QUICK_BEFORE
 #undef number
+#define QUICK_ONE_NETWORK true
+#define QUICK_ASIDE_FALLS true
 #define QUICK(name) avx512_f64_##name
 #define QUICK_LOWEST -INFINITY
 #define QUICK_MIDDLE middle_of_reals
@@ -488,6 +522,8 @@ static inline double real_before(double v)
 #define vec __m256i
 
 #undef QUICK
+#undef QUICK_ONE_NETWORK
+#undef QUICK_ASIDE_FALLS
 #undef QUICK_LOWEST
 #undef QUICK_MIDDLE
 #undef QUICK_BEFORE
@@ -496,6 +532,8 @@ static inline double real_before(double v)
 #undef number
 #define QUICK_MIDDLE middle_of
 #define QUICK_BEFORE number_before
+#define QUICK_ONE_NETWORK false
+#define QUICK_ASIDE_FALLS true
 #define QUICK(name) avx2_32_##name
 #define QUICK_LOWEST INT32_MIN
 #define LANES 8
@@ -503,9 +541,13 @@ static inline double real_before(double v)
 #include "sorting/quick.h"
 
 #undef QUICK
+#undef QUICK_ONE_NETWORK
+#undef QUICK_ASIDE_FALLS
 #undef QUICK_LOWEST
 #undef LANES
 #undef number
+#define QUICK_ONE_NETWORK false
+#define QUICK_ASIDE_FALLS true
 #define QUICK(name) avx2_64_##name
 #define QUICK_LOWEST INT64_MIN
 #define LANES 4
@@ -513,10 +555,14 @@ static inline double real_before(double v)
 #include "sorting/quick.h"
 
 #undef QUICK
+#undef QUICK_ONE_NETWORK
+#undef QUICK_ASIDE_FALLS
 #undef QUICK_LOWEST
 #undef QUICK_MIDDLE
 #undef QUICK_BEFORE
 #undef number
+#define QUICK_ONE_NETWORK false
+#define QUICK_ASIDE_FALLS true
 #define QUICK(name) avx2_f64_##name
 #define QUICK_LOWEST -INFINITY
 #define QUICK_MIDDLE middle_of_reals
@@ -537,14 +583,12 @@ bool kiln__quick_of(const char *target, int bits, kiln__quick *out)
     static const kiln__quick wide[] = {FUNCTIONS(avx512_32), FUNCTIONS(avx512_64)};
     static const kiln__quick narrow[] = {FUNCTIONS(avx2_32), FUNCTIONS(avx2_64)};
 
-    if (strcmp(target, "x86-64-v4") == 0) {
-        *out = wide[bits == 64];
-        return true;
-    }
-    if (strcmp(target, "x86-64-v3") != 0)
+    const bool is_wide = strcmp(target, "x86-64-v4") == 0;
+
+    if (!is_wide && strcmp(target, "x86-64-v3") != 0)
         return false;
     pthread_once(&once, fill_orders);
-    *out = narrow[bits == 64];
+    *out = is_wide ? wide[bits == 64] : narrow[bits == 64];
     return true;
 }
 /* Subnormal numbers are no zeros while numbers are sorted, and nothing is trapped, whatever the
@@ -566,12 +610,12 @@ SORT_REALS(avx2_f64)
 
 kiln__quick_sort kiln__quick_reals_of(const char *target)
 {
-    if (strcmp(target, "x86-64-v4") == 0)
-        return avx512_f64_sort_reals;
-    if (strcmp(target, "x86-64-v3") != 0)
+    const bool is_wide = strcmp(target, "x86-64-v4") == 0;
+
+    if (!is_wide && strcmp(target, "x86-64-v3") != 0)
         return NULL;
     pthread_once(&once, fill_orders);
-    return avx2_f64_sort_reals;
+    return is_wide ? avx512_f64_sort_reals : avx2_f64_sort_reals;
 }
 #else
 bool kiln__quick_of(const char *target, int bits, kiln__quick *out)

@@ -13,6 +13,9 @@
  *     QUICK_MIDDLE(low, high) a number between two; QUICK_BEFORE(n): the next lesser one
  *     vec                     LANES numbers
  *     NETWORK_ROWS            vectors that the network sorts at most
+ *     QUICK_ONE_NETWORK       whether twice as many are better sorted by one network than by two
+ *                             that are merged
+ *     QUICK_ASIDE_FALLS       whether spread() is cheaper than deal()
  *     load, store             a vector; load_some, store_some: its first `count` lanes, of which
  *                             others are read as the greatest number
  *     same                    all lanes one number
@@ -41,7 +44,7 @@
 
 /* ---- the network ----------------------------------------------------------------------------- */
 
-/* The columns of 4, 8, 16 vectors: Batcher's merge sort. */
+/* The columns of 4, 8, 16, 32 vectors: Batcher's merge sort. */
 QUICK_FN void QUICK(columns_4)(vec *v)
 {
     QUICK(order)(v + 0, v + 1), QUICK(order)(v + 2, v + 3);
@@ -74,6 +77,23 @@ QUICK_FN void QUICK(columns_16)(vec *v)
         QUICK(order)(v + k, v + k + 1);
 }
 
+QUICK_FN void QUICK(columns_32)(vec *v)
+{
+    QUICK(columns_16)(v);
+    QUICK(columns_16)(v + 16);
+    for (int k = 0; k < 16; k++)
+        QUICK(order)(v + k, v + k + 16);
+    for (int k = 8; k < 16; k++)
+        QUICK(order)(v + k, v + k + 8);
+    for (int k = 4; k < 28; k += 8)
+        for (int n = k; n < k + 4; n++)
+            QUICK(order)(v + n, v + n + 4);
+    for (int k = 2; k < 30; k += 4)
+        QUICK(order)(v + k, v + k + 2), QUICK(order)(v + k + 1, v + k + 3);
+    for (int k = 1; k < 31; k += 2)
+        QUICK(order)(v + k, v + k + 1);
+}
+
 /* One step between lanes: lane k and lane k ^ x, of which the one with `bit` becomes the
  * greater. */
 QUICK_FN void QUICK(step)(vec *v, const int rows, const int x, const int bit)
@@ -83,29 +103,33 @@ QUICK_FN void QUICK(step)(vec *v, const int rows, const int x, const int bit)
     }
 }
 
-/* One step between rows: in blocks of `block` rows, the first and the last one turned round, and so
- * on. */
-QUICK_FN void QUICK(fold)(vec *v, const int rows, const int block, const int x)
+/* One step between rows: in blocks of `block` rows, the first and the last one, and so on. */
+QUICK_FN void QUICK(fold)(vec *v, const int rows, const int block)
 {
     for (int k = 0; k < rows / 2; k++) {
         const int at = k % (block / 2), base = k - at + k - at;
-        vec *const high = v + base + block - 1 - at;
-        *high = QUICK(swap)(*high, x);
-        QUICK(order)(v + base + at, high);
+        QUICK(order)(v + base + at, v + base + block - 1 - at);
     }
 }
 
-/* Merge groups of group / 2 lanes, each of which is sorted row after row. */
+/* Merge groups of group / 2 lanes, each of which is sorted row after row. Of the two rows of each
+ * step between rows one is turned round: one of them has an odd number, so that these rows are
+ * turned before and stay so. In the last step either side is as good, and all rows are as they
+ * should be. */
 QUICK_FN void QUICK(merge)(vec *v, const int rows, const int group)
 {
+    for (int r = 1; r < rows; r += 2)
+        v[r] = QUICK(swap)(v[r], group - 1);
+    if (rows >= 32)
+        QUICK(fold)(v, rows, 32);
     if (rows >= 16)
-        QUICK(fold)(v, rows, 16, group - 1);
+        QUICK(fold)(v, rows, 16);
     if (rows >= 8)
-        QUICK(fold)(v, rows, 8, group - 1);
+        QUICK(fold)(v, rows, 8);
     if (rows >= 4)
-        QUICK(fold)(v, rows, 4, group - 1);
+        QUICK(fold)(v, rows, 4);
     if (rows >= 2)
-        QUICK(fold)(v, rows, 2, group - 1);
+        QUICK(fold)(v, rows, 2);
     QUICK(step)(v, rows, group - 1, group / 2);
     if (group >= 16)
         QUICK(step)(v, rows, 4, 4);
@@ -117,7 +141,9 @@ QUICK_FN void QUICK(merge)(vec *v, const int rows, const int group)
 
 QUICK_FN void QUICK(sort_rows)(vec *v, const int rows)
 {
-    if (rows == 16)
+    if (rows == 32)
+        QUICK(columns_32)(v);
+    else if (rows == 16)
         QUICK(columns_16)(v);
     else if (rows == 8)
         QUICK(columns_8)(v);
@@ -133,20 +159,35 @@ QUICK_FN void QUICK(sort_rows)(vec *v, const int rows)
         QUICK(merge)(v, rows, 16);
 }
 
+/* A vector of which `count` lanes are there; `whole`: all of them, which takes less time. */
+QUICK_FN vec QUICK(load_up_to)(const number *a, int64_t count, bool whole)
+{
+    return whole ? QUICK(load)(a) : QUICK(load_some)(a, count);
+}
+
+QUICK_FN void QUICK(store_up_to)(number *a, vec v, int64_t count, bool whole)
+{
+    if (whole)
+        QUICK(store)(a, v);
+    else
+        QUICK(store_some)(a, v, count);
+}
+
 /* Sort at most `rows` vectors, and more than half of them. */
 QUICK_FN void QUICK(sort_few)(number *a, int64_t count, const int rows)
 {
-    vec v[NETWORK_ROWS];
+    const bool whole = count == rows * LANES;
+    vec v[2 * NETWORK_ROWS];
 
     for (int r = 0; r < rows; r++)
         v[r] = r < rows / 2 ? QUICK(load)(a + r * LANES)
-                            : QUICK(load_some)(a + r * LANES, count - r * LANES);
+                            : QUICK(load_up_to)(a + r * LANES, count - r * LANES, whole);
     QUICK(sort_rows)(v, rows);
     for (int r = 0; r < rows; r++) {
         if (r < rows / 2)
             QUICK(store)(a + r * LANES, v[r]);
         else
-            QUICK(store_some)(a + r * LANES, v[r], count - r * LANES);
+            QUICK(store_up_to)(a + r * LANES, v[r], count - r * LANES, whole);
     }
 }
 
@@ -189,7 +230,7 @@ QUICK_OUT void QUICK(two_networks)(number *a, int64_t count)
 
     /* Both stay in vectors in between: what was stored in part is not loaded again at once. */
     for (int r = 0; r < NETWORK_ROWS; r++)
-        high[r] = QUICK(load_some)(a + HALF + r * LANES, rest - r * LANES);
+        high[r] = QUICK(load_up_to)(a + HALF + r * LANES, rest - r * LANES, rest == HALF);
     if (rest > HALF / 2)
         QUICK(sort_rows)(high, NETWORK_ROWS);
     else
@@ -207,7 +248,7 @@ QUICK_OUT void QUICK(two_networks)(number *a, int64_t count)
         QUICK(store)(a + r * LANES, low[r]);
     QUICK(clean)(high);
     for (int r = 0; r < NETWORK_ROWS; r++)
-        QUICK(store_some)(a + HALF + r * LANES, high[r], rest - r * LANES);
+        QUICK(store_up_to)(a + HALF + r * LANES, high[r], rest - r * LANES, rest == HALF);
 }
 
 /* ---- partitions ------------------------------------------------------------------------------ */
@@ -239,32 +280,37 @@ QUICK_OUT number QUICK(middle_of)(const number *a, int64_t count)
 }
 
 /* Numbers that are not greater than the pivot come first: how many they are. Of few numbers the
- * greater ones are put aside; nothing is in the way of those that stay, for they are stored where
- * they have been read. */
+ * greater ones are put aside, from the end of that memory to its beginning where one vector is
+ * stored for both sides; nothing is in the way of those that stay, for they are stored where they
+ * have been read. */
 QUICK_OUT int64_t QUICK(part_few)(number *a, int64_t count, number pivot)
 {
     const vec border = QUICK(same)(pivot);
-    number aside[QUICK_FEW + LANES], *left = a, *high = aside;
+    number aside[QUICK_FEW + 2 * LANES], *left = a;
+    number *high = QUICK_ASIDE_FALLS ? aside + QUICK_FEW + 2 * LANES : aside;
     int64_t k = 0;
 
     for (; k + LANES <= count; k += LANES) {
         const vec v = QUICK(load)(a + k);
         const unsigned over = QUICK(above)(v, border);
         const int many = __builtin_popcount(over);
-        QUICK(deal)(v, over, left, high);
+        if (QUICK_ASIDE_FALLS)
+            QUICK(spread)(v, over, left, high);
+        else
+            QUICK(deal)(v, over, left, high);
         left += LANES - many;
-        high += many;
+        high += QUICK_ASIDE_FALLS ? -many : many;
     }
     if (k < count) {
         const int here = (int)(count - k);
         const vec v = QUICK(load_some)(a + k, here);
         const unsigned over = QUICK(above)(v, border) & ((1u << here) - 1u);
         const int many = __builtin_popcount(over);
-        QUICK(spread_some)(v, over, here, left, high + many);
+        QUICK(spread_some)(v, over, here, left, QUICK_ASIDE_FALLS ? high : high + many);
         left += here - many;
-        high += many;
+        high += QUICK_ASIDE_FALLS ? -many : many;
     }
-    memcpy(left, aside, (size_t)(high - aside) * sizeof *a);
+    memcpy(left, QUICK_ASIDE_FALLS ? high : aside, (size_t)(a + count - left) * sizeof *a);
     return left - a;
 }
 
@@ -343,10 +389,12 @@ QUICK_OUT void QUICK(settle)(void *numbers, int64_t count, int64_t from, int64_t
     }
     if (count < 2 || from >= count || to <= 0)
         return;
-    if (count > NETWORK_ROWS * LANES)
-        QUICK(two_networks)(a, count);
-    else
+    if (count <= NETWORK_ROWS * LANES)
         QUICK(network)(a, count);
+    else if (QUICK_ONE_NETWORK)
+        QUICK(sort_few)(a, count, 2 * NETWORK_ROWS);
+    else
+        QUICK(two_networks)(a, count);
 }
 
 QUICK_OUT void QUICK(sort)(void *numbers, int64_t count)
