@@ -383,11 +383,17 @@ static void test_sort__orders_alike_on_every_level_of_processors(void **state)
                                 test_random_below(t, 2) != 0);
                 }
         setenv("KILN_TUNE_SORT_LONG", "1000", 1);
-        check_case(t, KILN_FLOAT16, MIXED, 1, 9000, 1, level % 2 == 0);
-        check_case(t, KILN_FLOAT32, MIXED, 2, 20000, 1, level % 2 != 0);
-        check_case(t, KILN_INT32, FEW, 1, 10000, 1, level % 2 == 0);
-        check_case(t, KILN_UINT32, SAMPLED, 1, 1 << 15, 1, level % 2 != 0);
-        check_case(t, KILN_INT64, SORTED, 1, 9999, 1, level % 2 != 0);
+        for (int halves = 0; halves < 2; halves++) { /* long rows that threads share */
+            setenv("KILN_TUNE_SORT_HALVES", halves == 0 ? "0" : "99", 1);
+            check_case(t, KILN_FLOAT16, MIXED, 1, 9000, 1, level % 2 == 0);
+            check_case(t, KILN_FLOAT32, MIXED, 2, 20000, 1, level % 2 != 0);
+            check_case(t, KILN_INT32, FEW, 1, 10000, 1, level % 2 == 0);
+            check_case(t, KILN_INT32, EQUAL, 1, 8193, 1, level % 2 == 0);
+            check_case(t, KILN_UINT32, SAMPLED, 1, 1 << 15, 1, level % 2 != 0);
+            check_case(t, KILN_INT64, SORTED, 1, 9999, 1, level % 2 != 0);
+            check_case(t, KILN_FLOAT64, MIXED, 2, 12345, 1, level % 2 == 0);
+        }
+        unsetenv("KILN_TUNE_SORT_HALVES");
         unsetenv("KILN_TUNE_SORT_LONG");
     }
     if (!t->cuda)

@@ -573,7 +573,7 @@ static inline double real_before(double v)
 
 #define FUNCTIONS(set)                                                                             \
     {                                                                                              \
-        set##_sort, set##_settle, set##_classify, set##_between, set##_part                        \
+        set##_sort, set##_settle, set##_cut, set##_classify, set##_between, set##_part             \
     }
 
 static pthread_once_t once = PTHREAD_ONCE_INIT;

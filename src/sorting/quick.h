@@ -403,6 +403,11 @@ QUICK_OUT void QUICK(sort)(void *numbers, int64_t count)
 }
 
 #ifndef QUICK_SORTS_ONLY
+QUICK_OUT int64_t QUICK(cut)(void *numbers, int64_t count, int64_t border)
+{
+    return QUICK(partition)(numbers, count, (number)border);
+}
+
 /*
  * In which of KILN__QUICK_PARTS parts each number belongs: how many of the borders it is greater
  * than. The borders are a tree: borders[1] is the one in the middle, and beneath borders[k] stand

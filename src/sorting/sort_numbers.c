@@ -9,7 +9,7 @@
  * Where the order is wanted, numbers of 32 bits are sorted with their positions, as integers of 64
  * bits. Of numbers of 64 bits these are the upper 32 that differ, and then the lower ones where the
  * upper ones are equal. float64 without the order is sorted as double, with infinity in place of
- * NaN, except for long rows that several threads share.
+ * NaN, except for long rows that several threads share, few of them as sort_halves.c does it.
  *
  * Rule 1: numbers are equal for -0 and +0, and for all NaN. Rows that hold such elements are
  *         restored: zeros and NaN are neighbours in the result, and are copied there in the order
@@ -19,10 +19,10 @@
  *
  * sort_cpu.c calls this file. Tests: test_sort, test_select.
  */
-#include "sorting/sorting.h"
+#include "sorting/sort_numbers.h"
 
 enum {
-    BLOCK = 1024,           /* elements that are numbers at once */
+    BLOCK = KILN__NUMBERS_BLOCK,
     NEAR = 2048,            /* numbers of a row that stand on the stack */
     SHORT = 256,            /* elements of rows that become numbers together */
     COUNTED_8 = 1025,       /* elements of 8 bits from which on they are counted */
@@ -36,6 +36,7 @@ enum {
     PARTS = KILN__QUICK_PARTS,
     PIECES_MAX = 64,
     LONG_BYTES = 1 << 20,
+    HALVES_BYTES = 1 << 17, /* the same where few threads share a row */
     /* With more, passes over one long row of 8-byte keys are faster than one thread's order. */
     ORDER_THREADS = 6
 };
@@ -48,28 +49,16 @@ typedef struct plan {
     bool strange[PIECES_MAX], full[PIECES_MAX];
 } plan;
 
-typedef struct job {
-    kiln__numbers numbers;
-    kiln__quick quick;
-    const char *keys;
-    char *sorted, *order; /* NULL: not wanted */
-    char *scratch; /* numbers of rows where the results have no place for them; NULL: not needed */
-    int64_t rows, length, flip;
-    uint64_t infinity;
-    int size, width;        /* bytes of an element, of a number or a pair */
-    bool wide;              /* order is int64 */
-    kiln__quick_sort reals; /* float64 is sorted as double by this; NULL: as integers */
-    char kind;              /* of the elements: 'i', 'u', 'f' */
-    /* Long rows. */
-    int64_t pieces;
-    char *target; /* where the numbers are sorted */
-    plan *plan;
-} job;
+typedef kiln__number_rows job;
+
+static plan *plan_of(const job *j)
+{
+    return j->plan;
+}
 
 /* ---- elements and numbers -------------------------------------------------------------------- */
 
-/* Numbers, or pairs, of `count` elements from number `first` of a row on. */
-static bool read_some(const job *j, const char *keys, int64_t first, int64_t count, void *to)
+bool kiln__number_rows_read(const job *j, const char *keys, int64_t first, int64_t count, void *to)
 {
     int32_t block[BLOCK];
     bool strange = false;
@@ -86,8 +75,8 @@ static bool read_some(const job *j, const char *keys, int64_t first, int64_t cou
     return strange;
 }
 
-/* Sorted numbers, or pairs, as results. */
-static void write_some(const job *j, const void *numbers, int64_t count, char *sorted, char *order)
+void kiln__number_rows_write(const job *j, const void *numbers, int64_t count, char *sorted,
+                             char *order)
 {
     int32_t block[BLOCK];
 
@@ -120,8 +109,7 @@ static int64_t number_at(const job *j, const void *numbers, int64_t k)
     return j->size == 8 ? ((const int64_t *)numbers)[k] : ((const int32_t *)numbers)[k];
 }
 
-/* Copy zeros and NaN of a row to where they stand in its sorted elements. */
-static void restore(const job *j, const char *keys, char *sorted)
+void kiln__number_rows_restore(const job *j, const char *keys, char *sorted)
 {
     const int64_t nan = j->size == 8 ? INT64_MAX : INT32_MAX;
     int64_t block[BLOCK], zero_at = 0, nan_at = j->length;
@@ -218,7 +206,7 @@ static void sort_counting(const job *j, const char *keys, char *sorted, uint64_t
     begin_numbers(j, counts);
     write_counted(j, counts, 0, j->length, sorted);
     if (strange)
-        restore(j, keys, sorted);
+        kiln__number_rows_restore(j, keys, sorted);
 }
 
 /* A long row, by several threads: each counts a piece of the elements, and writes a piece of the
@@ -233,7 +221,7 @@ static void count_pieces(const void *args, int64_t begin, int64_t end)
     const job *j = args;
 
     for (int64_t piece = begin; piece < end; piece++)
-        j->plan->strange[piece] =
+        plan_of(j)->strange[piece] =
             count_some(j, j->keys, j->length / j->pieces * piece,
                        piece + 1 == j->pieces ? j->length : j->length / j->pieces * (piece + 1),
                        counts_of(j, piece));
@@ -270,9 +258,9 @@ static void restore_counted(const void *args, int64_t begin, int64_t end)
     (void)begin;
     (void)end;
     for (int64_t piece = 0; piece < j->pieces; piece++)
-        strange |= j->plan->strange[piece];
+        strange |= plan_of(j)->strange[piece];
     if (strange)
-        restore(j, j->keys, j->sorted);
+        kiln__number_rows_restore(j, j->keys, j->sorted);
 }
 
 /* ---- rows ------------------------------------------------------------------------------------ */
@@ -298,11 +286,11 @@ static void sort_row(const job *j, int64_t row)
         sort_counting(j, keys, sorted, numbers);
         return;
     }
-    const bool strange = read_some(j, keys, 0, j->length, numbers);
+    const bool strange = kiln__number_rows_read(j, keys, 0, j->length, numbers);
     sort_some(j, numbers, j->length);
-    write_some(j, numbers, j->length, sorted, order);
+    kiln__number_rows_write(j, numbers, j->length, sorted, order);
     if (strange && sorted != NULL)
-        restore(j, keys, sorted);
+        kiln__number_rows_restore(j, keys, sorted);
 }
 
 /* Short rows become numbers together, and elements again. False: one of them holds -0 or NaN. */
@@ -313,11 +301,11 @@ static bool sort_short(const job *j, int64_t row, int64_t rows)
     int64_t near[NEAR];
     char *const numbers = j->size >= 4 ? sorted : (char *)near;
 
-    if (read_some(j, keys, 0, rows * j->length, numbers))
+    if (kiln__number_rows_read(j, keys, 0, rows * j->length, numbers))
         return false;
     for (int64_t r = 0; r < rows; r++)
         sort_some(j, numbers + r * j->length * j->width, j->length);
-    write_some(j, numbers, rows * j->length, sorted, NULL);
+    kiln__number_rows_write(j, numbers, rows * j->length, sorted, NULL);
     return true;
 }
 
@@ -420,7 +408,7 @@ static void plant(const job *j, int64_t k, int64_t low, int64_t high)
 {
     const int64_t middle = (low + high) / 2;
 
-    put_border(j, j->plan->tree, k, border_at(j, j->plan->borders, middle));
+    put_border(j, plan_of(j)->tree, k, border_at(j, plan_of(j)->borders, middle));
     if (high - low > 1) {
         plant(j, 2 * k, low, middle);
         plant(j, 2 * k + 1, middle + 1, high);
@@ -431,7 +419,7 @@ static void plant(const job *j, int64_t k, int64_t low, int64_t high)
  * becomes the number before: then a part holds nothing else. */
 static void choose_borders(const job *j, const void *sample)
 {
-    void *const borders = j->plan->borders;
+    void *const borders = plan_of(j)->borders;
 
     for (int64_t k = 0; k < PARTS - 1; k++)
         put_border(j, borders, k, border_at(j, sample, (k + 1) * SAMPLE));
@@ -458,18 +446,18 @@ static void plan_parts(const void *args, int64_t begin, int64_t end)
     (void)begin;
     (void)end;
     for (int64_t k = 0; k < SAMPLE * PARTS; k++)
-        read_some(j, j->keys, k * step + step / 2, 1, (char *)sample + k * j->width);
+        kiln__number_rows_read(j, j->keys, k * step + step / 2, 1, (char *)sample + k * j->width);
     j->quick.sort(sample, SAMPLE * PARTS);
     choose_borders(j, sample);
-    j->quick.classify(sample, SAMPLE * PARTS, j->plan->tree, parts);
+    j->quick.classify(sample, SAMPLE * PARTS, plan_of(j)->tree, parts);
     for (int64_t k = 0; k < SAMPLE * PARTS; k++)
         counts[parts[k]]++;
     for (int64_t piece = 0; piece < j->pieces; piece++)
         for (int64_t p = 0; p < PARTS; p++) {
             const int64_t likely = each * counts[p] / (SAMPLE * PARTS);
-            j->plan->begins[piece][p] = at;
-            j->plan->most[p] = likely + likely / 4 + each / (4 * PARTS);
-            at += j->plan->most[p] + BLOCK + LINE;
+            plan_of(j)->begins[piece][p] = at;
+            plan_of(j)->most[p] = likely + likely / 4 + each / (4 * PARTS);
+            at += plan_of(j)->most[p] + BLOCK + LINE;
         }
 }
 
@@ -492,7 +480,7 @@ static void move_parts(const job *j, int64_t piece)
     for (int64_t chunk = piece * CHUNK; chunk < j->length; chunk += j->pieces * CHUNK)
         for (int64_t at = chunk; at < chunk + CHUNK && at < j->length && !full; at += BLOCK) {
             const int64_t here = j->length - at < BLOCK ? j->length - at : BLOCK;
-            strange |= read_some(j, j->keys, at, here, block);
+            strange |= kiln__number_rows_read(j, j->keys, at, here, block);
             j->quick.classify(block, here, p->tree, parts);
             if (j->width == 8)
                 for (int64_t k = 0; k < here; k++)
@@ -520,7 +508,7 @@ static bool is_full(const job *j)
     bool full = false;
 
     for (int64_t piece = 0; piece < j->pieces; piece++)
-        full |= j->plan->full[piece];
+        full |= plan_of(j)->full[piece];
     return full;
 }
 
@@ -545,8 +533,9 @@ static void sort_part(const job *j, int part)
             1;
     if (!same)
         j->quick.sort(numbers, count);
-    write_some(j, numbers, count, j->sorted != NULL ? j->sorted + first * j->size : NULL,
-               j->order != NULL ? j->order + first * (j->wide ? 8 : 4) : NULL);
+    kiln__number_rows_write(j, numbers, count,
+                            j->sorted != NULL ? j->sorted + first * j->size : NULL,
+                            j->order != NULL ? j->order + first * (j->wide ? 8 : 4) : NULL);
 }
 
 static void sort_parts(const void *args, int64_t begin, int64_t end)
@@ -564,19 +553,20 @@ static void finish_long(const void *args, int64_t begin, int64_t end)
     (void)begin;
     (void)end;
     if (is_full(j)) {
-        strange = read_some(j, j->keys, 0, j->length, j->target);
+        strange = kiln__number_rows_read(j, j->keys, 0, j->length, j->target);
         j->quick.sort(j->target, j->length);
-        write_some(j, j->target, j->length, j->sorted, j->order);
+        kiln__number_rows_write(j, j->target, j->length, j->sorted, j->order);
     }
     for (int64_t piece = 0; piece < j->pieces; piece++)
-        strange |= j->plan->strange[piece];
+        strange |= plan_of(j)->strange[piece];
     if (strange && j->sorted != NULL)
-        restore(j, j->keys, j->sorted);
+        kiln__number_rows_restore(j, j->keys, j->sorted);
 }
 
 /* ---- launches -------------------------------------------------------------------------------- */
 
-static kiln_status sort_long(const kiln__sort *s, const job *whole, int64_t row, kiln_error *err)
+static kiln_status sort_long(const kiln__sort *s, const job *whole, int64_t row, bool few,
+                             kiln_error *err)
 {
     job j = *whole;
 
@@ -584,6 +574,8 @@ static kiln_status sort_long(const kiln__sort *s, const job *whole, int64_t row,
     j.sorted += j.sorted != NULL ? row * j.length * j.size : 0;
     j.order += j.order != NULL ? row * j.length * (j.wide ? 8 : 4) : 0;
     j.target = j.target != NULL ? j.target : j.order != NULL ? j.order : j.sorted;
+    if (few)
+        return kiln__number_rows_halves(s, &j, err);
     KILN_CHECK(kiln__sort_launch(s, plan_parts, &j, sizeof j, 1, err));
     KILN_CHECK(kiln__sort_launch(s, move_pieces, &j, sizeof j, j.pieces, err));
     KILN_CHECK(kiln__sort_launch(s, sort_parts, &j, sizeof j, PARTS, err));
@@ -638,18 +630,20 @@ static kiln_status sort_each(const kiln__sort *s, job *j, bool counted, memory *
 }
 
 /* Each row is cut into parts, which all threads sort. */
-static kiln_status sort_in_parts(const kiln__sort *s, job *j, memory *m, kiln_error *err)
+static kiln_status sort_in_parts(const kiln__sort *s, job *j, bool few, memory *m, kiln_error *err)
 {
     if (!in_results(j))
         KILN_CHECK(kiln__sort_room(s->ctx, s->stream, number_dtype(j), s->length, &m->target, err));
-    KILN_CHECK(
-        kiln__sort_room(s->ctx, s->stream, number_dtype(j), scratch_count(j), &m->scratch, err));
-    KILN_CHECK(kiln__sort_room(s->ctx, s->stream, KILN_UINT8, sizeof(plan), &m->plans, err));
+    if (!few)
+        KILN_CHECK(kiln__sort_room(s->ctx, s->stream, number_dtype(j), scratch_count(j),
+                                   &m->scratch, err));
+    KILN_CHECK(kiln__sort_room(s->ctx, s->stream, KILN_UINT8,
+                               few ? KILN__HALVES_PLAN : sizeof(plan), &m->plans, err));
     j->target = m->target != NULL ? m->target->data : NULL;
-    j->scratch = m->scratch->data;
+    j->scratch = m->scratch != NULL ? m->scratch->data : NULL;
     j->plan = m->plans->data;
     for (int64_t row = 0; row < s->rows; row++)
-        KILN_CHECK(sort_long(s, j, row, err));
+        KILN_CHECK(sort_long(s, j, row, few, err));
     return KILN_OK;
 }
 
@@ -692,12 +686,14 @@ kiln_status kiln__sort_rows_numbers(const kiln__sort *s, bool *done, kiln_error 
     const bool pairs = s->order != NULL && size == 8;
     const bool counted = s->order == NULL && (size == 1 || (size == 2 && s->length >= COUNTED_16));
     const bool shared = counted && s->rows < threads && s->length / j.pieces >= COUNTED_LONG * size;
-    const bool split = !counted && !pairs && threads > 1 && s->length >= SAMPLE * PARTS &&
-                       s->length * width >= kiln__tuned("KILN_TUNE_SORT_LONG", LONG_BYTES);
+    const bool few = threads <= kiln__tuned("KILN_TUNE_SORT_HALVES", KILN__HALVES_THREADS);
+    const bool split =
+        !counted && !pairs && threads > 1 && s->length >= SAMPLE * PARTS &&
+        s->length * width >= kiln__tuned("KILN_TUNE_SORT_LONG", few ? HALVES_BYTES : LONG_BYTES);
     if (j.kind == 'f' && size == 8 && s->order == NULL && !split)
         j.reals = kiln__quick_reals_of(kiln__cpu_target());
     status = shared  ? count_rows(s, &j, &m, err)
-             : split ? sort_in_parts(s, &j, &m, err)
+             : split ? sort_in_parts(s, &j, few, &m, err)
                      : sort_each(s, &j, counted, &m, err);
     kiln_array_release(m.scratch);
     kiln_array_release(m.target);

@@ -19,6 +19,7 @@
  *     sort_cpu.c       cpu device: merge sort and radix sort; network.c sorts columns
  *     sort_numbers.c   cpu device: real elements as integers, by the processor's vectors:
  *                      numbers.c reads and writes them, quick.c (the text of quick.h) sorts them
+ *     sort_halves.c    cpu device: long rows of such integers, by a few threads
  * A part of the order, without sorting the rows:
  *     first.c          CUDA devices: the first elements of long rows
  *     choose.c         CUDA devices: a few neighbours in the order of rows that fit a block
@@ -117,6 +118,8 @@ typedef struct kiln__quick {
     /* Sort only so far that numbers `from` to `to` - 1 are those that sort() puts there, with no
      * greater one before them and no lesser one behind. */
     void (*settle)(void *numbers, int64_t count, int64_t from, int64_t to);
+    /* Numbers that are not greater than `border` come first: how many they are. */
+    int64_t (*cut)(void *numbers, int64_t count, int64_t border);
     /* The part of each number: how many of KILN__QUICK_PARTS - 1 borders it is greater than.
      * `borders` is a binary search tree, whose root is number 1: number k lies between those of the
      * subtrees 2 * k and 2 * k + 1. */
