@@ -392,6 +392,8 @@ static void test_sort__orders_alike_on_every_level_of_processors(void **state)
             check_case(t, KILN_UINT32, SAMPLED, 1, 1 << 15, 1, level % 2 != 0);
             check_case(t, KILN_INT64, SORTED, 1, 9999, 1, level % 2 != 0);
             check_case(t, KILN_FLOAT64, MIXED, 2, 12345, 1, level % 2 == 0);
+            check_case(t, KILN_UINT64, FEW, 1, 16385, 1, level % 2 != 0);
+            check_case(t, KILN_FLOAT64, MIXED, 1, 20011, 1, level % 2 == 0);
         }
         unsetenv("KILN_TUNE_SORT_HALVES");
         unsetenv("KILN_TUNE_SORT_LONG");

@@ -1,7 +1,7 @@
 /*
  * sort_halves.c - a long row of numbers that a few threads sort, on the cpu device.
  *
- *     row > [numbers, by pieces] > [each half is cut by the border in the middle of a sample] > [what is on the wrong side
+ *     row > [numbers, by pieces, unless they are there] > [each half is cut by the border in the middle of a sample] > [what is on the wrong side
  *         changes places] > [both sides are cut] > [and all four] > [eight parts are sorted and written] > [restored]
  *
  * A cut is a partition of quick.h. So the row takes the steps of one thread's quicksort, the first of which is shared by two
@@ -51,7 +51,7 @@ static void choose_borders(const void *args, int64_t begin, int64_t end)
     (void)begin;
     (void)end;
     for (int64_t k = 0; k < SAMPLE * PARTS; k++)
-        kiln__number_rows_read(j, j->keys, k * step + step / 2, 1, (char *)sample + k * j->width);
+        memcpy((char *)sample + k * j->width, number(j, k * step + step / 2), (size_t)j->width);
     j->quick.sort(sample, SAMPLE * PARTS);
     for (int64_t k = 0; k < PARTS - 1; k++)
         p->borders[k] = value_at(j, sample, (k + 1) * SAMPLE);
@@ -133,6 +133,8 @@ static void sort_parts(const void *args, int64_t begin, int64_t end)
     for (int64_t k = begin; k < end; k++) {
         const int64_t first = p->begins[k], count = p->begins[k + 1] - first;
         j->quick.sort(number(j, first), count);
+        if (j->sorted == NULL && j->order == NULL)
+            continue;
         kiln__number_rows_write(j, number(j, first), count,
                                 j->sorted != NULL ? j->sorted + first * j->size : NULL,
                                 j->order != NULL ? j->order + first * (j->wide ? 8 : 4) : NULL);
@@ -159,10 +161,10 @@ kiln_status kiln__number_rows_halves(const kiln__sort *s, const kiln__number_row
     static const struct {
         kiln__cpu_entry entry;
         int64_t units;
-    } steps[] = {{choose_borders, 1}, {read_pieces, READERS}, {cut_halves, 2},     {join_halves, 2},
-                 {cut_two, 2},        {cut_four, 4},          {sort_parts, PARTS}, {finish, 1}};
+    } steps[] = {{read_pieces, READERS}, {choose_borders, 1}, {cut_halves, 2},     {join_halves, 2},
+                 {cut_two, 2},           {cut_four, 4},       {sort_parts, PARTS}, {finish, 1}};
 
-    for (size_t k = 0; k < KILN_COUNT_OF(steps); k++)
+    for (size_t k = row->keys == NULL; k < KILN_COUNT_OF(steps) - (row->keys == NULL); k++)
         KILN_CHECK(kiln__sort_launch(s, steps[k].entry, row, sizeof *row, steps[k].units, err));
     return KILN_OK;
 }

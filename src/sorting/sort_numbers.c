@@ -7,8 +7,7 @@
  *     long rows, several units: [sample] > [parts by value] > [move] > [sort each part] > [restore]
  *
  * Where the order is wanted, numbers of 32 bits are sorted with their positions, as integers of 64
- * bits. Of numbers of 64 bits these are the upper 32 that differ, and then the lower ones where the
- * upper ones are equal. float64 without the order is sorted as double, with infinity in place of
+ * bits; sort_order.c finds the order of numbers of 64 bits. float64 without the order is sorted as double, with infinity in place of
  * NaN, except for long rows that several threads share, few of them as sort_halves.c does it.
  *
  * Rule 1: numbers are equal for -0 and +0, and for all NaN. Rows that hold such elements are
@@ -29,10 +28,8 @@ enum {
     COUNTED_16 = 1 << 17,   /* of 16 bits */
     COUNTED_LONG = 1 << 17, /* for each thread that counts, and each byte of an element */
     CHUNK = 4 * BLOCK,
-    FEW_EQUAL = 12, /* pairs with equal upper bits that are sorted by insertion */
-    AHEAD = 32,     /* pairs whose numbers are fetched before they are needed */
-    SAMPLE = 128,   /* elements of the sample for each part */
-    LINE = 16,      /* numbers between parts: equal ones do not begin alike in pages */
+    SAMPLE = 128, /* elements of the sample for each part */
+    LINE = 16,    /* numbers between parts: equal ones do not begin alike in pages */
     PARTS = KILN__QUICK_PARTS,
     PIECES_MAX = 64,
     LONG_BYTES = 1 << 20,
@@ -322,72 +319,6 @@ static void sort_rows(const void *args, int64_t begin, int64_t end)
     }
 }
 
-/* ---- the order of numbers of 64 bits --------------------------------------------------------- */
-
-/* Pairs whose upper bits are equal, in the order of the lower ones. */
-static void order_equal(const job *j, const int64_t *numbers, int64_t low, int shift,
-                        int64_t *pairs, int64_t count)
-{
-    const uint64_t lower = (UINT64_C(1) << shift) - 1;
-
-    for (int64_t k = 1; k < count && count <= FEW_EQUAL; k++) {
-        const int64_t pair = pairs[k], number = numbers[(uint32_t)pair];
-        int64_t at = k;
-        for (; at > 0 && number < numbers[(uint32_t)pairs[at - 1]]; at--)
-            pairs[at] = pairs[at - 1];
-        pairs[at] = pair;
-    }
-    if (count <= FEW_EQUAL)
-        return;
-    for (int64_t k = 0; k < count; k++) {
-        const uint32_t position = (uint32_t)pairs[k];
-        const uint64_t bits = ((uint64_t)numbers[position] - (uint64_t)low) & lower;
-        pairs[k] = (int64_t)((bits ^ UINT32_C(0x80000000)) << 32 | position);
-    }
-    j->quick.sort(pairs, count);
-}
-
-/* Upper 32 bits of what differs are sorted with positions, then the lower ones where the upper ones
- * are equal. */
-static void order_row(const job *j, int64_t row)
-{
-    const char *const keys = j->keys + row * j->length * j->size;
-    char *const order = j->order + row * j->length * (j->wide ? 8 : 4);
-    int64_t near[2 * NEAR], low, high;
-    int64_t *const numbers =
-        j->length > NEAR ? (int64_t *)(void *)j->scratch + 2 * row * j->length : near;
-    int64_t *const pairs = numbers + (j->length > NEAR ? j->length : NEAR);
-    int bits = 0;
-
-    j->numbers.read(keys, j->length, j->flip, j->infinity, numbers);
-    j->numbers.bounds(numbers, j->length, &low, &high);
-    while (bits < 64 && ((uint64_t)high - (uint64_t)low) >> bits != 0)
-        bits++;
-    const int shift = bits > 32 ? bits - 32 : 0;
-    j->numbers.join_upper(numbers, j->length, low, shift, pairs);
-    j->quick.sort(pairs, j->length);
-    for (int64_t k = 0, end; k < j->length && shift > 0; k = end) {
-        for (end = k + 1; end < j->length && pairs[end] >> 32 == pairs[k] >> 32;)
-            end++;
-        for (int64_t at = k + AHEAD; at < end + AHEAD && at + 1 < j->length; at++)
-            if (pairs[at] >> 32 == pairs[at + 1] >> 32) {
-                __builtin_prefetch(&numbers[(uint32_t)pairs[at]]);
-                __builtin_prefetch(&numbers[(uint32_t)pairs[at + 1]]);
-            }
-        if (end > k + 1)
-            order_equal(j, numbers, low, shift, pairs + k, end - k);
-    }
-    j->numbers.order(pairs, j->length, j->wide, order);
-    for (int64_t k = 0; j->sorted != NULL && k < j->length; k++)
-        memcpy(j->sorted + (row * j->length + k) * 8, keys + 8 * (size_t)(uint32_t)pairs[k], 8);
-}
-
-static void order_rows(const void *args, int64_t begin, int64_t end)
-{
-    for (int64_t row = begin; row < end; row++)
-        order_row(args, row);
-}
-
 /* ---- long rows ------------------------------------------------------------------------------- */
 
 static int64_t border_at(const job *j, const void *borders, int64_t k)
@@ -617,16 +548,14 @@ static kiln_status count_rows(const kiln__sort *s, job *j, memory *m, kiln_error
     return KILN_OK;
 }
 
-/* Each row is sorted by one thread; with their order, of elements of 8 bytes, order_rows() does it. */
+/* Each row is sorted by one thread. */
 static kiln_status sort_each(const kiln__sort *s, job *j, bool counted, memory *m, kiln_error *err)
 {
-    const bool pairs = j->order != NULL && j->size == 8;
-    const int64_t count = (pairs ? 2 : 1) * s->rows * s->length;
-
-    if (s->length > NEAR && (pairs || (!in_results(j) && !(counted && j->size == 1))))
-        KILN_CHECK(kiln__sort_room(s->ctx, s->stream, number_dtype(j), count, &m->scratch, err));
+    if (s->length > NEAR && !in_results(j) && !(counted && j->size == 1))
+        KILN_CHECK(kiln__sort_room(s->ctx, s->stream, number_dtype(j), s->rows * s->length,
+                                   &m->scratch, err));
     j->scratch = m->scratch != NULL ? m->scratch->data : NULL;
-    return kiln__sort_launch(s, pairs ? order_rows : sort_rows, j, sizeof *j, s->rows, err);
+    return kiln__sort_launch(s, sort_rows, j, sizeof *j, s->rows, err);
 }
 
 /* Each row is cut into parts, which all threads sort. */
@@ -692,9 +621,10 @@ kiln_status kiln__sort_rows_numbers(const kiln__sort *s, bool *done, kiln_error 
         s->length * width >= kiln__tuned("KILN_TUNE_SORT_LONG", few ? HALVES_BYTES : LONG_BYTES);
     if (j.kind == 'f' && size == 8 && s->order == NULL && !split)
         j.reals = kiln__quick_reals_of(kiln__cpu_target());
-    status = shared  ? count_rows(s, &j, &m, err)
-             : split ? sort_in_parts(s, &j, few, &m, err)
-                     : sort_each(s, &j, counted, &m, err);
+    status = pairs    ? kiln__number_rows_order(s, &j, err)
+             : shared ? count_rows(s, &j, &m, err)
+             : split  ? sort_in_parts(s, &j, few, &m, err)
+                      : sort_each(s, &j, counted, &m, err);
     kiln_array_release(m.scratch);
     kiln_array_release(m.target);
     kiln_array_release(m.plans);

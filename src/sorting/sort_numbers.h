@@ -34,10 +34,13 @@ void kiln__number_rows_write(const kiln__number_rows *j, const void *numbers, in
                              char *sorted, char *order);
 /* Copy zeros and NaN of a row to where they stand in its sorted elements. */
 void kiln__number_rows_restore(const kiln__number_rows *j, const char *keys, char *sorted);
-/* Sort the row `keys` in `target`, by two to KILN__HALVES_THREADS threads, and write its results. `plan` has
- * KILN__HALVES_PLAN. (sort_halves.c) */
+/* Sort the row `keys` in `target`, by two to KILN__HALVES_THREADS threads, and write its results; without keys the numbers
+ * stand there, and that is all. `plan` has KILN__HALVES_PLAN bytes. (sort_halves.c) */
 enum { KILN__HALVES_THREADS = 4, KILN__HALVES_PLAN = 512 }; /* bytes */
 kiln_status kiln__number_rows_halves(const kiln__sort *s, const kiln__number_rows *row,
                                      kiln_error *err);
+/* The order of rows of 8-byte elements, and where they are wanted the elements in that order. (sort_order.c) */
+kiln_status kiln__number_rows_order(const kiln__sort *s, const kiln__number_rows *rows,
+                                    kiln_error *err);
 
 #endif

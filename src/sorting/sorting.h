@@ -19,6 +19,7 @@
  *     sort_cpu.c       cpu device: merge sort and radix sort; network.c sorts columns
  *     sort_numbers.c   cpu device: real elements as integers, by the processor's vectors:
  *                      numbers.c reads and writes them, quick.c (the text of quick.h) sorts them
+ *     sort_order.c     cpu device: the order of rows of 8-byte elements
  *     sort_halves.c    cpu device: long rows of such integers, by a few threads
  * A part of the order, without sorting the rows:
  *     first.c          CUDA devices: the first elements of long rows
