@@ -1,5 +1,6 @@
 /*
- * test_scatter_bits.c - the bits of sums of floating-point numbers at indices, against a plain loop.
+ * test_scatter_bits.c - the bits of sums of floating-point numbers at indices, against a plain
+ * loop.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -11,8 +12,8 @@ static double plus(double a, double b, bool narrow)
     return narrow ? (float)a + (float)b : a + b;
 }
 
-/* The sum of each place as docs/indexing.md says: its values in their order, in chunks of 128. `x` and `value` are columns
- * of rows of `width`. */
+/* The sum of each place as docs/indexing.md says: its values in their order, in chunks of 128.
+ * `x` and `value` are columns of rows of `width`. */
 static void sum_by_chunks(double *x, int64_t places, const int64_t *index, const double *value,
                           int64_t count, int64_t width, bool narrow)
 {
@@ -34,7 +35,8 @@ static void sum_by_chunks(double *x, int64_t places, const int64_t *index, const
     free(total), free(chunk), free(at);
 }
 
-/* Random values, whose sums are rounded, at random places, many of them at a few where that is said. */
+/* Random values, whose sums are rounded, at random places, many of them at a few where that is
+ * said. */
 static void check_bits(test_env *t, kiln_dtype dtype, int64_t places, int64_t count, int64_t width,
                        bool crowded)
 {
@@ -90,7 +92,8 @@ static void test_scatter_bits__sums_have_those_of_chunks(void **state)
     }
 }
 
-/* More places than a cache holds: the cpu device first supposes that none has more than one chunk. */
+/* More places than a cache holds: the cpu device first supposes that none has more than one
+ * chunk. */
 static void test_scatter_bits__sums_at_many_places_have_those_of_chunks(void **state)
 {
     static const int64_t counts[] = {1 << 17, 700001, 4300000};

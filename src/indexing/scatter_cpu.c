@@ -62,7 +62,7 @@ bool kiln__scatter_takes_indices(const kiln__scattering *s)
            i->size == s->count && (i->dtype == KILN_INT32 || i->dtype == KILN_INT64);
 }
 
-/* ---- assignments and sums of integers ----------------------------------------------------------------- */
+/* ---- assignments and sums of integers -------------------------------------------------------- */
 
 static __attribute__((noinline, cold)) void report_place(const job *j, int64_t place, int64_t k)
 {
@@ -133,24 +133,27 @@ static kiln__cpu_entry entry_in_order(bool adds, size_t size)
     }
 }
 
-/* ---- sums of floating-point numbers --------------------------------------------------------------------- */
+/* ---- sums of floating-point numbers ---------------------------------------------------------- */
 
 /*
- * A place's state: the sum of its chunk and how many values that has, with CHUNKS where its total is the sum of the chunks
- * before. Sums begin with -0, to which any number may be added and stays what it is.
+ * A place's state: the sum of its chunk and how many values that has, with CHUNKS where its total
+ * is the sum of the chunks before. Sums begin with -0, to which any number may be added and stays
+ * what it is.
  */
 enum { CHUNKS = 256 };
 _Static_assert((int)KILN__SCATTER_CHUNK < (int)CHUNKS, "numbers of values have 8 bits");
 
 /*
- * States that no cache holds cost a miss for each value. There a place is its sum alone, and values are counted for cells of
- * neighbouring places: while no cell has received more than KILN__SCATTER_CHUNK values, no place has more than one chunk, and
- * its sum is what the states would give. Where a cell receives more, the sums are thrown away and the states have their turn.
+ * States that no cache holds cost a miss for each value. There a place is its sum alone, and values
+ * are counted for cells of neighbouring places: while no cell has received more than
+ * KILN__SCATTER_CHUNK values, no place has more than one chunk, and its sum is what the states
+ * would give. Where a cell receives more, the sums are thrown away and the states have their turn.
  */
 enum {
     CELLS_FROM = 1 << 21, /* bytes of states from which cells pay */
-    /* Places share a cell until there are so few cells, which stay in a cache, but no more than 2^8 places, nor so many that
-     * a cell receives more than so many values on average: by chance none has twice as many. */
+    /* Places share a cell until there are so few cells, which stay in a cache, but no more than
+     * 2^8 places, nor so many that a cell receives more than so many values on average: by
+     * chance none has twice as many. */
     CELLS_FEW = 1 << 15,
     CELL_PLACES_LOG2_MAX = 8,
     CELL_VALUES_MAX = 64,
@@ -166,7 +169,8 @@ static inline void fetch(const job *j, int64_t given)
     __builtin_prefetch((const void *)((uintptr_t)j->states + (uintptr_t)place * j->size), 1);
 }
 
-/* The binary logarithm of how many places share a cell; -1 where places have too many values each, or are few. */
+/* The binary logarithm of how many places share a cell; -1 where places have too many values
+ * each, or are few. */
 static int cell_places_log2(const job *j)
 {
     int log2 = 0;
@@ -272,7 +276,7 @@ static void sum_floats(const void *args, int64_t begin, int64_t end)
         by_states[is_double][j->wide](j);
 }
 
-/* ---- the call -------------------------------------------------------------------------------------------- */
+/* ---- the call -------------------------------------------------------------------------------- */
 
 kiln_status kiln__scatter_cpu(const kiln__scattering *s, const kiln_array *target,
                               const kiln_array *places, const kiln_array *values, int64_t none,

@@ -1,13 +1,17 @@
 /*
- * search_cpu.c - searchsorted and isin of numbers of one dtype on the cpu device: LANES binary searches at a time.
+ * search_cpu.c - searchsorted and isin of numbers of one dtype on the cpu device: LANES binary
+ * searches at a time.
  *
- *     values > [LANES of them take each step together] > places, or whether equal elements are there
+ *     values > [LANES of them take each step together] > places
+ *                                                      > whether equal elements are there
  *
- * Every search takes as many steps as every other, for how many elements are left does not depend on what was found. The
- * loads of a step are independent of each other, so that the processor waits for all of them at once, and no step is a
- * branch that random values mislead. search.c calls this file, and generates a kernel for what it does not do.
+ * Every search takes as many steps as every other, for how many elements are left does not depend
+ * on what was found. The loads of a step are independent of each other, so that the processor waits
+ * for all of them at once, and no step is a branch that random values mislead. search.c calls this
+ * file, and generates a kernel for what it does not do.
  *
- * Rule: NaN stand last. A number that is compared with one goes on to the left, and NaN themselves are looked up apart.
+ * Rule: NaN stand last. A number that is compared with one goes on to the left, and NaN themselves
+ *       are looked up apart.
  *
  * Tests: test_select, difftest (searchsorted, isin, digitize).
  */

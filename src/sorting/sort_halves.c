@@ -1,15 +1,18 @@
 /*
  * sort_halves.c - a long row of numbers that a few threads sort, on the cpu device.
  *
- *     row > [numbers, by pieces, unless they are there] > [each half is cut by the border in the middle of a sample] > [what is on the wrong side
- *         changes places] > [both sides are cut] > [and all four] > [eight parts are sorted and written] > [restored]
+ *     row > [numbers, by pieces, unless they are there]
+ *         > [each half is cut by the border in the middle of a sample]
+ *         > [what is on the wrong side changes places] > [both sides are cut] > [and all four]
+ *         > [eight parts are sorted and written] > [zeros and NaN restored]
  *
- * A cut is a partition of quick.h. So the row takes the steps of one thread's quicksort, the first of which is shared by two
- * threads, and each of the next ones by as many as it has parts. sort_numbers.c calls this file where there are few threads;
- * more of them share the first step better by 64 parts.
+ * A cut is a partition of quick.h. So the row takes the steps of one thread's quicksort, the first
+ * of which is shared by two threads, and each of the next ones by as many as it has parts.
+ * sort_numbers.c calls this file where there are few threads; more of them share the first step
+ * better by 64 parts.
  *
- * Rule: a captured program launches these entries again with other elements: nothing here depends on elements but what
- *       entries do.
+ * Rule: a captured program launches these entries again with other elements: nothing here depends
+ *       on elements but what entries do.
  *
  * Tests: test_sort, difftest.
  */
@@ -81,8 +84,8 @@ static void cut_halves(const void *args, int64_t begin, int64_t end)
                                    p->borders[PARTS / 2 - 1]);
 }
 
-/* Between what each half has on its left stands what the first one has on its right: one of the two goes to the far end of
- * the other. Each unit does a half of that. */
+/* Between what each half has on its left stands what the first one has on its right: one of the
+ * two goes to the far end of the other. Each unit does a half of that. */
 static void join_halves(const void *args, int64_t begin, int64_t end)
 {
     enum { ROOM = 4096 };

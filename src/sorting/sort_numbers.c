@@ -7,8 +7,9 @@
  *     long rows, several units: [sample] > [parts by value] > [move] > [sort each part] > [restore]
  *
  * Where the order is wanted, numbers of 32 bits are sorted with their positions, as integers of 64
- * bits; sort_order.c finds the order of numbers of 64 bits. float64 without the order is sorted as double, with infinity in place of
- * NaN, except for long rows that several threads share, few of them as sort_halves.c does it.
+ * bits; sort_order.c finds the order of numbers of 64 bits. float64 without the order is sorted as
+ * double, with infinity in place of NaN, except for long rows that several threads share, few of
+ * them as sort_halves.c does it.
  *
  * Rule 1: numbers are equal for -0 and +0, and for all NaN. Rows that hold such elements are
  *         restored: zeros and NaN are neighbours in the result, and are copied there in the order

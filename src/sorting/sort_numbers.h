@@ -1,5 +1,6 @@
 /*
- * sort_numbers.h - rows that the cpu device sorts as integers: what the files share that do so. Private to src/sorting.
+ * sort_numbers.h - rows that the cpu device sorts as integers: what the files share that do so.
+ * Private to src/sorting.
  */
 #ifndef KILN_SORTING_SORT_NUMBERS_H
 #define KILN_SORTING_SORT_NUMBERS_H
@@ -26,7 +27,8 @@ typedef struct kiln__number_rows {
     void *plan;   /* what each launch leaves for the next one */
 } kiln__number_rows;
 
-/* Numbers, or pairs, of `count` elements of `keys` from number `first` on; whether some are -0 or NaN. */
+/* Numbers, or pairs, of `count` elements of `keys` from number `first` on; whether some are -0
+ * or NaN. */
 bool kiln__number_rows_read(const kiln__number_rows *j, const char *keys, int64_t first,
                             int64_t count, void *to);
 /* Sorted numbers, or pairs, as results. */
@@ -34,12 +36,14 @@ void kiln__number_rows_write(const kiln__number_rows *j, const void *numbers, in
                              char *sorted, char *order);
 /* Copy zeros and NaN of a row to where they stand in its sorted elements. */
 void kiln__number_rows_restore(const kiln__number_rows *j, const char *keys, char *sorted);
-/* Sort the row `keys` in `target`, by two to KILN__HALVES_THREADS threads, and write its results; without keys the numbers
- * stand there, and that is all. `plan` has KILN__HALVES_PLAN bytes. (sort_halves.c) */
+/* Sort the row `keys` in `target`, by two to KILN__HALVES_THREADS threads, and write its
+ * results; without keys the numbers stand there, and that is all. `plan` has KILN__HALVES_PLAN
+ * bytes. (sort_halves.c) */
 enum { KILN__HALVES_THREADS = 4, KILN__HALVES_PLAN = 512 }; /* bytes */
 kiln_status kiln__number_rows_halves(const kiln__sort *s, const kiln__number_rows *row,
                                      kiln_error *err);
-/* The order of rows of 8-byte elements, and where they are wanted the elements in that order. (sort_order.c) */
+/* The order of rows of 8-byte elements, and where they are wanted the elements in that order.
+ * (sort_order.c) */
 kiln_status kiln__number_rows_order(const kiln__sort *s, const kiln__number_rows *rows,
                                     kiln_error *err);
 

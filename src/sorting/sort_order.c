@@ -1,14 +1,16 @@
 /*
- * sort_order.c - the order of rows of 8-byte elements on the cpu device, by vectors of the processor.
+ * sort_order.c - the order of rows of 8-byte elements on the cpu device, by vectors of the
+ * processor.
  *
- *     row > numbers > [the upper 32 bits of what differs, with positions, as integers of 64 bits] > [quick sort]
- *         > [the lower bits where the upper ones are equal] > order, elements
+ *     row > numbers > [the upper 32 bits of what differs, with positions, as integers of 64 bits]
+ *         > [quick sort] > [the lower bits where the upper ones are equal] > order, elements
  *
- * A thread orders one row after the other. Where there are fewer rows than threads, and two to four of these, they share a
- * row: each step by pieces, and the sort as sort_halves.c does it. sort_numbers.c calls this file.
+ * A thread orders one row after the other. Where there are fewer rows than threads, and two to four
+ * of these, they share a row: each step by pieces, and the sort as sort_halves.c does it.
+ * sort_numbers.c calls this file.
  *
- * Rule: a captured program launches these entries again with other elements: nothing here depends on elements but what
- *       entries do.
+ * Rule: a captured program launches these entries again with other elements: nothing here depends
+ *       on elements but what entries do.
  *
  * Tests: test_sort, difftest.
  */
@@ -70,7 +72,8 @@ static void order_equal(const job *j, const numbers *n, int64_t *pairs, int64_t 
     j->quick.sort(pairs, count);
 }
 
-/* Results `begin` to `end` - 1 of a row, from sorted pairs: no pair outside has the upper bits of one within. */
+/* Results `begin` to `end` - 1 of a row, from sorted pairs: no pair outside has the upper bits
+ * of one within. */
 static void finish_some(const job *j, const numbers *n, int64_t row, int64_t begin, int64_t end)
 {
     const char *const keys = j->keys + row * j->length * j->size;
@@ -93,7 +96,7 @@ static void finish_some(const job *j, const numbers *n, int64_t row, int64_t beg
         memcpy(j->sorted + (row * j->length + k) * 8, keys + 8 * (size_t)(uint32_t)pairs[k], 8);
 }
 
-/* ---- a row by one thread ---------------------------------------------------------------------------------- */
+/* ---- a row by one thread --------------------------------------------------------------------- */
 
 static numbers numbers_of(const job *j, int64_t row, int64_t *near)
 {
@@ -124,7 +127,7 @@ static void order_rows(const void *args, int64_t begin, int64_t end)
         order_row(args, row);
 }
 
-/* ---- a row by several threads ------------------------------------------------------------------------------ */
+/* ---- a row by several threads ---------------------------------------------------------------- */
 
 static int64_t piece_of(const job *j, int64_t k)
 {
@@ -212,7 +215,7 @@ static kiln_status order_shared(const kiln__sort *s, const job *row, kiln_error 
     return kiln__sort_launch(s, finish_pieces, row, sizeof *row, PIECES, err);
 }
 
-/* ---- the call ---------------------------------------------------------------------------------------------- */
+/* ---- the call -------------------------------------------------------------------------------- */
 
 kiln_status kiln__number_rows_order(const kiln__sort *s, const kiln__number_rows *rows,
                                     kiln_error *err)
