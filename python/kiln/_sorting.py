@@ -22,7 +22,7 @@ METHODS = ("linear", "inverted_cdf", "averaged_inverted_cdf", "closest_observati
 
 def _call(name, *arrays, axis=None, numbers=(), flag=False, method=0):
     """`flag` stands for the one that a function has: descending, or right."""
-    return _kiln.sorting(name, arrays, axis, tuple(map(float, numbers)), flag, method)
+    return _kiln.sorting(name, arrays, axis, numbers and tuple(map(float, numbers)), flag, method)
 
 
 # ---- orders ----------------------------------------------------------------------------------

@@ -17,7 +17,7 @@ typedef struct inputs {
     const kiln_array *array[2];
     const kiln_array **all;
     size_t count;
-    double number[NUMBERS_MAX];
+    double *number; /* room for NUMBERS_MAX */
     size_t number_count;
     bool flag; /* descending, or right */
     int method;
@@ -110,7 +110,8 @@ static int read_numbers(PyObject *tuple, const struct function *f, inputs *in)
 PyObject *kilnpy_sorting(PyObject *self, PyObject *args)
 {
     PyObject *arrays = NULL, *axis = NULL, *numbers = NULL, *result = NULL;
-    inputs in = {.options = KILN_SORT_OPTIONS_INIT};
+    double room[NUMBERS_MAX];
+    inputs in = {.options = KILN_SORT_OPTIONS_INIT, .number = room};
     kiln_array *made[OUTPUTS_MAX] = {NULL};
     kiln_error err = KILN_ERROR_INIT;
     const struct function *f;
