@@ -240,6 +240,8 @@ void kiln__prelude_put(const kiln__definition *def, const kiln__variant *v, kiln
     take_for_words(&chosen, def, &def->words);
     take_for_words(&chosen, def, &def->header_words);
     take_for_terms(&chosen, def);
+    if (v->layout == KILN__LAYOUT_LINEAR && has_section(&chosen, "@gather"))
+        take_name(&chosen, "@memory_streamed");
     for (size_t s = 0; s < kiln__prelude_section_count; s++)
         if (chosen.taken[s])
             kiln__buf_put(out, sections[s].text, sections[s].bytes);

@@ -1,3 +1,11 @@
+//% section memory_streamed
+// memory_streamed (CUDA): runs of memory that a kernel reads and writes once leave the caches before the elements that
+// indices name, which it may read or change again.
+#ifndef KILN_LD
+#define KILN_LD(p) __ldcs(p)
+#define KILN_ST(p, v) __stcs(p, v)
+#endif
+
 //% section memory
 // memory (CUDA): N neighbours of type T in one access of N * sizeof(T) = 1, 2, 4, 8 or 16 bytes;
 // wider runs are split into accesses of 16. Addresses are multiples of the access.
