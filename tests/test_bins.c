@@ -324,6 +324,51 @@ static void test_bins__are_more_than_a_block_has_room_for(void **state)
     free(expected);
 }
 
+/* Counters of 8 bits that share words: neighbouring bins that hold thousands each, first, last and in between, among so
+ * many that no other bin holds more than some; in as many rows of blocks as a GPU's shared memory makes of them. Edges
+ * are sums that are rounded, and all elements lie between them but for those of every other round. */
+static void test_bins__are_counted_in_bytes_that_overflow(void **state)
+{
+    enum { SIZE = 64 * 330002 + 3 };
+    static const int bins_of[] = {61001, 120002, 330002};
+    test_env *t = *state;
+    float *const x = malloc(SIZE * sizeof *x);
+
+    for (size_t round = 0; round < COUNT(bins_of); round++) {
+        const int bins = bins_of[round];
+        const int64_t size = 64 * (int64_t)bins + 3;
+        double *const edges = malloc((size_t)(bins + 1) * sizeof *edges);
+        int64_t *const expected = calloc((size_t)bins, sizeof *expected);
+        const double step = 0.7 / bins;
+        for (int k = 0; k <= bins; k++)
+            edges[k] = 0.1 + k * step;
+        for (int64_t k = 0; k < size; k++) {
+            const int near = (int)test_random_below(t, 6), kind = (int)test_random_below(t, 64);
+            int bin = (int)test_random_below(t, (uint64_t)bins);
+            if (kind < 8)
+                bin = kind < 2 ? near : kind < 4 ? bins - 1 - near : bins / 2 - 3 + near;
+            x[k] = (float)(0.1 + (bin + 0.25 + 0.05 * kind / 8) * step);
+            if (round % 2 == 1 && kind == 63)
+                x[k] = (float)(0.85 + near);
+            int b = (int)(((double)x[k] - 0.1) / step);
+            b = b >= bins ? bins - 1 : b;
+            while (b > 0 && (double)x[k] < edges[b])
+                b--;
+            while (b < bins - 1 && (double)x[k] >= edges[b + 1])
+                b++;
+            expected[b] += (double)x[k] >= edges[0] && (double)x[k] <= edges[bins];
+        }
+        kiln_array *numbers = made(t, KILN_FLOAT32, size, x);
+        kiln_array *bounds = made(t, KILN_FLOAT64, bins + 1, edges);
+        expect_counts(t, numbers, bounds, expected, bins);
+        kiln_array_release(numbers);
+        kiln_array_release(bounds);
+        free(edges);
+        free(expected);
+    }
+    free(x);
+}
+
 static void test_bins__are_refused_that_do_not_increase(void **state)
 {
     test_env *t = *state;
@@ -451,6 +496,7 @@ int main(int argc, char **argv)
         TEST(test_bins__are_many),
         TEST(test_bins__are_those_of_numbers_near_edges),
         TEST(test_bins__are_more_than_a_block_has_room_for),
+        TEST(test_bins__are_counted_in_bytes_that_overflow),
         TEST(test_bins__are_refused_that_do_not_increase),
         TEST(test_bins__are_found_by_digitize),
         TEST(test_bins__isin_tells_which_elements_are_in_a_set),

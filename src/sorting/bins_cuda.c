@@ -27,7 +27,13 @@ enum {
 enum { KEPT_ROWS_MAX = 2, SUM_THREADS = 128, SUM_GROUPS = 6 };
 
 /* Where elements are counted, as templates/sorting/bins.cu has it. */
-typedef enum place { PLACE_GLOBAL, PLACE_SHARED, PLACE_HALVES, PLACE_ROWS } place;
+typedef enum place {
+    PLACE_GLOBAL,
+    PLACE_SHARED,
+    PLACE_HALVES,
+    PLACE_BYTES,
+    PLACE_ROWS /* of counters of 8 bits */
+} place;
 
 /* As templates/sorting/plan.cu has them. */
 typedef struct edges_part {
@@ -64,12 +70,22 @@ typedef struct layout {
     place place;
 } layout;
 
-/* One block a multiprocessor, whose counters have 16 bits if there are many. False: there are too many. */
+/* Counters of a word. */
+static int share_of(place where)
+{
+    return where >= PLACE_BYTES ? 4 : where == PLACE_HALVES ? 2 : 1;
+}
+
+/* One block a multiprocessor, whose counters have 16 bits if there are many, and 8 if there are more. False: there are too
+ * many. */
 static bool lay_out_wide(const kiln__raw_limits *limits, int64_t units, bins_call *c, layout *l)
 {
     const int64_t shared = (int64_t)limits->shared_bytes / 16 * 16 - PLAN_BYTES;
-    const bool halves = c->bins > (shared - ASIDE) / 4;
-    const int64_t most = (shared - ASIDE) / (halves ? 2 : 4) / 8 * 8;
+    const int64_t words = (shared - ASIDE) / 16 * 4;
+    const place where = c->bins <= words       ? PLACE_SHARED
+                        : c->bins <= words * 2 ? PLACE_HALVES
+                                               : PLACE_BYTES;
+    const int64_t most = words * share_of(where);
     const int64_t rows = most > 0 ? kiln__blocks(c->bins, most) : WIDE_ROWS_MAX + 1;
 
     if (rows > WIDE_ROWS_MAX)
@@ -80,7 +96,7 @@ static bool lay_out_wide(const kiln__raw_limits *limits, int64_t units, bins_cal
                   .room = (size_t)shared,
                   .bytes = (size_t)shared,
                   .blocks = units,
-                  .place = rows > 1 ? PLACE_ROWS : halves ? PLACE_HALVES : PLACE_SHARED};
+                  .place = rows > 1 ? PLACE_ROWS : where};
     c->copies = 1;
     c->per = (int32_t)kiln__blocks(c->bins, rows);
     return true;
@@ -140,23 +156,31 @@ static kiln_status entries(kiln_context *ctx, kiln_dtype dtype, const bins_call 
     return kiln__own_kernel(ctx, &bins, bins_out, err);
 }
 
-/* Bytes of what blocks with counters of 16 bits leave, one row of them behind the other; 0: they add to the counts. */
+/* Words of 16 bytes of a block's counters. */
+static int64_t quads_of(const layout *l, const bins_call *c)
+{
+    return kiln__blocks(c->per, (int64_t)4 * share_of(l->place));
+}
+
+/* Bytes of what blocks whose counters share words leave, one row of them behind the other; 0: they add to the counts. */
 static int64_t kept_bytes(const layout *l, const bins_call *c, int64_t blocks)
 {
     const bool many = l->place >= PLACE_HALVES && l->rows <= KEPT_ROWS_MAX;
 
-    return many ? blocks * l->rows * kiln__blocks(c->per, 8) * 16 : 0;
+    return many ? blocks * l->rows * quads_of(l, c) * 16 : 0;
 }
 
 static kiln_status add_kept(kiln_context *ctx, const bins_call *c, const layout *l, int64_t blocks,
                             kiln_stream *stream, kiln_error *err)
 {
-    const kiln__own_request request = {"sorting/bins_sum.cu", "kiln_sort_bins_sum", NULL, 0};
+    char text[32];
+    const char *const macros[] = {text};
+    const kiln__own_request request = {"sorting/bins_sum.cu", "kiln_sort_bins_sum", macros, 1};
     const sum_call call = {.kept = c->kept,
                            .counts = c->counts,
                            .bins = c->bins,
                            .per = c->per,
-                           .quads = (int32_t)kiln__blocks(c->per, 8),
+                           .quads = (int32_t)quads_of(l, c),
                            .blocks = (int32_t)blocks,
                            .groups = SUM_GROUPS};
     const kiln__launch_config config = {.grid_x = kiln__blocks(call.quads, SUM_THREADS),
@@ -164,6 +188,7 @@ static kiln_status add_kept(kiln_context *ctx, const bins_call *c, const layout 
                                         .block = SUM_THREADS};
     void *entry = NULL;
 
+    snprintf(text, sizeof text, "-DKILN__SHARE=%d", share_of(l->place));
     KILN_CHECK(kiln__own_kernel(ctx, &request, &entry, err));
     return kiln__launch(kiln__context_device(ctx), entry, &config, &call, sizeof call, stream, err);
 }

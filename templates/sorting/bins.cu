@@ -1,14 +1,14 @@
 //% insert sorting/plan.cu
 //% plain quads nullptr kept
-//% plain AHEAD BLOCKS EACH EDGES EDGE_ROOM EPSILON FIND FULL HALF HALVES HOW_DOUBLE HOW_PAIRS
+//% plain AHEAD BITS BLOCKS BYTES EACH EDGES EDGE_ROOM EPSILON FIND FULL HALF HALVES HOW_DOUBLE HOW_PAIRS
 //% plain IN_ROWS KILN__BLOCKS KILN__DYNAMIC_SHARED KILN__EDGES KILN__FIND KILN__PLACE KILN__ROOM
 //% plain KILN__THREADS KILN__UNROLL KILN__WHOLE MAGIC N NOWHERE NUMBERS PLACE PLACE_GLOBAL
-//% plain PLACE_HALVES PLACE_ROWS PLACE_SHARED T THREADS WIDE _Pragma __device__
-//% plain __double_as_longlong __fadd_rn __float_as_int __fmaf_rn __forceinline__ __fsub_rn above
+//% plain PLACE_BYTES PLACE_HALVES PLACE_ROWS PLACE_SHARED SHARE T THREADS WIDE _Pragma __device__
+//% plain __double_as_longlong __funnelshift_l __noinline__ __fadd_rn __float_as_int __fmaf_rn __forceinline__ __fsub_rn above
 //% plain accesses add all at atomicAnd base begin beside bin bin_between bins bins_call bins_plan
 //% plain body by by_rest bytes c certain close copies copy count count_all count_at count_one
-//% plain count_open counters counts counts_of d edges edges_part even exact fabs fabsf find first
-//% plain floor found fraction from give give_all half head here high highest how ifndef in
+//% plain count_open counters counts counts_of d edges edges_part end even exact fabs fabsf find first full
+//% plain floor found fraction from fullness give give_256 give_all half head here high highest how ifndef in
 //% plain isfinite j k kiln_sort_bins lead least low make_plan middle n name near number number_of
 //% plain off old open p pairs part_count per piece place plan plan_edges rest room scale shift
 //% plain slack span start steps stride sum sure trash two type uint4 v w way whole wide width
@@ -18,12 +18,16 @@
 //
 // Grid: some blocks a multiprocessor, which take elements in turn, accesses of 16 bytes each. A block
 // counts in shared memory, where bins have as many counters as there is room for, one for every so
-// many lanes; many bins have one of 16 bits each. Where there is no room for all bins, blocks of row y
-// count `per` bins from number y * per on, so that all elements are read once for each row; where
-// these would be too many rows, blocks count in global memory.
+// many lanes; many bins have one of 16 bits each, and still more one of 8. Where there is no room for all
+// bins, blocks of row y count `per` bins from number y * per on, so that all elements are read once for
+// each row; where these would be too many rows, blocks count in global memory.
 //
 // Behind the counters is one word a lane for what is not counted: it is added to as well, since
 // additions without branches around them follow each other faster.
+//
+// What a counter cannot hold is given to global memory. One of 16 bits is emptied when it is half full. For one of 8 bits
+// that would be too late: who adds to it sees by what its word held whether it begins anew, and gives 256 to its
+// count and takes from that of the next bin the 1 that was carried there.
 //
 // KILN__T: the elements; KILN__EDGES: whether there are edges, of which sorting/edges.cu knows the
 // most. A bin holds its lower edge; the last one the upper one as well. What is in no bin is not
@@ -31,9 +35,10 @@
 // whether they are whole numbers of 32 bits at most. KILN__PLACE: where is counted. KILN__ROOM: the
 // most bytes of shared memory that a launch gives: edges, if they are few, and counters.
 constexpr bool EDGES = KILN__EDGES;
-enum { PLACE_GLOBAL, PLACE_SHARED, PLACE_HALVES, PLACE_ROWS };
+enum { PLACE_GLOBAL, PLACE_SHARED, PLACE_HALVES, PLACE_BYTES, PLACE_ROWS };
 constexpr int PLACE = KILN__PLACE, THREADS = KILN__THREADS, BLOCKS = KILN__BLOCKS, EDGE_ROOM = 1024;
-constexpr bool HALVES = PLACE >= PLACE_HALVES, IN_ROWS = PLACE == PLACE_ROWS;
+constexpr bool HALVES = PLACE == PLACE_HALVES, IN_ROWS = PLACE == PLACE_ROWS, BYTES = IN_ROWS || PLACE == PLACE_BYTES;
+constexpr int SHARE = BYTES ? 4 : HALVES ? 2 : 1, BITS = 32 / SHARE; // counters of a word
 constexpr bool FIND = KILN__FIND, NUMBERS = KILN__WHOLE;
 constexpr bool WIDE = KILN__ROOM > 65536; // one block has a multiprocessor
 constexpr int EACH = 16 / sizeof(T);      // elements of an access
@@ -203,14 +208,35 @@ template <int how> struct counters {
         }
     }
 
-    // Half of what a counter of 16 bits can hold is given to global memory by whoever takes it out.
-    __device__ __forceinline__ void give(const unsigned int place) const
+    // The counter of a bin, number k of a word that held `old`, began anew, and so did those that the carry went through.
+    static __device__ __noinline__ void give_256(long long *const counts, long long bin, const long long end, int k,
+                                                 const unsigned int old)
     {
-        const unsigned int shift = place % 2 * 16;
-        if ((atomicAnd(&counts_of[place / 2], ~(HALF << shift)) >> shift & HALF) != 0)
-            atomicAdd((unsigned long long *)&c.counts[base + place], (unsigned long long)HALF);
+        for (; k < 4 && bin < end && (old >> k * 8 & 255) == 255; k++, bin++) {
+            atomicAdd((unsigned long long *)&counts[bin], 256ull);
+            if (k < 3 && bin + 1 < end)
+                atomicAdd((unsigned long long *)&counts[bin + 1], ~0ull);
+        }
     }
-    // Count an element of that bin, if it is `in` one; what two counters of 16 bits held before.
+    // What a counter cannot hold, by what its word held before an addition to it: the half of one of 16 bits, by whoever takes
+    // it out, or 256.
+    __device__ __forceinline__ void give(const unsigned int place, const unsigned int old) const
+    {
+        if constexpr (BYTES) {
+            const long long begin = base, end = begin + c.per;
+            give_256(c.counts, begin + place, end < c.bins ? end : c.bins, (int)place % 4, old);
+        } else {
+            const unsigned int shift = place % 2 * 16;
+            if ((atomicAnd(&counts_of[place / 2], ~(HALF << shift)) >> shift & HALF) != 0)
+                atomicAdd((unsigned long long *)&c.counts[base + place], (unsigned long long)HALF);
+        }
+    }
+    // What has a bit of FULL if a counter has something to give: for one of 16 bits, it or the other one of its word.
+    static __device__ __forceinline__ unsigned int fullness(const unsigned int place, const unsigned int old)
+    {
+        return !BYTES ? old : (~old & __funnelshift_l(0u, 1u, place * 8) * 255) == 0 ? FULL : 0;
+    }
+    // Count an element of that bin, if it is `in` one; what the word of its counter held before.
     __device__ __forceinline__ unsigned int count_at(const number bin, bool in) const
     {
         number place = bin;
@@ -218,8 +244,10 @@ template <int how> struct counters {
             place = bin - base;
             in = in && place < (unsigned int)c.per;
         }
-        if constexpr (HALVES) {
-            const unsigned int at = in ? (unsigned int)place * 2 & ~3u : trash, add = ((unsigned int)place & 1) * 0xffffu + 1;
+        if constexpr (SHARE > 1) {
+            const unsigned int at = in ? (unsigned int)place * (4 / SHARE) & ~3u : trash;
+            const unsigned int add = BYTES ? __funnelshift_l(0u, 1u, (unsigned int)place * 8)
+                                           : ((unsigned int)place & 1) * 0xffffu + 1;
             return atomicAdd((unsigned int *)((char *)counts_of + at), in ? add : 0);
         } else if constexpr (PLACE == PLACE_SHARED) {
             const unsigned int at = in ? (unsigned int)place * stride + copy : trash;
@@ -241,9 +269,9 @@ template <int how> struct counters {
             bool sure = true;
             in = find(v, bin, sure);
         }
-        const unsigned int old = count_at(bin, in);
-        if (HALVES && in && (unsigned int)bin - base < (unsigned int)c.per && (old & FULL) != 0)
-            give((unsigned int)bin - base);
+        const unsigned int old = count_at(bin, in), place = (unsigned int)bin - base;
+        if (SHARE > 1 && in && place < (unsigned int)c.per && (fullness(place, old) & FULL) != 0)
+            give(place, old);
     }
     // A thread's accesses, N of them from `from` on, THREADS apart. Whoever adds to a counter of 16 bits that is half full
     // takes that half out before the next accesses: all threads together add less meanwhile than the other half has room for.
@@ -251,31 +279,36 @@ template <int how> struct counters {
     {
         piece x[N];
         bool sure = true;
-        unsigned int old = 0;
+        unsigned int full = 0, old[N * EACH];
         KILN__UNROLL for (int k = 0; k < N; k++)
             x[k] = from[k * THREADS];
         KILN__UNROLL for (int k = 0; k < N; k++) KILN__UNROLL for (int j = 0; j < EACH; j++) {
             number bin;
             const bool found = find(x[k].v[j], bin, sure);
-            old |= count_at(bin, found);
+            old[k * EACH + j] = count_at(bin, found);
+            full |= fullness((unsigned int)bin - base, old[k * EACH + j]);
         }
-        if (HALVES && (old & FULL) != 0)
-            give_all(from, N);
+        if (SHARE > 1 && (full & FULL) != 0)
+            give_all(from, old, steps<N>());
         if (!sure)
             count_open(from, N);
     }
     // What is rare loads the elements again, which need no registers so.
-    __device__ __forceinline__ void give_all(const piece *const from, const int accesses) const
+    template <int N>
+    __device__ __forceinline__ void give_all(const piece *const from, const unsigned int (&old)[N * EACH], steps<N>) const
     {
-        _Pragma("unroll 1") for (int k = 0; k < accesses; k++) {
+        _Pragma("unroll (BYTES ? N : 1)") for (int k = 0; k < N; k++) {
             const piece x = from[k * THREADS];
             KILN__UNROLL for (int j = 0; j < EACH; j++) {
                 number bin;
                 bool sure = true;
                 const bool found = find(x.v[j], bin, sure);
                 const unsigned int place = (unsigned int)bin - base;
-                if (found && place < (unsigned int)c.per && (counts_of[place / 2] >> place % 2 * 16 & HALF) != 0)
-                    give(place);
+                if (!found || place >= (unsigned int)c.per)
+                    continue;
+                if (BYTES ? fullness(place, old[BYTES ? k * EACH + j : 0]) != 0
+                          : (counts_of[place / 2] >> place % 2 * 16 & HALF) != 0)
+                    give(place, old[BYTES ? k * EACH + j : 0]);
             }
         }
     }
@@ -322,7 +355,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) kiln_sort_bins(con
     const bool close = EDGES && c.bins <= EDGE_ROOM;
     unsigned int *const counts_of = (unsigned int *)(room + (close ? c.bins + 1 : 0));
     const unsigned int base = IN_ROWS ? blockIdx.y * (unsigned int)c.per : 0;
-    const int words = HALVES ? (c.per + 1) / 2 : c.per * c.copies;
+    const int words = SHARE > 1 ? (c.per + SHARE - 1) / SHARE : c.per * c.copies;
 
     if (PLACE != PLACE_GLOBAL)
         for (int k = threadIdx.x; k < words + 32; k += THREADS)
@@ -345,7 +378,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) kiln_sort_bins(con
     if (plan.how == HOW_DOUBLE)
         count<HOW_DOUBLE>({c, plan, plan, edges, counts_of, stride, copy, trash, base});
     __syncthreads();
-    if (HALVES && c.kept != nullptr) {
+    if (SHARE > 1 && c.kept != nullptr) {
         const int quads = (words + 3) / 4;
         uint4 *const kept = c.kept + ((long long)blockIdx.y * gridDim.x + blockIdx.x) * quads;
         for (int k = threadIdx.x; k < quads; k += THREADS)
@@ -353,8 +386,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS) kiln_sort_bins(con
         return;
     }
     for (int k = threadIdx.x; PLACE != PLACE_GLOBAL && k < c.per && base + k < c.bins; k += THREADS) {
-        unsigned long long sum = HALVES ? counts_of[k / 2] >> k % 2 * 16 & 0xffffu : 0;
-        for (int n = 0; n < c.copies && !HALVES; n++)
+        unsigned long long sum = SHARE > 1 ? counts_of[k / SHARE] >> k % SHARE * BITS & (1u << BITS % 32) - 1 : 0;
+        for (int n = 0; n < c.copies && SHARE == 1; n++)
             sum += counts_of[k * c.copies + ((n + k) & (c.copies - 1))];
         if (sum != 0)
             atomicAdd((unsigned long long *)&c.counts[base + k], sum);

@@ -1,10 +1,10 @@
-//% plain EACH THREADS all at base begin bins blocks counts end group groups j k kept
+//% plain BITS EACH KILN__SHARE SHARE THREADS all at base begin bins blocks counts end group groups j k kept
 //% plain kiln_sort_bins_sum per place quads row sum sum_call uint4 w words x y z
-// The counters of 16 bits of all blocks of sorting/bins.cu, added to the counts: each block's lie one behind the other, in
-// words of 16 bytes.
+// The counters of all blocks of sorting/bins.cu, added to the counts: each block's lie one behind the other, in words of 16
+// bytes. KILN__SHARE: counters of 4 bytes, 2 or 4.
 //
 // Grid: a thread for each such word, and `groups` rows of threads for each row of blocks, which add up a part of the blocks.
-constexpr int THREADS = 128, EACH = 8;
+constexpr int THREADS = 128, SHARE = KILN__SHARE, BITS = 32 / SHARE, EACH = 4 * SHARE;
 
 struct sum_call {
     const uint4 *kept;
@@ -28,7 +28,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) kiln_sort_bins_sum(const _
         const unsigned int words[4] = {all.x, all.y, all.z, all.w};
         #pragma unroll
         for (int j = 0; j < EACH; j++)
-            sum[j] += words[j / 2] >> j % 2 * 16 & 0xffffu;
+            sum[j] += words[j / SHARE] >> j % SHARE * BITS & (1u << BITS) - 1;
     }
     #pragma unroll
     for (int j = 0; j < EACH; j++) {
