@@ -59,7 +59,7 @@ int fake_func_get_attribute(int *value, int attribute, kiln__cu_function functio
     ENTER();
     *value = attribute == 0   ? control->max_threads
              : attribute == 1 ? control->static_shared
-             : attribute == 8 ? 49152 - control->static_shared
+             : attribute == 8 ? fake_dynamic_most()
                               : 100 + attribute;
     return 0;
 }
@@ -84,7 +84,7 @@ int fake_occupancy_blocks(int *blocks, kiln__cu_function function, int block, si
     fake_cuda *const control = &fake_control;
 
     ENTER();
-    *blocks = block > control->max_threads || shared_bytes > (size_t)control->shared_allowed + 49152
+    *blocks = block > control->max_threads || shared_bytes > (size_t)fake_dynamic_most()
                   ? 0
                   : control->blocks_per_unit;
     return 0;

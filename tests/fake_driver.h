@@ -40,6 +40,9 @@ void fake_unlock(const bool *held);
         if (result != 0)                                                                           \
             return result;                                                                         \
     } while (0)
+/* fake_kernels.c: of shared memory, what a launch may give a kernel now. */
+int fake_dynamic_most(void);
+
 /* Count a refused argument. */
 int fake_invalid_value(void);
 

@@ -78,10 +78,19 @@ int fake_module_get_function(kiln__cu_function *function, kiln__cu_module module
     return 0;
 }
 
+int fake_dynamic_most(void)
+{
+    const int plain = 49152 - fake_control.static_shared;
+
+    return fake_control.shared_allowed > plain ? fake_control.shared_allowed : plain;
+}
+
 int fake_func_set_attribute(kiln__cu_function function, int attribute, int value)
 {
     (void)function;
     ENTER();
+    if (attribute == 8 && value > fake_control.shared_most - fake_control.static_shared)
+        return fake_invalid_value();
     if (attribute == 8)
         fake_control.shared_allowed = value;
     if (attribute == 14)
@@ -96,7 +105,7 @@ int fake_launch_kernel(kiln__cu_function function, unsigned grid_x, unsigned gri
     ENTER();
     if (block_x == 0 || block_y == 0 || block_z == 0 || block_x * block_y * block_z > 1024 ||
         extra != NULL || grid_x == 0 || grid_y == 0 || grid_z == 0 ||
-        (shared_bytes > 49152 && shared_bytes > (unsigned)fake_control.shared_allowed))
+        shared_bytes > (unsigned)fake_dynamic_most())
         return fake_invalid_value();
     fake_control.grid[0] = grid_x;
     fake_control.grid[1] = grid_y;

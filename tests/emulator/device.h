@@ -18,8 +18,11 @@
 #define __noinline__ __attribute__((noinline))
 // Every block has its own: the emulator exchanges the section when it turns to another block.
 #define __shared__ static __attribute__((section("emu_shared")))
-// Shared memory that a launch gives is the kernel's own here, of the size that the kernel names.
-#define KILN__DYNAMIC_SHARED(name, bytes) __shared__ uint4 name[((bytes) + 15) / 16]
+// Shared memory that a launch gives is the kernel's own here, of the size that the kernel names; how much of a
+// module's shared memory that is stands in a section of its own.
+#define KILN__DYNAMIC_SHARED(name, bytes)                                                          \
+    __shared__ uint4 name[((bytes) + 15) / 16];                                                    \
+    static const int name##_emu_bytes __attribute__((section("emu_dynamic"), used)) = (int)sizeof name
 
 // g++ does not take the standard's own form behind `static`.
 #define alignas(n) __attribute__((aligned(n)))
@@ -427,11 +430,14 @@ template <class... P, void (*F)(P...)> struct emu_kernel<F> {
 struct emu_module {
     const emu_entry *entries;
     char *low, *high, *shared_low, *shared_high;
+    const char *dynamic_low, *dynamic_high;
 };
 #define EMU_HIDDEN extern "C" __attribute__((visibility("hidden"), weak)) char
-EMU_HIDDEN __ehdr_start[], _end[], __start_emu_shared[], __stop_emu_shared[];
+EMU_HIDDEN __ehdr_start[], _end[], __start_emu_shared[], __stop_emu_shared[], __start_emu_dynamic[],
+    __stop_emu_dynamic[];
 #define EMU_MODULE(entries)                                                                        \
     EMU_CALL const emu_module emu_module_info = {entries, __ehdr_start, _end, __start_emu_shared,  \
-                                                 __stop_emu_shared};
+                                                 __stop_emu_shared, __start_emu_dynamic,           \
+                                                 __stop_emu_dynamic};
 
 #undef KILN_FN

@@ -50,6 +50,7 @@ typedef struct emu_module {
     const emu_entry *entries;
     char *low, *high;               /* the shared object in memory */
     char *shared_low, *shared_high; /* where the shared memory of the running block lies */
+    const char *dynamic_low, *dynamic_high; /* ints: how much of it launches give, of each kernel */
 } emu_module;
 
 /* One launch. */

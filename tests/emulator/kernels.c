@@ -26,7 +26,7 @@ struct kiln__cu_module_st {
     const emu_module *info;
 };
 
-enum { SHARED_PLAIN = 48 << 10, SHARED_MOST = 227 << 10 };
+enum { SHARED_PLAIN = 48 << 10 };
 
 /* ---- settings ---- */
 
@@ -37,12 +37,23 @@ static unsigned long setting(const char *name, unsigned long otherwise)
     return text != NULL && *text != '\0' ? strtoul(text, NULL, 0) : otherwise;
 }
 
+/* Of a block of a GPU, by its compute capability (CUDA's guide to programming). */
+static int shared_most(int capability)
+{
+    return (capability < 80                         ? 64
+            : capability == 80 || capability == 87  ? 163
+            : capability < 90 || capability >= 120 ? 99
+                                                    : 227)
+           << 10;
+}
+
 void fake_start(void)
 {
     fake_control.gpu_count = 1;
     fake_control.memory_bytes = (size_t)4 << 30;
     fake_control.multiprocessors = (int)setting("KILN_EMULATOR_UNITS", 2);
     fake_control.capability = (int)setting("KILN_EMULATOR_TARGET", 90);
+    fake_control.shared_most = shared_most(fake_control.capability);
     /* A multiprocessor holds the blocks that launch bounds promise to a kernel: 8 are more than any asks
      * for. Some kernels wait among all blocks of a grid that was planned to be resident. */
     const unsigned long units = (unsigned long)fake_control.multiprocessors;
@@ -149,7 +160,19 @@ struct kiln__cu_function_st {
     const emu_module *module;
     const emu_entry *entry;
     struct kiln__cu_function_st *next;
+    int static_bytes, dynamic_most; /* of shared memory: its own, and what a launch may give */
 };
+
+/* The module's own, of all its kernels. */
+static int static_bytes(const emu_module *m)
+{
+    const int *dynamic = (const int *)(const void *)m->dynamic_low;
+    int bytes = (int)(m->shared_high - m->shared_low);
+
+    while ((const char *)dynamic < m->dynamic_high)
+        bytes -= *dynamic++;
+    return bytes;
+}
 
 int fake_module_get_function(kiln__cu_function *function, kiln__cu_module module, const char *name)
 {
@@ -162,7 +185,8 @@ int fake_module_get_function(kiln__cu_function *function, kiln__cu_module module
         kiln__cu_function f = calloc(1, sizeof *f);
         if (f == NULL)
             return KILN__CU_OUT_OF_MEMORY;
-        *f = (struct kiln__cu_function_st){module->info, e, all};
+        *f = (struct kiln__cu_function_st){module->info, e, all, static_bytes(module->info), 0};
+        f->dynamic_most = SHARED_PLAIN - f->static_bytes;
         all = f;
         *function = f;
         return 0;
@@ -172,10 +196,11 @@ int fake_module_get_function(kiln__cu_function *function, kiln__cu_module module
 
 int fake_func_set_attribute(kiln__cu_function function, int attribute, int value)
 {
-    (void)function;
     ENTER();
-    if (attribute == 8 && value > SHARED_MOST)
+    if (attribute == 8 && value > fake_control.shared_most - function->static_bytes)
         return fake_invalid_value();
+    if (attribute == 8)
+        function->dynamic_most = value;
     return 0;
 }
 
@@ -226,7 +251,8 @@ int fake_launch_kernel(kiln__cu_function function, unsigned grid_x, unsigned gri
     if (block_x == 0 || block_x > EMU_THREADS || block_y != 1 || block_z != 1 || extra != NULL ||
         grid_x == 0 || grid_y == 0 || grid_z == 0 || grid_y > 65535 || grid_z > 65535 ||
         (e->threads_max > 0 && block_x > e->threads_max) || shared_bytes > fixed ||
-        fixed > SHARED_MOST || fixed - shared_bytes > SHARED_PLAIN || (e->cluster > 0 && (grid_x % e->cluster != 0 || e->cluster > 8)))
+        (int)shared_bytes > function->dynamic_most || function->static_bytes > SHARED_PLAIN ||
+        (e->cluster > 0 && (grid_x % e->cluster != 0 || e->cluster > 8)))
         return fake_invalid_value();
     emu_launch *l = launch_make(function, params);
     l->grid = (emu_dim3){grid_x, grid_y, grid_z};
@@ -264,12 +290,11 @@ int fake_module_get_global(kiln__cu_pointer *address, size_t *bytes, kiln__cu_mo
 /* Attributes 0, 1 and 8: threads of a block, shared memory of the kernel's own and beside that. */
 int fake_func_get_attribute(int *value, int attribute, kiln__cu_function function)
 {
-    const emu_module *m = function->module;
-
     ENTER();
     *value = attribute == 0 ? (int)(function->entry->threads_max > 0 ? function->entry->threads_max
                                                                      : EMU_THREADS)
-             : attribute == 1 ? (int)(m->shared_high - m->shared_low)
+             : attribute == 1 ? function->static_bytes
+             : attribute == 8 ? function->dynamic_most
                               : 0;
     return 0;
 }

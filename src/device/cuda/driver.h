@@ -230,6 +230,10 @@ kiln_status kiln__cuda_stage_copy(kiln__device *device, kiln__cu_pointer on_devi
                                   kiln_error *err);
 void kiln__cuda_stage_clear(kiln__device *device); /* the context is current */
 
+/* module.c: let launches give a kernel so much shared memory. The context is current. */
+kiln_status kiln__cuda_allow_shared(kiln__device *device, void *entry, uint32_t shared_bytes,
+                                    kiln_error *err);
+
 /* raw.c: let a kernel have what a launch asks for. The context is current. */
 kiln_status kiln__cuda_raise_limits(kiln__device *device, void *entry, const kiln__raw_launch *launch,
                                     kiln_error *err);

@@ -4,15 +4,13 @@
  *     jit -> [module_load, module_entry] once          call -> [launch] every time
  *
  * Rule: kiln__cuda_launch takes no lock, allocates nothing and calls the driver twice: to see
- *       whose context is current, and to launch.
+ *       whose context is current, and to launch. Where it gives shared memory, the driver is also
+ *       asked how much of it the kernel may be given.
  */
 #include "device/cuda/driver.h"
 
 #define FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES 8
 #define FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT 9
-
-/* A kernel that needs more dynamic shared memory than this must be given leave by an attribute. */
-#define SHARED_BYTES_PLAIN (48u << 10)
 
 kiln_status kiln__cuda_module_load(kiln__device *device, const void *binary, size_t bytes,
                                    void **module_out, kiln_error *err)
@@ -85,10 +83,21 @@ void kiln__cuda_entry_prefer_shared(kiln__device *device, void *entry, int perce
     kiln__cuda_leave(pushed);
 }
 
-/* Allow a kernel more than SHARED_BYTES_PLAIN of dynamic shared memory. */
-static kiln_status allow_shared(kiln__device *device, void *entry, uint32_t shared_bytes,
-                                kiln_error *err)
+/* Without leave, 48 KiB hold what a launch gives and the kernel's own shared memory together. Leave is never
+ * taken back, since another thread may be about to use it. */
+kiln_status kiln__cuda_allow_shared(kiln__device *device, void *entry, uint32_t shared_bytes,
+                                    kiln_error *err)
 {
+    int allowed = 0;
+
+    if (shared_bytes == 0)
+        return KILN_OK;
+    KILN_CHECK(kiln__cuda_status(
+        device,
+        kiln__cu.func_get_attribute(&allowed, FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, entry),
+        "cuFuncGetAttribute", err));
+    if (shared_bytes <= (uint32_t)allowed)
+        return KILN_OK;
     return kiln__cuda_status(
         device,
         kiln__cu.func_set_attribute(entry, FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
@@ -110,8 +119,7 @@ kiln_status kiln__cuda_launch(kiln__device *device, void *entry, const kiln__lau
             kiln__fail(err, KILN_ERR_INTERNAL, "a grid of %lld blocks", (long long)config->grid_x);
         goto done;
     }
-    if (config->shared_bytes > SHARED_BYTES_PLAIN)
-        KILN_TRY(allow_shared(device, entry, config->shared_bytes, err));
+    KILN_TRY(kiln__cuda_allow_shared(device, entry, config->shared_bytes, err));
     status = kiln__cuda_status(device,
                                kiln__cu.launch_kernel(entry, (unsigned)config->grid_x,
                                                       config->grid_y > 0 ? config->grid_y : 1,

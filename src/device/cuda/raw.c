@@ -24,9 +24,6 @@ enum { LAUNCH_COOPERATIVE = 2, LAUNCH_CLUSTER = 4, LAUNCH_PROGRAMMATIC = 6, LAUN
 
 enum { JIT_ERROR_LOG = 5, JIT_ERROR_LOG_BYTES = 6, LOG_BYTES = 16384 };
 
-/* A kernel that needs more dynamic shared memory than this must be given leave by an attribute. */
-#define SHARED_BYTES_PLAIN (48u << 10)
-
 /* What every GPU allows; larger clusters need an attribute of the function. */
 #define CLUSTER_BLOCKS_PORTABLE 8
 
@@ -174,13 +171,8 @@ static uint32_t volume(const uint32_t dims[3])
 kiln_status kiln__cuda_raise_limits(kiln__device *device, void *entry, const kiln__raw_launch *launch,
                                     kiln_error *err)
 {
-    kiln_status status = KILN_OK;
+    kiln_status status = kiln__cuda_allow_shared(device, entry, launch->shared_bytes, err);
 
-    if (launch->shared_bytes > SHARED_BYTES_PLAIN)
-        status = kiln__cuda_status(device,
-                                   kiln__cu.func_set_attribute(entry, FUNC_MAX_DYNAMIC_SHARED,
-                                                               (int)launch->shared_bytes),
-                                   "cuFuncSetAttribute", err);
     if (status == KILN_OK && volume(launch->cluster) > CLUSTER_BLOCKS_PORTABLE)
         status = kiln__cuda_status(
             device, kiln__cu.func_set_attribute(entry, FUNC_NON_PORTABLE_CLUSTER, 1),
