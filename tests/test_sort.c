@@ -333,6 +333,8 @@ static void test_sort__orders_rows_of_numbers(void **state)
 
 static void test_sort__orders_long_rows_by_passes(void **state)
 {
+    static const kiln_dtype widths[] = {KILN_INT8, KILN_FLOAT16, KILN_FLOAT32, KILN_FLOAT64,
+                                        KILN_COMPLEX128};
     test_env *t = *state;
 
     check_case(t, KILN_FLOAT32, MIXED, 1, 30000, 1, false);
@@ -340,6 +342,11 @@ static void test_sort__orders_long_rows_by_passes(void **state)
     check_case(t, KILN_INT16, FEW, 2, 33000, 1, false);
     check_case(t, KILN_COMPLEX128, FEW, 1, 9000, 1, false);
     check_case(t, KILN_UINT8, NUMBERS, 1, (1 << 20) + 77, 1, false); /* is counted by larger blocks */
+    setenv("KILN_TUNE_SORT_FEW", "1", 1); /* the tiles of long rows on short ones */
+    for (size_t d = 0; d < COUNT(widths) && t->cuda; d++)
+        check_case(t, widths[d], d % 2 == 0 ? MIXED : FEW, 1,
+                   16500 + (int64_t)test_random_below(t, 3000), 1, d % 3 == 0);
+    unsetenv("KILN_TUNE_SORT_FEW");
     if (!t->cuda)
         for (int kind = 0; kind < KINDS; kind++)
             check_case(t, KILN_FLOAT64, kind, 1, 300000, 1, kind % 2 == 0);

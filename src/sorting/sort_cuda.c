@@ -18,7 +18,8 @@ enum {
     COUNT_LONG = 1 << 20, /* elements of a row that is counted by as many blocks as the device has multiprocessors */
     SHORT_THREADS = 128,
     SHORT_ROW = 256,
-    FEW = 1 << 22,          /* elements for which tiles are shorter */
+    FEW = 1 << 19,          /* fewer elements: short tiles, so that more multiprocessors take part */
+    FEW_ITEMS = 4,
     PLANNED = 1 << 18,      /* fewer elements: planning passes takes longer than it saves */
     STATIC_BYTES = 3 << 10, /* of shared memory that kernels have beside what launches give, at most */
     POSITIONS_32 = 1 << 30   /* longest row, in units of 4 elements, whose positions have 32 bits */
@@ -171,7 +172,9 @@ typedef struct block {
 static block fit_rows(const kiln__sort *s)
 {
     const size_t bytes = kiln_dtype_size(s->dtype);
-    block b = {.threads = s->length > 4096 || s->length * (int64_t)bytes > 32768 ? 512 : 256,
+    block b = {.threads = s->length <= 1024                                              ? 128
+                          : s->length <= 4096 && s->length * (int64_t)bytes <= 32768 ? 256
+                                                                                     : 512,
                .items = 1};
 
     while ((int64_t)b.threads * b.items < s->length && b.items <= 32)
@@ -342,17 +345,17 @@ typedef struct tile {
 
 static void choose_tile(sweeps *w)
 {
-    static const tile tiles[2][3] = {
-        /* elements of up to 4, of 8 and of 16 bytes: alone, and with their positions */
-        {{512, 20, 2}, {384, 16, 2}, {256, 8, 3}},
-        {{512, 16, 2}, {384, 12, 2}, {256, 8, 3}},
+    static const tile tiles[2][4] = {
+        /* elements of 1, of up to 4, of 8 and of 16 bytes: alone, and with their positions */
+        {{512, 32, 2}, {384, 20, 3}, {512, 12, 2}, {384, 8, 2}},
+        {{512, 16, 2}, {512, 16, 2}, {384, 16, 2}, {256, 8, 3}},
     };
     const kiln__sort *s = w->s;
     const size_t bytes = kiln_dtype_size(s->dtype), most = room_most(s);
-    tile t = tiles[s->order != NULL][bytes <= 4 ? 0 : bytes == 8 ? 1 : 2];
+    tile t = tiles[s->order != NULL][bytes == 1 ? 0 : bytes <= 4 ? 1 : bytes == 8 ? 2 : 3];
 
-    if (s->rows * s->length < FEW && t.items > 12)
-        t.items = 12;
+    if (s->rows * s->length < kiln__tuned("KILN_TUNE_SORT_FEW", FEW))
+        t.items = FEW_ITEMS;
     while (room_of(s, t.threads, t.items, w->far ? 8 : 4) > most)
         t.items -= 4;
     w->threads = t.threads;
