@@ -448,22 +448,6 @@ static void test_cuda_fake__launches_pass_on_what_they_are_given(void **state)
     assert_true(cuda->grid[1] == 2 && cuda->grid[2] == 3);
     assert_int_equal(cuda->shared_bytes, 50000);
     assert_int_equal(cuda->shared_allowed, 50000);
-    /* 48 KiB without leave hold the kernel's own shared memory, too. */
-    cuda->static_shared = 2000;
-    cuda->shared_allowed = 0;
-    config.shared_bytes = 48 << 10;
-    assert_int_equal(kiln__launch(device, entry, &config, &args, sizeof args, device->stream, NULL),
-                     KILN_OK);
-    assert_int_equal(cuda->shared_allowed, 48 << 10);
-    config.shared_bytes = 20000;
-    assert_int_equal(kiln__launch(device, entry, &config, &args, sizeof args, device->stream, NULL),
-                     KILN_OK);
-    assert_int_equal(cuda->shared_allowed, 48 << 10);
-    config.shared_bytes = 227 << 10;
-    assert_int_equal(kiln__launch(device, entry, &config, &args, sizeof args, device->stream, &err),
-                     KILN_ERR_DRIVER);
-    kiln_error_clear(&err);
-    cuda->static_shared = 0;
 
     config = (kiln__launch_config){.grid_x = (int64_t)1 << 31, .block = 32};
     assert_int_equal(kiln__launch(device, entry, &config, &args, sizeof args, device->stream, &err),

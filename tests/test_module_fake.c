@@ -413,6 +413,35 @@ static void test_module_fake__a_launch_is_what_was_asked_for(void **state)
     assert_int_equal(cuda->refused, 0);
 }
 
+/* 48 KiB without leave hold the kernel's own shared memory, too, and leave is not taken back. */
+static void test_module_fake__leave_for_shared_memory(void **state)
+{
+    (void)state;
+    kiln_context *ctx = open_context(folder);
+    kiln_error err = KILN_ERROR_INIT;
+    kiln_module *m = make(ctx);
+    kiln_raw *k = axpy_of(m);
+    kiln_array *x = zeros(ctx);
+    kiln_raw_call_options o = threads(8, 128);
+
+    cuda->static_shared = 2000;
+    cuda->shared_allowed = 0;
+    o.shared_bytes = 48 << 10;
+    OK(kiln_call_with(k, &o, &err, x, x, 64, 2.0));
+    assert_int_equal(cuda->shared_allowed, 48 << 10);
+    o.shared_bytes = 20000;
+    OK(kiln_call_with(k, &o, &err, x, x, 64, 2.0));
+    assert_int_equal(cuda->shared_allowed, 48 << 10);
+    cuda->static_shared = 0;
+    cuda->shared_allowed = 0;
+    kiln_array_release(x);
+    kiln_raw_destroy(k);
+    kiln_module_destroy(m);
+    kiln_error_clear(&err);
+    kiln_context_release(ctx);
+    assert_int_equal(cuda->refused, 0);
+}
+
 /* Several GPU features at once, and one by one. */
 static void test_module_fake__attributes_of_a_launch(void **state)
 {
@@ -601,6 +630,7 @@ int main(void)
         cmocka_unit_test(test_module_fake__a_plain_name_is_found_unless_it_is_overloaded),
         cmocka_unit_test(test_module_fake__parameters_come_from_the_driver_or_the_cubin),
         cmocka_unit_test(test_module_fake__a_launch_is_what_was_asked_for),
+        cmocka_unit_test(test_module_fake__leave_for_shared_memory),
         cmocka_unit_test(test_module_fake__attributes_of_a_launch),
         cmocka_unit_test(test_module_fake__what_the_function_allows_is_told),
         cmocka_unit_test(test_module_fake__images_are_ended_and_their_refusal_is_explained),

@@ -40,10 +40,10 @@ static unsigned long setting(const char *name, unsigned long otherwise)
 /* Of a block of a GPU, by its compute capability (CUDA's guide to programming). */
 static int shared_most(int capability)
 {
-    return (capability < 80                         ? 64
-            : capability == 80 || capability == 87  ? 163
+    return (capability < 80                        ? 64
+            : capability == 80 || capability == 87 ? 163
             : capability < 90 || capability >= 120 ? 99
-                                                    : 227)
+                                                   : 227)
            << 10;
 }
 
