@@ -15,7 +15,13 @@
  *
  * Tests: test_graph_loop, test_graph_plan.
  */
+#include <math.h>
+#include <stdlib.h>
+
 #include "fusion/write.h"
+
+/* Exponents of the numbers by which kiln_quotient_by() divides. */
+enum { QUOTIENT_EXPONENTS = 60 };
 
 enum { DIVISOR_STEPS = 6 }; /* from a divisor back to what a row program reduces: sqrt(mean + eps) and more */
 
@@ -185,6 +191,22 @@ static bool divides_by_row(const kiln__writer *w, uint32_t low, const kiln__axis
     return moves[0] && !moves[1];
 }
 
+/* Whether a node of a loop divides float32 elements by a number for which a GPU is quicker to correct a product. Powers
+ * of two are products already, and the rest of the numbers are those that the function is right for. */
+static bool divides_by_number(const kiln__writer *w, const kiln__lowered *n)
+{
+    int exponent = 0;
+
+    if (w->kernel->kind != KILN__STEP_LOOP || w->b->target->backend != KILN_BACKEND_CUDA || n->kind != KILN__LOWERED_EXPR ||
+        n->loop.type != KILN_FLOAT32 || strcmp(n->loop.expression, "$0 / $1") != 0)
+        return false;
+    const kiln__lowered *by = &w->b->lowered[n->operand[1]];
+    if (by->kind != KILN__LOWERED_CONST || w->b->lowered[n->operand[0]].kind == KILN__LOWERED_CONST)
+        return false;
+    const float value = (float)kiln__number_as(&by->number, KILN_FLOAT64).value.f;
+    return isfinite(value) && fabsf(frexpf(value, &exponent)) > 0.5f && abs(exponent) < QUOTIENT_EXPONENTS;
+}
+
 static const char *computed_text(kiln__writer *w, uint32_t low, const kiln__axis_map *map)
 {
     kiln__build *b = w->b;
@@ -214,6 +236,8 @@ static const char *computed_text(kiln__writer *w, uint32_t low, const kiln__axis
         expression = kiln__snippet_text(w, low, map, operands);
     else if (n->kind == KILN__LOWERED_CAST)
         kiln__cast_text(text, b->lowered[n->operand[0]].dtype, n->dtype, operands[0]);
+    else if (divides_by_number(w, n))
+        kiln__buf_printf(text, "kiln_quotient_by(%s, %s)", operands[0], operands[1]);
     else if (divides_by_row(w, low, map))
         kiln__buf_printf(text, "kiln_row_quotient(%s, %s)", operands[0], operands[1]);
     else

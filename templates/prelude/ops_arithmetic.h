@@ -177,7 +177,24 @@ template <class T> KILN_FN T kiln_sign(T x)
     return x > T(0) ? T(1) : x < T(0) ? T(-1) : x == T(0) ? T(0) : x;
 }
 
-//% section row_quotient on cuda when kiln_row_quotient
+//% section quotient_anew
+KILN_HEAVY float kiln__quotient_anew(float a, float b) { return a / b; }
+
+//% section quotient_by needs fabsf fmaf quotient_anew when kiln_quotient_by
+// quotient_by: a / b, rounded correctly, for a number b that is no power of two and 2^-60 <= |b| <= 2^60: two
+// products and a correction, where a GPU's quotient takes a dozen instructions. Beside kiln__quotients, for rows,
+// stands why the correction leaves a / b. A call divides where bits of what is left of `a` may be lost, and where
+// `a` is infinite or NaN.
+KILN_FN float kiln_quotient_by(float a, float b)
+{
+    const float y = 1 / b, q = a * y, z = fmaf(-fmaf(b, q, -a), y, q);
+    const float least = 0x1p-99f * fabsf(y);
+    if (fabsf(z) >= (least > 0x1p-125f ? least : 0x1p-125f))
+        return z;
+    return a == 0 ? q : kiln__quotient_anew(a, b);
+}
+
+//% section row_quotient on cuda needs quotient_anew when kiln_row_quotient
 // row_quotient (CUDA): a / b, rounded correctly, for many a and one b: what b alone decides is the same in all
 // calls of a row, and is computed once. For 1 <= b < 2 and the rounded reciprocal y, q is less than 1.5 units
 // in the last place from a / b, and what is left of `a` is off by 2^-46 at most, so that the correction, before
@@ -189,7 +206,6 @@ template <class T> KILN_FN T kiln_sign(T x)
 // positive; else, and where y or b is infinite, it is greater than `none`, or that is NaN. Where `sure` is
 // false the caller computes anew with `exact`: one branch for all elements of an access. In programs of many
 // stages it does so with `anew`, by calls, which take a third of the instructions of divisions.
-KILN_HEAVY float kiln__quotient_anew(float a, float b) { return a / b; }
 struct kiln__quotients {
     bool exact = false, anew = false, sure = true;
     KILN_METHOD float operator()(float a, float b)
