@@ -100,7 +100,7 @@ static const struct {
     /* negative repetitions, paddings of the wrong rank */
     {"repeat(i, -1)", KILN_ERR_ARGUMENT, "the number of repetitions is -1"},
     {"tile(i, -2)", KILN_ERR_ARGUMENT, "the number of repetitions is -2"},
-    {"pad(n, (1, 1, 1, 1))", KILN_ERR_SHAPE, "rank is 1"},
+    {"pad(n, (1, 1, 1, 1))", KILN_ERR_SHAPE, "rank 1 takes 2"},
     {"pad(n, -1)", KILN_ERR_ARGUMENT, "-1 is negative"},
     {"concatenate([n, x])", KILN_ERR_SHAPE, "operand 2 has shape (2, 3)"},
     {"gradient(n[:1])", KILN_ERR_AXIS, "index 1 is out of range for axis 0, which has 1 elements"},
@@ -177,7 +177,7 @@ static void test_bad_input__of_calls(void **state)
           kiln_array_rearrange(KILN_REARRANGE_REPEAT, repeated, 1, less, 1, &none, &t->err), "-1");
     FAILS(t, KILN_ERR_SHAPE,
           kiln_array_rearrange(KILN_REARRANGE_PAD, repeated, 1, wide, 5, &none, &t->err),
-          "rank is 1");
+          "rank 1 takes 2");
     FAILS(t, KILN_ERR_ARGUMENT, kiln_array_bincount(a.few, -1, &none, &t->err), "-1");
     assert_null(none);
     drop(&a);
