@@ -199,7 +199,7 @@ static void test_bad_input__of_indices_and_bins(void **state)
                    KILN_OK
                ? t->err.status
                : kiln_context_synchronize(t->ctx, &t->err)),
-          "index 4", "4 elements", "index array 1");
+          "in index array 1 is out of range", "4 elements"); /* 4 or 5: either may be told */
     OK(t, kiln_array_from_host(t->ctx, KILN_FLOAT32, 1, &four, falling, NULL, &edges, &t->err));
     FAILS(t, KILN_ERR_ARGUMENT, kiln_array_histogram(a.y, edges, &none, &t->err), "2", "1");
     FAILS(t, KILN_ERR_ARGUMENT, kiln_array_digitize(a.y, edges, false, &none, &t->err), "2");

@@ -156,6 +156,10 @@ def _shapes(arrays, axis=None):
     return " and ".join(str(s) for s in list(reversed(shapes.values()))[:2])
 
 
+#: So many arrays are put together by the expression on a GPU, where one kernel stores those that have one shape.
+_TOGETHER = 8
+
+
 def concat(arrays, /, axis=0):
     """Arrays one behind the other along an axis; None: flattened."""
     arrays = tuple(arrays)
@@ -175,6 +179,10 @@ def concat(arrays, /, axis=0):
     total = list(shapes[0])
     total[axis] = sum(s[axis] for s in shapes)
     names = {a.dtype.name for a in arrays}
+    parts = [a for a, s in zip(arrays, shapes) if 0 not in s]
+    if len(names) == 1 and 1 < len(parts) <= _TOGETHER and all(a.device == parts[0].device != "cpu" for a in parts):
+        given = {f"x{k}": a for k, a in enumerate(parts)}
+        return eval(f"concatenate([{', '.join(given)}], axis={axis})", **given)
     made = empty(tuple(total), names.pop() if len(names) == 1 else result_type(*arrays), arrays[0].device)
     before, begin = ":, " * axis, 0
     for a, s in zip(arrays, shapes):

@@ -53,6 +53,8 @@ class Cases(unittest.TestCase):
         for parts in ([i], [i[:0], i, i[:0]], [i[:, :0], i.T.copy().T, i[:, ::-2]], [x[0, k] for k in range(3)] * 30,
                       [i[:0], i[:0]], [i == 1, i == 2]):
             self.check("concat", parts, axis=-1 if parts[0].shape[-1:] == (0,) else 0)
+        self.check("concat", [x[:, :k % 4] for k in range(8)], axis=1)
+        self.check("concat", [x[:, ::-1]] * 12)
         self.check("stack", [i, i + 1, i * 2], axis=-1)
         self.check("unstack", x, axis=1)
         self.check("split", x, 2, axis=1)
