@@ -183,7 +183,7 @@ static kiln__builtin cast_builtin(kiln_dtype from, kiln_dtype to)
 }
 
 /* Whether a kernel copies faster than a GPU's driver does: many bytes that do not begin alike, which
- * a kernel moves by aligned words (src/codegen/copies.c; bench/results/arrays-h200.txt). */
+ * a kernel moves by aligned words (src/codegen/copies.c; bench/results/random-h200.txt). */
 enum { KERNEL_COPY_BYTES = 4 << 20 };
 
 static bool copies_better(kiln__device *device, const kiln_array *dst, const kiln_array *src, size_t bytes)
