@@ -170,6 +170,6 @@ int main(int argc, char **argv)
         TEST(test_copies__of_long_arrays_to_odd_places),
     };
 
-    setenv("KILN_TUNE_LINES", "1", 1); /* rows that are copied by words have hundreds of bytes */
+    setenv("KILN_TUNE_WORDS", "1", 1); /* rows that are copied by words have hundreds of bytes */
     return test_env_main(argc, argv, "test_copies", tests, COUNT(tests));
 }

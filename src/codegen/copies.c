@@ -18,6 +18,10 @@
 /* The fewest bytes of a row, the bytes of a word, and the most outputs, whose words a thread holds at a time. */
 enum { ROW_BYTES_MIN = 512, WORD_BYTES = 16, OUTPUTS_MAX = 8, STRIDES_MAX = 256 };
 
+/* Rows of elements of 4 bytes and more are as quick by elements that are stored line by line, and shorter ones quicker,
+ * but where an input is stored several times: the lines are those of one output (bench/results/random-h200.txt). */
+enum { WIDE_ITEM = 4, WIDE_ROW_BYTES_MIN = 1 << 16 };
+
 /* The parameter that token `nth` names; the number of parameters where it names none. */
 static size_t param_at(const kiln__definition *def, const kiln__tokens *t, size_t nth)
 {
@@ -96,10 +100,12 @@ void kiln__words_choose(const kiln__walk *w, const kiln__definition *def, unsign
 {
     const int item = (int)kiln_dtype_size((kiln_dtype)v->dtype[0]);
     const bool linear = v->layout == KILN__LAYOUT_LINEAR;
+    const bool once = def->param_count - def->input_count <= def->input_count;
+    const int least = item >= WIDE_ITEM && once ? WIDE_ROW_BYTES_MIN : ROW_BYTES_MIN;
 
     if ((!linear && v->layout != KILN__LAYOUT_INNER) || (linear && (flags & KILN__CALL_LISTED) != 0) ||
         !can_move_words(def, v) || item * v->vec >= WORD_BYTES || w->rank * w->count > STRIDES_MAX ||
-        w->shape[w->rank - 1] * item < kiln__tuned("KILN_TUNE_LINES", ROW_BYTES_MIN))
+        w->shape[w->rank - 1] * item < kiln__tuned("KILN_TUNE_WORDS", least))
         return;
     v->layout = KILN__LAYOUT_INNER;
     v->vec = v->unroll = 1;

@@ -123,6 +123,7 @@ int main(int argc, char **argv)
     setenv("KILN_TUNE_FEW", o.seed % 2 != 0 ? "0" : "8", 0); /* sums at few places have thousands of values; */
     setenv("KILN_TUNE_FILTER", o.seed % 4 < 2 ? "1" : "64", 0); /* filters take many blocks for as many elements; */
     setenv("KILN_TUNE_LINES", "4", 0); /* rows that are stored by lines have hundreds of elements */
+    setenv("KILN_TUNE_WORDS", "4", 0); /* and so have those that are copied by words */
     setenv("KILN_TUNE_GATHER_LONG", "65536", 0); /* tiles of large arrays have longer rows */
     if (self_test)
         return dt_self_test(&o) != 0;
