@@ -561,8 +561,8 @@ static bool has_short_moments(const emitter *e)
 static bool put_text(const emitter *e, const char *name, size_t bytes, kiln__buf *out)
 {
     const kiln__param *p = &e->def->params[e->p];
-    /* For each kiln__batch: the function that adds a batch to an accumulator, the member of an
-     * accumulator that an element of the batch stands for, and the type of the elements. */
+    /* For each kiln__batch: the function that adds one to an accumulator, the accumulator's member
+     * that an element of it stands for, and the type of the elements. */
     static const char *const BATCHES[][3] = {
         {"", "", ""},
         {"kiln_batch_sum", "", "int"},
@@ -573,21 +573,22 @@ static bool put_text(const emitter *e, const char *name, size_t bytes, kiln__buf
         {"kiln_batch_logsum", "", "_type_reduce"}};
     const char *ctype = kiln_dtype_ctype(e->v->dtype[e->p]);
     const char placeholder[2] = {p->placeholder, '\0'};
-    const bool splat = is_splat(e, e->p);
+    const char *const type = p->placeholder != 0 ? placeholder : ctype;
     const kiln__transpose_tile tile = kiln__transpose_tile_of(e->def, e->v);
     const struct {
         const char *name;
         const char *value;
     } rows[] = {
         {"p.name", p->name},
-        {"p.type", p->placeholder != 0 ? placeholder : ctype},
+        {"p.type", type},
         {"p.ctype", ctype},
         {"p.placeholder", placeholder},
+        {"p.stored", e->v->dtype[e->p] == KILN_BOOL ? "unsigned char" : type},
         {"p.const", p->output || p->writable ? "" : "const "},
-        {"p.lane", splat                                      ? "0"
+        {"p.lane", is_splat(e, e->p)                          ? "0"
                    : access_of(e, e->p) == KILN__ACCESS_BACK ? "kiln__V - 1 - kiln__v"
                                                              : "kiln__v"},
-        {"p.word", e->v->vec > 1 ? "unsigned int" : p->placeholder != 0 ? placeholder : ctype},
+        {"p.word", e->v->vec > 1 ? "unsigned int" : type},
         {"p.skewed", tile.skew != 0 && is_skewed(e, e->p) ? "true" : "false"},
         {"p.load", access_of(e, e->p) == KILN__ACCESS_ONCE ? "kiln__load_once" : "kiln__load"},
         {"p.raw_contiguous", e->v->raw_contiguous[e->p] ? "true" : "false"},
@@ -606,12 +607,11 @@ static bool put_text(const emitter *e, const char *name, size_t bytes, kiln__buf
         {"index", e->v->index_bits == 32 ? "int" : "long long"},
         {"layout", skeleton_of(e)},
     };
-    for (size_t r = 0; r < KILN_COUNT_OF(rows); r++) {
+    for (size_t r = 0; r < KILN_COUNT_OF(rows); r++)
         if (kiln__same_word(name, bytes, rows[r].name)) {
             kiln__buf_puts(out, rows[r].value);
             return true;
         }
-    }
     return false;
 }
 

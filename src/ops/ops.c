@@ -576,8 +576,11 @@ void kiln__cast_text(kiln__buf *b, kiln_dtype from, kiln_dtype to, const char *o
         return;
     }
     put_type(b, kiln_dtype_ctype(to), true);
-    kiln__buf_printf(b, complex_from && kiln_dtype_kind(to) != 'c' ? "(%s.real())" : "(%s)",
-                     operand);
+    if (from == KILN_BOOL && (to == KILN_FLOAT32 || to == KILN_FLOAT64))
+        kiln__buf_printf(b, "(int(%s))", operand); /* what g++ makes vectors of */
+    else
+        kiln__buf_printf(b, complex_from && kiln_dtype_kind(to) != 'c' ? "(%s.real())" : "(%s)",
+                         operand);
 }
 
 /* The fewest digits that read back as `v`: a literal of float or double, never one of int. */

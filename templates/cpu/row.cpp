@@ -218,7 +218,8 @@
 
 //% part element
 //# One element of a row: load it into local variables and call the snippet. The template that
-//# inserts this part stores the results.
+//# inserts this part stores the results. bool is read as unsigned char (p.stored), for g++ makes no
+//# vectors of loads of bool.
 //% for p in registers
             ${p.type} reg_${p.name};
 //% end
@@ -226,7 +227,7 @@
 //% if p.splat
             reg_${p.name} = once_${p.name};
 //% else
-            reg_${p.name} = *(${p.const}${p.type} *)(row_${p.name} + k * step_${p.name});
+            reg_${p.name} = *(${p.const}${p.stored} *)(row_${p.name} + k * step_${p.name});
 //% end
 //% end
             op(

@@ -22,7 +22,7 @@ extern "C" __attribute__((visibility("default"))) void ${entry}(const args *kiln
     const args a = *kiln__in;
 //% insert kernel.cpp:environment
 //% for p in tiles
-    alignas(32) ${p.type} tile_${p.name}[${tile}][${tile}];
+    alignas(32) ${p.stored} tile_${p.name}[${tile}][${tile}];
 //% end
     for (long long unit = begin; unit < end; unit++) {
 //% insert :locate
@@ -116,7 +116,7 @@ ${after_loop}
                 reg_${p.name} = tile_${p.name}[b][k];
 //% end
 //% for p in plain_loads
-                reg_${p.name} = *(${p.const}${p.type} *)(row_${p.name} + k * step_${p.name});
+                reg_${p.name} = *(${p.const}${p.stored} *)(row_${p.name} + k * step_${p.name});
 //% end
                 op(
 //% if index_strides
