@@ -24,7 +24,7 @@ enum { ACCESS_BYTES = 16, UNROLL_MAX = 8 };
 
 /* As many more accesses have threads that compute random numbers, for they make the round keys once:
  * fewer where elements are loaded beside them (bench/results/random-h200.txt). */
-enum { RANDOM_UNROLL = 4, RANDOM_UNROLL_LOADING = 2 };
+enum { RANDOM_UNROLL = 8, RANDOM_UNROLL_LOADING = 2 };
 
 /* As many more have threads that load what indices name: they wait for the index, then for the element
  * (bench/results/indexing-h200.txt). */
