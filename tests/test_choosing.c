@@ -326,13 +326,50 @@ static void test_choosing__what_is_refused(void **state)
     drop(&in);
 }
 
+/* Of complex numbers both parts count, whichever the compiler sums first. */
+static void test_choosing__complex_numbers(void **state)
+{
+    static const double z[][2] = {{3, 4}, {-2, 1}, {5, -3}, {0, 7}};
+    static const bool m[] = {true, true, true, false};
+    static const struct {
+        const char *text;
+        double real, imag;
+        kiln_dtype dtype;
+    } cases[] = {{"sum(x[[True, True, True, False]])", 6, 2, KILN_COMPLEX128},
+                 {"mean(x[m])", 2, 2.0 / 3, KILN_COMPLEX128},
+                 {"x[m].mean()", 2, 2.0 / 3, KILN_COMPLEX128},
+                 {"mean(x, where=m)", 2, 2.0 / 3, KILN_COMPLEX128},
+                 {"var(x[m])", 64.0 / 3 - 4.0 - 4.0 / 9, 0, KILN_FLOAT64}, /* mean(|x|^2) - |mean(x)|^2 */
+                 {"std(x[m]) ** 2", 64.0 / 3 - 4.0 - 4.0 / 9, 0, KILN_FLOAT64}};
+    const int64_t shape[] = {4};
+    test_env *t = *state;
+    inputs in;
+
+    OK(t, kiln_array_from_host(t->ctx, KILN_COMPLEX128, 1, shape, z, NULL, &in.array, &t->err));
+    OK(t, kiln_array_from_host(t->ctx, KILN_BOOL, 1, shape, m, NULL, &in.mask, &t->err));
+    for (size_t k = 0; k < COUNT(cases); k++) {
+        kiln_array *out[1], *wide = NULL;
+        double got[2] = {0, 0};
+        kiln_graph *const g = run(t, &in, cases[k].text, out, 1);
+        assert_int_equal(kiln_array_dtype(out[0]), cases[k].dtype);
+        OK(t, kiln_array_cast(out[0], KILN_COMPLEX128, &wide, &t->err));
+        OK(t, kiln_array_to_host(wide, got, sizeof got, NULL, &t->err));
+        assert_float_equal(got[0], cases[k].real, 1e-12);
+        assert_float_equal(got[1], cases[k].imag, 1e-12);
+        kiln_array_release(wide);
+        release(out, 1);
+        kiln_graph_destroy(g);
+    }
+    drop(&in);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_choosing__results_count_along_an_axis),
         TEST(test_choosing__results),      TEST(test_choosing__reductions_need_no_compaction),
         TEST(test_choosing__truth_values), TEST(test_choosing__beside_single_values),
-        TEST(test_choosing__places),       TEST(test_choosing__what_is_refused),
+        TEST(test_choosing__places),       TEST(test_choosing__what_is_refused), TEST(test_choosing__complex_numbers),
     };
     return test_env_main(argc, argv, "test_choosing", tests, COUNT(tests));
 }

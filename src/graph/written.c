@@ -37,11 +37,12 @@ static const written functions[] = {
     {"_both", "x, y", "sort(concatenate([ravel(x), ravel(y)]))"},
     {"union1d", "x, y", "s = _both(x, y); s[_first(s)]"},
     /* Of what a mask chooses (x, m), and of the first n values of a vector v (counted.c). */
-    {"_of_mean", "x, m", "a = where(m, x, 0.0); _as(sum(a, dtype=float64) / sum(m), a)"},
+    {"_wide", "a", "a - broadcast_to(0.0, ())"}, /* in float64 or complex128 */
+    {"_of_mean", "x, m", "a = where(m, x, 0.0); _as(sum(_wide(a)) / sum(m), a)"},
     {"_squares", "x, m, a",
-     "n = sum(m); d = where(m, x - sum(a, dtype=float64) / n, 0.0); sum(d * d) / n"},
-    {"_of_var", "x, m", "a = where(m, x, 0.0); _as(_squares(x, m, a), a)"},
-    {"_of_std", "x, m", "a = where(m, x, 0.0); _as(sqrt(_squares(x, m, a)), a)"},
+     "n = sum(m); d = abs(where(m, x - sum(_wide(a)) / n, 0.0)); sum(d * d) / n"},
+    {"_of_var", "x, m", "a = where(m, x, 0.0); _as(_squares(x, m, a), abs(a))"},
+    {"_of_std", "x, m", "a = where(m, x, 0.0); _as(sqrt(_squares(x, m, a)), abs(a))"},
     {"_one_of", "x, m", "take(ravel(x), argmax(m))"},
     {"_of_max", "x, m", "_need(any(m), max(where(m, x, _one_of(x, m))), 0.0, 6)"},
     {"_of_min", "x, m", "_need(any(m), min(where(m, x, _one_of(x, m))), 0.0, 7)"},
@@ -356,15 +357,15 @@ static const written functions[] = {
      "minimum(min(where(mask, x, i), axis=axis, keepdims=keepdims), i)"},
     {"_how_many", "x, axis, keepdims, mask", "sum(_like(mask, x), axis=axis, keepdims=keepdims)"},
     {"mean", "x, axis=None, keepdims=None, where",
-     "y = 1.0 * x; s = sum(where(mask, y, False), axis=axis, keepdims=keepdims);"
+     "y = 1.0 * x; s = sum(_wide(where(mask, y, False)), axis=axis, keepdims=keepdims);"
      "_as(s / _how_many(x, axis, keepdims, mask), y)"},
     {"var", "x, axis=None, keepdims=None, ddof",
      "v = var(x, axis=axis, keepdims=keepdims); n = _how_many(x, axis, keepdims, True);"
      "_as(v * (n / (n - ddof)), v)"},
     {"var", "x, axis=None, keepdims=None, where, ddof=0",
-     "y = 1.0 * x; m = mean(x, axis=axis, keepdims=True, where=mask); d = abs(where(mask, y - m, 0));"
-     "_as(sum(d * d, axis=axis, keepdims=keepdims) /"
-     " (_how_many(x, axis, keepdims, mask) - ddof), d)"},
+     "y = 1.0 * x; m = mean(_wide(x), axis=axis, keepdims=True, where=mask);"
+     "d = abs(where(mask, y - m, 0)); _as(sum(d * d, axis=axis, keepdims=keepdims) /"
+     " (_how_many(x, axis, keepdims, mask) - ddof), abs(y))"},
     {"std", "x, axis=None, keepdims=None, ddof",
      "sqrt(var(x, axis=axis, keepdims=keepdims, ddof=ddof))"},
     {"std", "x, axis=None, keepdims=None, where, ddof=0",

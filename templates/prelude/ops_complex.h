@@ -1,3 +1,40 @@
+//% section op_complex_where on cuda needs complex when kiln_complex_where
+// op_complex_where (CUDA): x where c is true, else y.
+template <class T>
+KILN_FN complex<T> kiln_complex_where(bool c, const complex<T> &x, const complex<T> &y)
+{
+    return c ? x : y;
+}
+
+//% section op_complex_where on cpu needs complex when kiln_complex_where
+// op_complex_where (CPU): the same by bits, so that both are read whatever c is. Of loads under a
+// condition gcc 12 makes masked loads; where it sums both parts of complex numbers in one vector, with
+// the imaginary parts first, it loads a real part from the number behind (with AVX-512).
+KILN_FN float kiln__bits_where(bool c, float x, float y)
+{
+    unsigned int a, b, m = 0u - (unsigned int)c;
+    __builtin_memcpy(&a, &x, sizeof a);
+    __builtin_memcpy(&b, &y, sizeof b);
+    a = (a & m) | (b & ~m);
+    __builtin_memcpy(&x, &a, sizeof a);
+    return x;
+}
+KILN_FN double kiln__bits_where(bool c, double x, double y)
+{
+    unsigned long long a, b, m = 0ull - (unsigned long long)c;
+    __builtin_memcpy(&a, &x, sizeof a);
+    __builtin_memcpy(&b, &y, sizeof b);
+    a = (a & m) | (b & ~m);
+    __builtin_memcpy(&x, &a, sizeof a);
+    return x;
+}
+template <class T>
+KILN_FN complex<T> kiln_complex_where(bool c, const complex<T> &x, const complex<T> &y)
+{
+    return complex<T>(kiln__bits_where(c, x.kiln__re, y.kiln__re),
+                      kiln__bits_where(c, x.kiln__im, y.kiln__im));
+}
+
 //% section op_complex_sign needs complex hypot copysign when kiln_complex_sign
 // op_complex_sign: z / |z|; the direction of an infinite part when just one is.
 template <class T> KILN_FN complex<T> kiln_complex_sign(const complex<T> &z)

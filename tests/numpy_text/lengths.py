@@ -126,6 +126,18 @@ def of_numbers(d):
     d.add(text.replace("C", one), x, m, y, moves=text.startswith(("nanmax", "nanmin")), terms=0)
 
 
+def of_complex(d):
+    """Means of complex numbers, and of float16 whose sums are beyond its range."""
+    x = d.array(1, "c", same=True)
+    if d.once_in(3):
+        x = d.input(value=d.rng.integers(1, 9, (2, 300)).astype("float16") * np.float16(100))
+    one, m, value = chosen(d, x, 1)
+    if not len(value) or not np.isfinite(value).all() or not m.value.any(axis=-1).all():
+        raise Rejected
+    d.add(d.among("mean(C)", "average(C)", "sum(C)", "var(C)", "std(C)", "mean({0}, where={1})", "var({0}, where={1})",
+                  "mean({0}, axis=-1, where={1})", "C.mean()").replace("C", one), x, m, terms=0)
+
+
 def masks_beside(d):
     """Masks among numbers, slices, new axes and `...`, and several masks."""
     x = d.array(2, "biufc", same=True)
@@ -214,4 +226,4 @@ def edited(d):
         d.add(text, x, moves=True)
 
 
-WEIGHTS = {edited: 4, masks_beside: 4, equal_masks: 1, used_beside: 2, joined: 3, parts_beside: 2, cut: 3, cut_parts: 2, whole: 3, counted_in_bins: 2, of_numbers: 2}
+WEIGHTS = {edited: 4, masks_beside: 4, equal_masks: 1, used_beside: 2, joined: 3, parts_beside: 2, cut: 3, cut_parts: 2, whole: 3, counted_in_bins: 2, of_numbers: 2, of_complex: 2}
