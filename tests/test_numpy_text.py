@@ -35,8 +35,9 @@ from draw import Draw, Refused, Rejected, inputs_of, written  # noqa: E402
 import functions  # noqa: E402
 import further  # noqa: E402
 import lengths  # noqa: E402
+import texts  # noqa: E402
 
-WEIGHTS = {**functions.WEIGHTS, **further.WEIGHTS, **lengths.WEIGHTS}
+WEIGHTS = {**functions.WEIGHTS, **further.WEIGHTS, **lengths.WEIGHTS, **texts.WEIGHTS}
 
 # What kiln says that it does not do.
 LIMITS = [
@@ -49,8 +50,9 @@ LIMITS = [
 class Case:
     """Some parts as the results of one program."""
 
-    def __init__(self, wanted, seed):
+    def __init__(self, wanted, seed, refused=False):
         self.wanted = wanted
+        self.refused = refused  # by NumPy, so that nobody knows how many results there would be
         self.text = written(wanted, np.random.default_rng(seed))
         self.inputs = inputs_of(wanted)
 
@@ -62,7 +64,7 @@ class Case:
                 given[-1] = f"{name}={folder}/{name}.npy"
                 np.save(os.path.join(folder, name + ".npy"), value)
         return ([kiln, "eval", self.text] + given +
-                [a for k in range(len(self.wanted)) for a in ("-o", f"{folder}/out{k}.npy")])
+                [a for k in range(0 if self.refused else len(self.wanted)) for a in ("-o", f"{folder}/out{k}.npy")])
 
     def line(self):
         """As a line of a manifest, for one call of these shapes."""
@@ -108,7 +110,7 @@ class Case:
             return "refused: " + ran.stderr.strip()
         if ran.returncode != 0:
             return f"status {ran.returncode}: {ran.stderr[-4000:]}"
-        for k, p in enumerate(self.wanted):
+        for k, p in enumerate(self.wanted if not self.refused else ()):
             wrong = differs(np.load(f"{folder}/out{k}.npy"), p)
             if wrong:
                 return f"result {k + 1}: {wrong}"
@@ -136,9 +138,9 @@ def differs(got, part):
 
 def drawn(seed, number):
     """A case, or None where NumPy refuses what was drawn; and the parts."""
-    d = Draw((seed, number), mistakes=number % 8 == 7)
+    d = Draw((seed, number), mistakes=number % 8 == 7 or Draw.in_order)
     weights = np.array(list(WEIGHTS.values()), float)
-    wanted = 1 + d.below(9)
+    wanted = 1 if d.in_order else 1 + d.below(9)
     tries = 0
     while sum(p.name is None for p in d.parts) < wanted and tries < 200:
         tries += 1
@@ -148,7 +150,7 @@ def drawn(seed, number):
             continue
         except Refused:
             if d.mistakes:
-                return Case([d.parts[-1]], number), d.parts, True
+                return Case([d.parts[-1]], number, refused=True), d.parts, True
             d.parts.pop()
     made = [p for p in d.parts if p.name is None]
     last = made[-1:] + [p for p in made[:-1] if d.once_in(4)]
@@ -177,6 +179,7 @@ def main():
     say.add_argument("--seconds", type=float)
     say.add_argument("--keep")
     say.add_argument("--only", help="of these functions alone, by commas")
+    say.add_argument("--lines", action="store_true", help="the lines of texts.py in turn, each --cases times")
     say.add_argument("--stop", type=int, default=20, help="failures after which to end")
     given = say.parse_args()
     if given.device:
@@ -188,6 +191,8 @@ def main():
     device = next(d for d in json.loads(info)["devices"] if d["usable"] and given.device in (None, d["backend"]))
     target = ["--arch", device["target"]] if device["backend"] == "cuda" else ["--cpu"]
     seed = random.randrange(10**6) if given.seed == "random" else int(given.seed)
+    if given.lines:
+        Draw.in_order, given.only, given.cases = True, "tabled", min(given.cases, 3) * len(texts.TABLE)
     if given.only:
         wanted = given.only.split(",")
         for f in [f for f in WEIGHTS if f.__name__ not in wanted]:

@@ -301,6 +301,15 @@ KILN_API kiln_node kiln_node_reshape(kiln_node x, int rank, const int64_t *shape
 #define kiln_iota(x, axis) kiln_node_iota(KILN_NODE(x), (axis), KILN_HERE)
 KILN_API kiln_node kiln_node_iota(kiln_node x, int axis, const char *file, int line);
 
+/**
+ * The extent of x along `axis`, or with KILN_AXIS_FLAT the number of its elements: a plain whole
+ * number, as weak as one in the program, whose value each call decides. One kernel serves all
+ * extents. For instance, kiln_divide(kiln_sum(x, KILN_ALL_AXES), kiln_extent(x, KILN_AXIS_FLAT))
+ * has the dtype of a mean. ERR_AXIS at the call for a bad axis.
+ */
+#define kiln_extent(x, axis) kiln_node_extent(KILN_NODE(x), (axis), KILN_HERE)
+KILN_API kiln_node kiln_node_extent(kiln_node x, int axis, const char *file, int line);
+
 /** 0, 1, ..., count - 1: an int64 vector that takes no memory. ERR_SHAPE for a negative count. */
 #define kiln_arange(graph, count) kiln_node_arange((graph), (count), KILN_HERE)
 KILN_API kiln_node kiln_node_arange(kiln_graph *graph, int64_t count, const char *file, int line);

@@ -99,16 +99,17 @@ void **kiln__build_find(kiln__build *b, kiln__build_map map, kiln__buf *key)
 static const char *name_at(const kiln__ir *ir, const char *what, int line, char name[64])
 {
     const bool inside = ir->text != NULL && line > 0 && (size_t)line <= strlen(ir->text);
+    const bool subscript = strcmp(what, "select") == 0 || strcmp(what, "slice") == 0;
     const char *word = inside ? ir->text + line - 1 : "";
     const size_t bytes = kiln__word_bytes(word);
 
+    if (subscript && line > 1 && inside && word[-1] == '[') /* x[len(y)] */
+        return "subscript";
     if (bytes > 0 && bytes < 64 && word[bytes + strspn(word + bytes, " ")] == '(') {
         snprintf(name, 64, "%.*s", (int)bytes, word);
         return name;
     }
-    const bool subscript =
-        strcmp(what, "select") == 0 || strcmp(what, "slice") == 0 || strcmp(what, "take") == 0;
-    return subscript ? "subscript" : what;
+    return subscript || strcmp(what, "take") == 0 ? "subscript" : what;
 }
 
 /* A message without the names of functions that it begins with: those that the function at fault is made of. */

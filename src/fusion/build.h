@@ -58,6 +58,10 @@ typedef enum kiln__lowered_kind {
                               operation */
 } kiln__lowered_kind;
 
+/* A scalar that is no argument: planning knows its value, and kernels do not, so that they serve all
+ * shapes. */
+#define KILN__KNOWN_NUMBER (UINT32_C(1) << 31)
+
 /* `from` in the map of a gather: the first index runs along the axis; KILN__BY_INDEX - 1: the
  * second one does. */
 enum { KILN__BY_INDEX = -2 };
@@ -77,10 +81,11 @@ typedef struct kiln__lowered {
     uint32_t *operand;
     uint32_t operand_count;
     uint32_t origin;          /* recorded node */
-    uint32_t arg;             /* leaf, scalar: number of the argument */
+    uint32_t arg;             /* leaf, scalar: number of the argument; of a number that is known: the
+                                 recorded node, and KILN__KNOWN_NUMBER */
     int64_t *strides, offset; /* leaf, in bytes */
     int64_t *coef;            /* iota */
-    kiln__number number;      /* const */
+    kiln__number number;      /* const, and scalars that are known */
     kiln__op_loop loop;       /* expr */
     kiln__axis_map *map;      /* view */
     int op;                   /* reduce: kiln_reduce_op; snippet, custom: which result */
@@ -242,6 +247,8 @@ typedef struct kiln__lowering {
     bool *kept;        /* it is the operand of a view, or of a node that reads stored arrays */
     uint32_t *uses;    /* uses by outputs, and by nodes that some output depends on */
     char *numbers;     /* the kind of its value if it is computed from numbers alone, else 0 */
+    kiln__number *known; /* its value if that is a whole number computed from extents; else its kind is
+                            0. NULL in graphs without extents */
     kiln_dtype *dtype; /* the dtype by which NumPy promotes it: that of its lowered node, or float16
                           or bfloat16 where that node has a wide value of float32 */
 } kiln__lowering;
@@ -441,8 +448,31 @@ uint32_t kiln__lowered_number(kiln__build *b, uint32_t node, kiln_dtype dtype);
 uint32_t kiln__lowered_clamped(kiln__build *b, uint32_t node, kiln_dtype dtype);
 /* The lowered node of any node; a weak one gets its default dtype. */
 uint32_t kiln__lowered_strong(kiln__build *b, uint32_t node);
+/* The same as a pointer, which is valid until the next lowered node is made. */
+static inline const kiln__lowered *kiln__strong(kiln__build *b, uint32_t node)
+{
+    const uint32_t low = kiln__lowered_strong(b, node); /* it may move the list */
+    return &b->lowered[low];
+}
 /* A number given as an argument, which the call converts to `dtype`. */
 uint32_t kiln__lowered_scalar(kiln__build *b, uint32_t node, kiln_dtype dtype);
+/* ---- extents.c: extents as numbers ---- */
+/* Make room for what is known of numbers, and a copy of the nodes' data, in which references are replaced. */
+void kiln__begin_extents(kiln__build *b);
+/* Mark the nodes that a node's data refers to as wanted. */
+void kiln__want_extents(kiln__build *b, uint32_t node);
+/* Replace references in a node's data by the values that they refer to. ERR_RANGE, ERR_SHAPE. */
+void kiln__replace_references(kiln__build *b, uint32_t node);
+uint32_t kiln__lower_extent(kiln__build *b, uint32_t node, uint32_t operand);
+/* Compute an operation on whole numbers that are known, of which one is an extent; 0: it is none. */
+uint32_t kiln__lower_known_op(kiln__build *b, uint32_t node);
+/* The known value of a node as `dtype`. */
+uint32_t kiln__lowered_known(kiln__build *b, uint32_t node, kiln_dtype dtype);
+/* Whether a node's value is known so. */
+static inline bool kiln__is_known(const kiln__build *b, uint32_t node)
+{
+    return b->lowering.known != NULL && b->lowering.known[node].kind != 0;
+}
 /* Lower a recorded operation all of whose operands are weak. */
 uint32_t kiln__lower_number_op(kiln__build *b, uint32_t node);
 

@@ -28,6 +28,7 @@
  *     maps.c              views as maps of axes; views.c, reshape.c: recorded views
  *     joins.c             rearrangements; gather.c: elements that index arrays name
  *     numbers.c           plain numbers, and what is computed from them alone
+ *     extents.c           extents as numbers, and data that refers to them
  *     product_epilogue.c  epilogues of matrix products; topk.c: topk() as reductions
  *     why_dtype.c         which operand a dtype comes from
  *     snippet.c           which of the user's kernels can be inlined
@@ -70,6 +71,8 @@ typedef enum kiln__node_kind {
     KILN__NODE_GATHER, /* operands: array, indices; data: see KILN__GATHER_MODE */
     KILN__NODE_REARRANGED, /* op: kiln_rearrangement; data: its numbers */
     KILN__NODE_CUSTOM,     /* one output of a user's kernel */
+    KILN__NODE_EXTENT,     /* a weak whole number of the operand's shape; data: an axis, KILN__EXTENT_ALL
+                              or KILN__EXTENT_RANK; and how many axes there must be, or -1 */
     KILN__NODE_OPAQUE      /* one result of an operation that a C function does; data: its own */
 } kiln__node_kind;
 
@@ -80,7 +83,7 @@ typedef enum kiln__view_kind {
     KILN__VIEW_SELECT,    /* data: axis, index */
     KILN__VIEW_SLICE,     /* data: axis, start, stop, step */
     KILN__VIEW_BROADCAST, /* data: shape */
-    KILN__VIEW_RESHAPE,   /* data: shape */
+    KILN__VIEW_RESHAPE,   /* data: shape, or the second operand's */
     KILN__VIEW_MASKED, /* the first operand, checked: its first axes must be those of the second, a
                           mask */
     KILN__VIEW_LIKE,   /* the first operand, broadcast to the shape of the second */
@@ -90,6 +93,9 @@ typedef enum kiln__view_kind {
                           the second, a mask, merged into one; of one operand as many axes as the
                           next number says */
 } kiln__view_kind;
+
+/* The data of an extent: the number of elements, and that of axes. */
+enum { KILN__EXTENT_ALL = 1000, KILN__EXTENT_RANK = 1001 };
 
 /* The data of a cast with a second operand, to whose dtype it converts: how floats become integers. */
 enum { KILN__CAST_PLAIN, KILN__CAST_ROUND, KILN__CAST_FLOOR };
@@ -166,6 +172,7 @@ typedef struct kiln__node {
     bool all_axes;    /* reduce, custom reduction: all axes are reduced, and `data` has none */
     bool keepdims;
     bool constant;       /* it is a plain number, or is computed from such alone; _ir_add() sets it */
+    bool whole;          /* it is a whole number that is computed from extents; likewise */
     kiln__number number; /* CONSTANT */
     uint32_t operands, operand_count; /* in kiln__ir.edges */
     uint32_t data, data_count;        /* in kiln__ir.data: axes, shapes, bounds */
@@ -204,10 +211,28 @@ typedef struct kiln__ir {
     uint32_t input_count, input_capacity, output_count, output_capacity;
     char **files;
     uint32_t file_count, file_room;
+    bool extents; /* there is a node of that kind, and data may refer to nodes */
 } kiln__ir;
 
 /* The most nodes of a graph, counting node 0. */
 #define KILN__IR_NODES_MAX (1u << 15)
+
+/*
+ * A number of a node's data may be that of another, earlier node: a bound of x[:len(y) // 2]. It is
+ * then a *reference*, one of the greatest int64 but the very greatest, and planning replaces it
+ * (extents.c). Such a number is no extent, index or axis of an array that fits memory; as a double
+ * it is a NaN that no operation gives, and its bytes are in no text.
+ */
+#define KILN__REFERENCE (INT64_MAX - (int64_t)KILN__IR_NODES_MAX)
+static inline int64_t kiln__reference(uint32_t node)
+{
+    return KILN__REFERENCE + (int64_t)node;
+}
+/* The node that a number refers to; 0 for other numbers. */
+static inline uint32_t kiln__referred(int64_t number)
+{
+    return number > KILN__REFERENCE && number < INT64_MAX ? (uint32_t)(number - KILN__REFERENCE) : 0;
+}
 
 /* The hash of several values: add one more. Good enough for hash tables, and nothing else. */
 static inline uint32_t kiln__mix(uint32_t hash, uint64_t value)
@@ -256,7 +281,8 @@ typedef enum kiln__value_kind {
     KILN__VALUE_ARG,    /* an array argument; index: inputs first, then outputs */
     KILN__VALUE_TEMP,   /* program->temps[index] */
     KILN__VALUE_SCALAR, /* a number argument; index as above */
-    KILN__VALUE_NUMBER, /* a plain number of the graph, for custom kernels */
+    KILN__VALUE_NUMBER, /* a number that planning knows: one of the graph, for custom kernels, or an
+                           extent */
     KILN__VALUE_REPORT  /* the KILN__REPORT_SHAPE int64 to which kernels report bad indices */
 } kiln__value_kind;
 

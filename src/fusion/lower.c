@@ -380,7 +380,7 @@ static uint32_t iota(kiln__build *b, uint32_t node, int64_t count)
 static uint32_t lower_index(kiln__build *b, uint32_t node)
 {
     const kiln__node *n = &b->ir->nodes[node];
-    const kiln__lowered *o = &b->lowered[kiln__lowered_strong(b, b->ir->edges[n->operands])];
+    const kiln__lowered *o = kiln__strong(b, b->ir->edges[n->operands]);
     const int axis = kiln__lower_axis(b, node, b->ir->data[n->data], o->rank);
     const kiln__axis_map map = {axis, 0, 1};
     if (n->data_count > 1 && b->ir->data[n->data + 1] != 0)
@@ -444,7 +444,7 @@ static uint32_t lower_draw(kiln__build *b, uint32_t node)
     const int64_t *shape = b->ir->data + n->data;
 
     if (n->operand_count > 2 + params) { /* an array whose shape is meant */
-        const kiln__lowered *like = &b->lowered[kiln__lowered_strong(b, from[2 + params])];
+        const kiln__lowered *like = kiln__strong(b, from[2 + params]);
         rank = like->rank;
         shape = like->shape;
     }
@@ -485,7 +485,7 @@ static uint32_t lower_cast(kiln__build *b, uint32_t node)
 
     if (n->operand_count == 1)
         return kiln__lowered_cast(b, x, n->dtype, node);
-    const kiln_dtype dtype = b->lowered[kiln__lowered_strong(b, from[1])].dtype;
+    const kiln_dtype dtype = kiln__strong(b, from[1])->dtype;
     const bool whole = kiln_dtype_kind(dtype) == 'i' || kiln_dtype_kind(dtype) == 'u';
     const int64_t how = b->ir->data[n->data];
     if (whole && how != KILN__CAST_PLAIN && kiln_dtype_kind(b->lowered[x].dtype) == 'f')
@@ -522,6 +522,8 @@ static uint32_t lower_node(kiln__build *b, uint32_t node)
         return kiln__lower_gather(b, node);
     case KILN__NODE_REARRANGED:
         return kiln__lower_rearranged(b, node);
+    case KILN__NODE_EXTENT:
+        return kiln__lower_extent(b, node, kiln__lowered_strong(b, b->ir->edges[n->operands]));
     case KILN__NODE_CUSTOM:
         return lower_custom(b, node);
     case KILN__NODE_OPAQUE:
@@ -539,9 +541,13 @@ static void want(kiln__build *b)
     }
     for (uint32_t id = ir->node_count; id-- > 1;) {
         const kiln__node_kind kind = ir->nodes[id].kind;
+        if (b->lowering.wanted[id] && ir->extents)
+            kiln__want_extents(b, id);
         for (uint32_t k = 0; b->lowering.wanted[id] && k < ir->nodes[id].operand_count; k++) {
             const uint32_t operand = ir->edges[ir->nodes[id].operands + k];
             b->lowering.wanted[operand] = true;
+            if (kind == KILN__NODE_EXTENT) /* the shape alone is looked at */
+                continue;
             b->lowering.uses[operand]++;
             b->lowering.viewed[operand] |= kind == KILN__NODE_VIEW;
             b->lowering.kept[operand] |= kind == KILN__NODE_VIEW || kind == KILN__NODE_OPAQUE ||
@@ -633,9 +639,13 @@ void kiln__lower(kiln__build *b)
     b->lowering.pieces = kiln__build_alloc(b, count * sizeof(*b->lowering.pieces));
     b->lowering.dtype = kiln__build_alloc(b, count * sizeof *b->lowering.dtype);
     b->outputs = kiln__build_alloc(b, b->ir->output_count * sizeof *b->outputs);
+    if (b->ir->extents)
+        kiln__begin_extents(b);
     want(b);
     for (uint32_t id = 1; id < count; id++)
         if (b->lowering.wanted[id]) {
+            if (b->ir->extents)
+                kiln__replace_references(b, id);
             const uint32_t low = b->lowering.lowered[id] = lower_node(b, id);
             if (low != 0 && b->lowering.dtype[id] == KILN_DTYPE_NONE)
                 b->lowering.dtype[id] = b->lowered[low].dtype;

@@ -168,9 +168,35 @@ short_of_memory:
 static bool is_constant(const kiln__ir *ir, const kiln__node *node, const uint32_t *operands)
 {
     bool constant = node->kind == KILN__NODE_CONSTANT || node->kind == KILN__NODE_OP;
+
+    if (node->kind == KILN__NODE_EXTENT)
+        return true;
     for (uint32_t k = 0; k < node->operand_count; k++)
         constant = constant && ir->nodes[operands[k]].constant;
     return constant;
+}
+
+/* Whether a node is a whole number of extents: kiln__fold_whole() does these operations. */
+static bool is_whole(const kiln__ir *ir, const kiln__node *node, const uint32_t *operands)
+{
+    static const int ops[] = {KILN_OP_ADD,         KILN_OP_SUBTRACT,    KILN_OP_MULTIPLY,
+                              KILN_OP_FLOOR_DIVIDE, KILN_OP_REMAINDER,   KILN_OP_POWER,
+                              KILN_OP_LEFT_SHIFT,  KILN_OP_RIGHT_SHIFT, KILN_OP_BITWISE_AND,
+                              KILN_OP_BITWISE_OR,  KILN_OP_BITWISE_XOR, KILN_OP_MAXIMUM,
+                              KILN_OP_MINIMUM,     KILN_OP_NEGATIVE,    KILN_OP_POSITIVE,
+                              KILN_OP_ABSOLUTE,    KILN_OP_INVERT};
+    bool known = false, extents = false;
+
+    if (node->kind == KILN__NODE_EXTENT)
+        return true;
+    for (size_t k = 0; node->kind == KILN__NODE_OP && k < KILN_COUNT_OF(ops); k++)
+        known = known || node->op == ops[k];
+    for (uint32_t k = 0; k < node->operand_count; k++) {
+        const kiln__node *o = &ir->nodes[operands[k]];
+        known = known && (o->whole || (o->kind == KILN__NODE_CONSTANT && o->number.kind == 'i'));
+        extents = extents || o->whole;
+    }
+    return known && extents;
 }
 
 uint32_t kiln__ir_add(kiln__ir *ir, const kiln__node *node, const uint32_t *operands,
@@ -191,6 +217,8 @@ uint32_t kiln__ir_add(kiln__ir *ir, const kiln__node *node, const uint32_t *oper
     if (ir->node_count >= KILN__IR_NODES_MAX || !grow_nodes(ir))
         return 0;
     made.constant = is_constant(ir, &made, operands);
+    made.whole = is_whole(ir, &made, operands);
+    ir->extents = ir->extents || made.kind == KILN__NODE_EXTENT;
     made.operands = ir->edge_count;
     made.data = ir->data_count;
     if (!append_lists(ir, operands, operand_count, data, data_count))
@@ -287,6 +315,8 @@ const char *kiln__ir_what(const kiln__ir *ir, uint32_t id, char text[96])
                                                                            : "take";
     case KILN__NODE_REARRANGED:
         return kiln_rearrangement_name((kiln_rearrangement)n->op);
+    case KILN__NODE_EXTENT:
+        return "shape";
     case KILN__NODE_CUSTOM:
         snprintf(text, 96, "kernel \"%.60s\"", n->def->name);
         return text;

@@ -69,6 +69,8 @@ uint32_t kiln__lowered_number(kiln__build *b, uint32_t node, kiln_dtype dtype)
 
     if (n->kind == KILN__NODE_CONSTANT)
         return kiln__lowered_add(b, &made);
+    if (kiln__is_known(b, node))
+        return kiln__lowered_known(b, node, dtype);
     if (n->kind != KILN__NODE_INPUT)
         return kiln__lowered_cast(b, b->lowering.lowered[node], dtype, node);
     if (dtype != KILN_BOOL) /* the call converts it, and checks that it fits */
@@ -87,7 +89,7 @@ uint32_t kiln__lowered_strong(kiln__build *b, uint32_t node)
 
 uint32_t kiln__lowered_clamped(kiln__build *b, uint32_t node, kiln_dtype dtype)
 {
-    const kiln_dtype own = b->lowered[kiln__lowered_strong(b, node)].dtype;
+    const kiln_dtype own = kiln__strong(b, node)->dtype;
     const kiln__number ends[] = {{.kind = 'i', .value = {.i = INT64_MIN}},
                                  {.kind = 'u', .value = {.u = UINT64_MAX}}};
     uint32_t operands[3] = {kiln__lowered_strong(b, node)};
@@ -128,7 +130,10 @@ uint32_t kiln__lower_number_op(kiln__build *b, uint32_t node)
     kiln__op_type weak[KILN__OP_ARITY_MAX], types[KILN__OP_ARITY_MAX];
     uint32_t operands[KILN__OP_ARITY_MAX];
     kiln__lowered made = {.kind = KILN__LOWERED_EXPR, .size = 1, .origin = node};
+    const uint32_t known = kiln__lower_known_op(b, node);
 
+    if (known != 0)
+        return known;
     memset(types, 0, sizeof types);
     for (uint32_t k = 0; k < n->operand_count; k++) {
         (void)kiln__is_number(b, from[k], &weak[k]);

@@ -179,11 +179,16 @@ uint32_t kiln__lower_reshape(kiln__build *b, uint32_t node, uint32_t operand)
 {
     const kiln__node *n = &b->ir->nodes[node];
     const kiln__lowered o = b->lowered[operand];
-    const int rank = (int)n->data_count;
+    const kiln__lowered *like =
+        n->operand_count == 1
+            ? NULL
+            : kiln__strong(b, b->ir->edges[n->operands + 1]);
+    const int rank = like != NULL ? like->rank : (int)n->data_count;
+    const int64_t *wanted = like != NULL ? like->shape : b->ir->data + n->data;
     int64_t shape[KILN_RANK_MAX], known = 1;
     int open = -1;
 
-    memcpy(shape, b->ir->data + n->data, (size_t)rank * sizeof *shape);
+    memcpy(shape, wanted, (size_t)rank * sizeof *shape);
     for (int a = 0; a < rank; a++) {
         if (shape[a] == -1 && open >= 0)
             kiln__build_fail(b, node, KILN_ERR_SHAPE, "two extents are -1");
@@ -197,6 +202,6 @@ uint32_t kiln__lower_reshape(kiln__build *b, uint32_t node, uint32_t operand)
     if (kiln__lowered_size(b, node, rank, shape, o.dtype) != o.size)
         kiln__build_fail(b, node, KILN_ERR_SHAPE, "%s cannot be %s",
                          kiln__build_shape(b, o.rank, o.shape),
-                         kiln__build_shape(b, rank, b->ir->data + n->data));
+                         kiln__build_shape(b, rank, wanted));
     return kiln__lowered_reshaped(b, operand, rank, shape, node);
 }

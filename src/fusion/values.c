@@ -221,10 +221,12 @@ const char *kiln__input_param(kiln__writer *w, uint32_t low, const kiln__axis_ma
 
     memset(&view, 0, sizeof view);
     if (n->kind == KILN__LOWERED_SCALAR) {
-        const char *name = choose_name(w, b->ir->inputs[n->arg].name, "in");
+        const bool known = n->arg >= KILN__KNOWN_NUMBER;
+        const char *name = choose_name(w, known ? "extent" : b->ir->inputs[n->arg].name, "in");
         kiln__step_param *p = add_param(w, &b->scratch[KILN__BUF_IN], "", n->dtype, name);
-        p->kind = KILN__VALUE_SCALAR;
-        p->index = n->arg;
+        p->kind = known ? KILN__VALUE_NUMBER : KILN__VALUE_SCALAR;
+        p->index = known ? 0 : n->arg;
+        p->number = n->number;
         p->node = n->origin;
         return name;
     }

@@ -78,6 +78,8 @@ static void slice(kiln__build *b, uint32_t node, const kiln__lowered *o, view_sh
     const int64_t *data = b->ir->data + b->ir->nodes[node].data;
     const int at = kiln__lower_axis(b, node, data[0], o->rank);
     const int64_t n = o->shape[at], step = data[3];
+    if (step == 0) /* computed from extents */
+        kiln__build_fail(b, node, KILN_ERR_AXIS, "the step is 0");
     const int64_t low = step > 0 ? 0 : -1, high = step > 0 ? n : n - 1;
     const int64_t start =
         data[1] == KILN_SLICE_OPEN ? (step > 0 ? 0 : n - 1) : clip_bound(data[1], n, low, high);
@@ -115,7 +117,7 @@ static uint32_t masked(kiln__build *b, uint32_t node, uint32_t operand)
 {
     const kiln__lowered *o = &b->lowered[operand];
     const kiln__lowered *mask =
-        &b->lowered[kiln__lowered_strong(b, b->ir->edges[b->ir->nodes[node].operands + 1])];
+        kiln__strong(b, b->ir->edges[b->ir->nodes[node].operands + 1]);
 
     if (mask->dtype != KILN_BOOL)
         kiln__build_fail(b, node, KILN_ERR_DTYPE, "a mask is of bool, not of %s",
@@ -132,7 +134,7 @@ static uint32_t masked(kiln__build *b, uint32_t node, uint32_t operand)
 static uint32_t whole(kiln__build *b, uint32_t node, uint32_t operand)
 {
     const kiln__lowered *x =
-        &b->lowered[kiln__lowered_strong(b, b->ir->edges[b->ir->nodes[node].operands + 1])];
+        kiln__strong(b, b->ir->edges[b->ir->nodes[node].operands + 1]);
     const kiln__lowered *mask = &b->lowered[operand];
 
     if (mask->rank != x->rank)
@@ -164,7 +166,7 @@ static uint32_t fold_axes(kiln__build *b, uint32_t node, uint32_t operand, int64
 static uint32_t folded(kiln__build *b, uint32_t node, uint32_t operand)
 {
     const kiln__node *n = &b->ir->nodes[node];
-    const kiln__lowered *mask = &b->lowered[kiln__lowered_strong(b, b->ir->edges[n->operands + 1])];
+    const kiln__lowered *mask = kiln__strong(b, b->ir->edges[n->operands + 1]);
     const kiln__lowered *o = &b->lowered[operand];
     const int64_t data = b->ir->data[n->data];
     const int64_t at = data < 0 ? data + 1 + o->rank - mask->rank : data;
@@ -240,7 +242,7 @@ uint32_t kiln__lower_view(kiln__build *b, uint32_t node, uint32_t operand)
         break;
     case KILN__VIEW_LIKE: {
         const kiln__lowered *like =
-            &b->lowered[kiln__lowered_strong(b, b->ir->edges[n->operands + 1])];
+            kiln__strong(b, b->ir->edges[n->operands + 1]);
         o = &b->lowered[operand]; /* the list of lows may have moved */
         broadcast(b, node, o, like->rank, like->shape, &s);
         break;

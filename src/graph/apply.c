@@ -91,15 +91,6 @@ kiln_status kiln__need_axes(const kiln__parser *p, const kiln__parsed_call *c,
                             extreme ? "imum` compares two arrays element by element" : "");
 }
 
-kiln_status kiln__need_integer(const kiln__parser *p, const kiln__parsed *v, int64_t *out)
-{
-    if (v->kind != KILN__PARSED_NODE || v->node.kind != KILN_NODE_INT)
-        return kiln__parse_fail(p, v->at, v->width, KILN_ERR_ARGUMENT,
-                                "a whole number is needed here");
-    *out = v->node.value.i;
-    return KILN_OK;
-}
-
 /* Whether a value has no axes, as far as the text tells: a number, a sum of everything. */
 static bool is_single(const kiln__parser *p, const kiln__parsed *v)
 {
@@ -187,12 +178,12 @@ kiln_status kiln__apply_matmul(kiln__parser *p, kiln__parsed *operands, size_t a
 
 /* ---- lists ------------------------------------------------------------------------------------------ */
 
-bool kiln__is_number_list(const kiln__parsed *v)
+bool kiln__is_number_list(const kiln__parser *p, const kiln__parsed *v)
 {
     bool plain = kiln__is_list(v) && v->count > 0;
 
     for (size_t k = 0; plain && k < v->count; k++)
-        plain = kiln__is_plain(&v->items[k]);
+        plain = kiln__is_of_numbers(p, &v->items[k]);
     return plain;
 }
 
@@ -207,7 +198,7 @@ kiln_status kiln__number_list(kiln__parser *p, kiln__parsed *v, size_t count)
         return kiln__parse_fail(p, v->at, v->width, KILN_ERR_ARGUMENT, "there is no value here");
     for (size_t k = all; k-- > 0;) {
         const kiln_node item = v->items[k % v->count];
-        if (!kiln__is_plain(&item))
+        if (!kiln__is_of_numbers(p, &item))
             return kiln__parse_fail(p, v->at, v->width, KILN_ERR_ARGUMENT,
                                     "a list that stands for an array holds plain numbers; stack([a, b]) "
                                     "makes an array of arrays");

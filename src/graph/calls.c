@@ -67,7 +67,7 @@ static kiln_status read_axes(const kiln__parser *p, const kiln__parsed *v, kiln_
         int64_t axis = 0;
         if (v->kind == KILN__PARSED_TUPLE)
             kiln__set_node(&one, v->items[k]);
-        KILN_CHECK(kiln__need_integer(p, &one, &axis));
+        KILN_CHECK(kiln__need_literal(p, &one, &axis));
         if (k >= KILN_RANK_MAX || axis < -KILN_RANK_MAX || axis >= KILN_RANK_MAX)
             return kiln__parse_fail(p, v->at, v->width, KILN_ERR_AXIS, "no array has such an axis");
         axes->axis[axes->count++] = (int)axis;
@@ -84,7 +84,7 @@ static kiln_status read_axis(const kiln__parser *p, kiln__parsed_call *c, size_t
     KILN_CHECK(kiln__call_axis(p, c, argument, &v));
     if (v->width == 0)
         return fail_call(p, c, KILN_ERR_ARGUMENT_COUNT, "needs an axis");
-    KILN_CHECK(kiln__need_integer(p, v, &axis));
+    KILN_CHECK(kiln__need_literal(p, v, &axis));
     if (axis < -KILN_RANK_MAX - 1 || axis > KILN_RANK_MAX)
         return kiln__parse_fail(p, v->at, v->width, KILN_ERR_AXIS, "no array has such an axis");
     *out = (int)axis;
@@ -180,6 +180,11 @@ static kiln_status call_shape(kiln__parser *p, kiln__parsed_call *c, const speci
         s->by_shape == kiln_node_broadcast_to) {
         kiln__set_node(
             out, kiln__node_broadcast_like(c->arg[0].node, c->arg[1].node, KILN__PLACE(c->at)));
+        return KILN_OK;
+    }
+    if (c->count == 2 && c->arg[1].kind == KILN__PARSED_SHAPE) {
+        kiln__set_node(
+            out, kiln__node_reshape_like(c->arg[0].node, c->arg[1].node, KILN__PLACE(c->at)));
         return KILN_OK;
     }
     KILN_CHECK(read_integers(p, c, 1, shape, &rank));
@@ -364,7 +369,7 @@ static kiln_status read_numbers(const kiln__parser *p, kiln__parsed_call *c,
         KILN_CHECK(kiln__call_axis(p, c, least, &axis));
         data[0] = axis->kind == KILN__PARSED_NONE ? INT64_MIN : o->axis;
         if (axis->width != 0 && axis->kind != KILN__PARSED_NONE)
-            KILN_CHECK(kiln__need_integer(p, axis, &data[0]));
+            KILN_CHECK(kiln__need_literal(p, axis, &data[0]));
         given->data_count = 1;
     }
     for (size_t k = 0; k < numbers; k++) {
@@ -550,7 +555,7 @@ static kiln_status call_take(kiln__parser *p, kiln__parsed_call *c, const specia
     KILN_CHECK(kiln__need_node(p, &c->arg[1]));
     KILN_CHECK(kiln__index_mode(p, c, &mode));
     if (axis->width != 0 && axis->kind != KILN__PARSED_NONE) {
-        KILN_CHECK(kiln__need_integer(p, axis, &given));
+        KILN_CHECK(kiln__need_literal(p, axis, &given));
         at = given < -KILN_RANK_MAX || given > KILN_RANK_MAX ? KILN_RANK_MAX : (int)given;
     }
     const kiln_node indices = kiln__graph_number(p->graph, c->arg[1].node);
@@ -591,26 +596,7 @@ static kiln_status call_places(kiln__parser *p, kiln__parsed_call *c, const spec
     return KILN_OK;
 }
 
-/* _at_least(n, least, 'what n is'): n, a whole number that must not be less. */
-static kiln_status call_at_least(kiln__parser *p, kiln__parsed_call *c, const special *s,
-                                 kiln__parsed *out)
-{
-    int64_t n = 0, least = 0;
-
-    (void)s;
-    KILN_CHECK(need_count(p, c, 3, 3));
-    KILN_CHECK(kiln__need_integer(p, &c->arg[0], &n));
-    KILN_CHECK(kiln__need_integer(p, &c->arg[1], &least));
-    if (n < least)
-        return kiln__parse_fail(p, c->at, c->bytes, KILN_ERR_ARGUMENT,
-                                "%.*s must be at least %lld, and is %lld", (int)c->arg[2].word_bytes,
-                                c->arg[2].word, (long long)least, (long long)n);
-    kiln__set_node(out, kiln_node_of_int(n));
-    return KILN_OK;
-}
-
 static const special specials[] = {
-    {"_at_least", call_at_least, NULL, NULL},
     {"_like", call_like, NULL, NULL},
     {"_places", call_places, NULL, NULL},
     {"_as", call_like, NULL, NULL},
@@ -669,7 +655,7 @@ static kiln_status check_mode(const kiln__parser *p, const kiln__parsed_call *c)
 /* Files that know functions, in the order in which they are asked. */
 typedef kiln_status (*knower)(kiln__parser *, kiln__parsed_call *, kiln__parsed *, bool *known);
 static const knower before_operations[] = {kiln__apply_scattering, kiln__join_counted,
-                                           kiln__apply_counted, NULL};
+                                           kiln__apply_counted, kiln__apply_extents, NULL};
 static const knower before_others[] = {kiln__apply_making, kiln__apply_ordered, kiln__apply_editing,
                                        kiln__apply_composed, kiln__apply_masking, NULL};
 static const knower last[] = {kiln__apply_arranging, kiln__apply_listed, kiln__apply_written, NULL};
@@ -726,8 +712,7 @@ static kiln_status apply(kiln__parser *p, kiln__parsed_call *c, kiln__parsed *ou
     for (size_t k = 0; k < KILN_COUNT_OF(specials); k++) {
         if (!kiln__same_word(c->name, c->bytes, specials[k].name))
             continue;
-        if (specials[k].read != call_at_least)
-            KILN_CHECK(need_array(p, c));
+        KILN_CHECK(need_array(p, c));
         return specials[k].read(p, c, &specials[k], out);
     }
     for (int d = 1; d < KILN_DTYPE_COUNT; d++) { /* float32(x) */

@@ -98,7 +98,7 @@ static kiln_status read_kept(kiln__parser *p, kiln__parsed_call *c, size_t at, q
     q->x = kiln__graph_number(p->graph, c->arg[0].node);
     q->all = axis->width == 0 || axis->kind == KILN__PARSED_NONE;
     if (!q->all)
-        KILN_CHECK(kiln__need_integer(p, axis, &q->axis));
+        KILN_CHECK(kiln__need_literal(p, axis, &q->axis));
     if (c->keepdims.width != 0) {
         if (c->keepdims.kind != KILN__PARSED_NODE || c->keepdims.node.kind != KILN_NODE_BOOL)
             return kiln__parse_fail(p, c->keepdims.at, c->keepdims.width, KILN_ERR_ARGUMENT,
@@ -359,7 +359,7 @@ static kiln_status read_unique_axis(const kiln__parser *p, kiln__parsed_call *c,
     c->takes |= KILN__TAKES_AXIS;
     if (v->width == 0 || v->kind == KILN__PARSED_NONE)
         return KILN_OK;
-    KILN_CHECK(kiln__need_integer(p, v, out));
+    KILN_CHECK(kiln__need_literal(p, v, out));
     if (*out < -KILN_RANK_MAX || *out >= KILN_RANK_MAX)
         return kiln__parse_fail(p, v->at, v->width, KILN_ERR_AXIS, "no array has such an axis");
     return KILN_OK;
@@ -462,7 +462,7 @@ static kiln_status read_several(const kiln__parser *p, const kiln__parsed *v, in
         size_t at = k;
         int64_t axis = 0;
         kiln__set_node(&one, v->items[k]);
-        KILN_CHECK(kiln__need_integer(p, &one, &axis));
+        KILN_CHECK(kiln__need_literal(p, &one, &axis));
         if (axis < -KILN_RANK_MAX || axis >= KILN_RANK_MAX ||
             (k > 0 && (axis < 0) != (axes[0] < 0)))
             return kiln__parse_fail(p, v->at, v->width, KILN_ERR_AXIS,

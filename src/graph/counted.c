@@ -186,7 +186,7 @@ static kiln_status read_axis(const kiln__parser *p, const kiln__parsed_call *c, 
     *out = -1;
     if (v->width == 0 || v->kind == KILN__PARSED_NONE)
         return KILN_OK;
-    KILN_CHECK(kiln__need_integer(p, v, out));
+    KILN_CHECK(kiln__need_literal(p, v, out));
     if (*out < 0 || *out >= KILN_RANK_MAX)
         return kiln__parse_fail(p, v->at, v->width, KILN_ERR_AXIS,
                                 "an axis that is counted from the first one must stand beside "

@@ -73,7 +73,7 @@ static kiln_status call_delete(kiln__parser *p, kiln__parsed_call *c, kiln__pars
     if (given->width == 0 || given->kind == KILN__PARSED_NONE)
         x.node = kiln_node_reshape(x.node, 1, &all, KILN__PLACE(c->at));
     else
-        KILN_CHECK(kiln__need_integer(p, given, &axis));
+        KILN_CHECK(kiln__need_literal(p, given, &axis));
     if (axis < -KILN_RANK_MAX || axis >= KILN_RANK_MAX)
         return kiln__parse_fail(p, given->at, given->width, KILN_ERR_AXIS,
                                 "no array has such an axis");

@@ -3,7 +3,7 @@
  *
  *     arguments > [memo by layouts] > entry: program + kernels + views > [run: step after step]
  *
- * record.c   the public recording functions
+ * record.c   the public recording functions; relative.c: nodes that follow another one
  * statements.c  graphs from text; on parse.c, calls.c, near.c, apply.c, fold.c and lex.c
  * graph.c    the object: creation, compilation, its kernels by their text
  * entry.c    everything about a call that does not change while layouts stay the same
@@ -166,7 +166,12 @@ kiln_status kiln__kept_text_run(kiln_context *ctx, const char *text, const char 
                                 size_t name_count, const kiln_arg *args, size_t arg_count,
                                 kiln_error *err);
 
-/* ---- nodes that the public functions do not record (record.c) -------------------------------- */
+/* Record a node over operands; `what` names it in messages. (record.c) */
+kiln_node kiln__record(const kiln__node *node, const kiln_node *operands, size_t count,
+                       const int64_t *data, size_t data_count, const char *what, const char *file,
+                       int line);
+
+/* ---- nodes that the public functions do not record (relative.c) ------------------------------ */
 
 /* x, after a check that its first axes are those of the mask. */
 kiln_node kiln__node_masked(kiln_node x, kiln_node mask, const char *file, int line);
@@ -174,19 +179,26 @@ kiln_node kiln__node_masked(kiln_node x, kiln_node mask, const char *file, int l
 kiln_node kiln__node_mask_of(kiln_node mask, kiln_node x, bool whole, const char *file, int line);
 /* x broadcast to the shape of `like`. */
 kiln_node kiln__node_broadcast_like(kiln_node x, kiln_node like, const char *file, int line);
+/* x in the shape of `like`, with as many elements. */
+kiln_node kiln__node_reshape_like(kiln_node x, kiln_node like, const char *file, int line);
+/* An extent of x, a whole number: of an axis, KILN__EXTENT_ALL or KILN__EXTENT_RANK; `rank`: how many axes
+ * there must be, or -1. */
+kiln_node kiln__node_extent(kiln_node x, int64_t axis, int64_t rank, const char *file, int line);
+/* The node of a number of an expression: the one that it refers to (fusion.h), or a plain number. */
+kiln_node kiln__number_node(kiln_graph *graph, int64_t number);
 /* x in the dtype of `like`; `how` (KILN__CAST_...) applies where that is an integer dtype. */
 kiln_node kiln__node_cast_like(kiln_node x, kiln_node like, int64_t how, const char *file,
                                int line);
-/* A rearrangement that kiln__pads_by_elements() does not name. */
+/* A rearrangement that kiln__pads_by_elements() does not name. (record.c) */
 kiln_node kiln__node_rearranged(kiln_rearrangement what, const kiln_node *operands,
                                 size_t operand_count, const int64_t *numbers, size_t number_count,
                                 const char *file, int line);
 
-/* x, of which the axes from `axis` on that are the mask's are one; below 0: that one's place from the end. (record.c) */
+/* x, of which the axes from `axis` on that are the mask's are one; below 0: that one's place from the end. */
 kiln_node kiln__node_folded(kiln_node x, kiln_node mask, int axis, const char *file, int line);
-/* x, of which the last `count` axes are one. (record.c) */
+/* x, of which the last `count` axes are one. */
 kiln_node kiln__node_merged(kiln_node x, int64_t count, const char *file, int line);
-/* Positions along an axis of x, and no other one. (record.c) */
+/* Positions along an axis of x, and no other one. */
 kiln_node kiln__node_places(kiln_node x, int axis, const char *file, int line);
 
 /* _need() of expressions: a copy of operands[1] that reports where operands[0] is false. (needed.c) */

@@ -168,7 +168,7 @@ static kiln_status read_joining(kiln__parser *p, kiln__parsed_call *c, size_t at
     if (axis->width != 0 && axis->kind == KILN__PARSED_NONE)
         j->axis = ALL;
     else if (axis->width != 0)
-        KILN_CHECK(kiln__need_integer(p, axis, &j->axis));
+        KILN_CHECK(kiln__need_literal(p, axis, &j->axis));
     for (size_t k = 0; k < j->count; k++) {
         kiln__parsed *v = &j->items[k];
         if (!kiln__is_counted(v))
@@ -272,10 +272,10 @@ static kiln_status choose_again(kiln__parser *p, const kiln__parsed *v, const ki
 }
 
 /* A bound of a slice, as an argument of a call. */
-static void bound(kiln__parsed *out, int64_t number)
+static void bound(const kiln__parser *p, kiln__parsed *out, int64_t number)
 {
     out->width = 1;
-    kiln__set_node(out, kiln_node_of_int(number));
+    kiln__set_node(out, kiln__number_node(p->graph, number));
     if (number == KILN_SLICE_OPEN)
         out->kind = KILN__PARSED_NONE;
 }
@@ -292,20 +292,22 @@ static kiln_status call_subscript(kiln__parser *p, const kiln__parsed *v, const 
 
     if (slice && s->number[2] == 0)
         return fail_subscript(p, v, "every 0th is none: the step is 0");
+    if (slice && kiln__referred(s->number[2]) != 0)
+        return fail_subscript(p, v, "the step must be clear from the text");
     if (c == NULL)
         return kiln__fail_memory(p->err, sizeof *c);
     *c = (kiln__parsed_call){.name = slice ? "slice" : "element", .at = v->at, .count = 2};
     c->bytes = strlen(c->name);
     c->arg[0] = c->arg[1] = *v;
     if (slice) {
-        bound(&c->arg[1], s->number[0]);
-        bound(&c->arg[2], s->number[1]);
-        bound(&c->arg[3], s->number[2]);
+        bound(p, &c->arg[1], s->number[0]);
+        bound(p, &c->arg[2], s->number[1]);
+        bound(p, &c->arg[3], s->number[2]);
         c->count = 4;
     } else if (s->kind == KILN_SUBSCRIPT_ARRAY) {
         kiln__set_node(&c->arg[1], s->node);
     } else {
-        bound(&c->arg[1], s->number[0]);
+        bound(p, &c->arg[1], s->number[0]);
     }
     kiln__counted_result(v, both);
     given.node = both[0];

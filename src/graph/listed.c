@@ -183,7 +183,7 @@ static kiln_status read_axis(const kiln__parser *p, kiln__parsed_call *c, size_t
     const kiln__parsed *v;
 
     KILN_CHECK(kiln__call_axis(p, c, at, &v));
-    return v->width == 0 ? KILN_OK : kiln__need_integer(p, v, axis);
+    return v->width == 0 ? KILN_OK : kiln__need_literal(p, v, axis);
 }
 
 /* The axis of a call of split() or one like it, as the rearrangement takes it. */
@@ -224,7 +224,7 @@ static kiln_status call_split(kiln__parser *p, kiln__parsed_call *c, kiln__parse
     KILN_CHECK(kiln__need_node(p, &c->arg[0]));
     const kiln_node x = kiln__graph_number(p->graph, c->arg[0].node);
     if (v->kind != KILN__PARSED_TUPLE) {
-        KILN_CHECK(kiln__need_integer(p, v, &number));
+        KILN_CHECK(kiln__need_literal(p, v, &number));
         if (number < 1 || number > KILN__TUPLE_MAX)
             return kiln__parse_fail(p, v->at, v->width, KILN_ERR_ARGUMENT,
                                     "there may be 1 to %d parts, not %" PRId64, KILN__TUPLE_MAX,

@@ -72,6 +72,45 @@ static kiln_status fail(const kiln__parser *p, const kiln__parsed_call *c, kiln_
 
 /* ---- arange ---------------------------------------------------------------------------------- */
 
+/* arange() of whole numbers some of which are computed from extents. */
+static kiln_status arange_of_extents(kiln__parser *p, const kiln__parsed_call *c, kiln__parsed *out)
+{
+    kiln__parsed n[3], count, two[2];
+    int64_t step = 1;
+
+    for (size_t k = 0; k < 3; k++) {
+        n[k] = c->arg[0];
+        kiln__set_node(&n[k], kiln_node_of_int(k == 2));
+    }
+    for (size_t k = 0; k < c->count; k++)
+        n[c->count == 1 ? 1 : k] = c->arg[k];
+    KILN_CHECK(kiln__need_literal(p, &n[2], &step));
+    if (step == 0)
+        return kiln__parse_fail(p, n[2].at, n[2].width, KILN_ERR_ARGUMENT,
+                                "the step of arange is 0");
+    const kiln_op ops[] = {KILN_OP_SUBTRACT, KILN_OP_ADD, KILN_OP_FLOOR_DIVIDE, KILN_OP_MAXIMUM};
+    const int64_t numbers[] = {0, step > 0 ? step - 1 : step + 1, step, 0};
+    count = n[1];
+    for (size_t k = 0; k < KILN_COUNT_OF(ops); k++) {
+        two[0] = count;
+        two[1] = n[0];
+        if (k > 0)
+            kiln__set_node(&two[1], kiln_node_of_int(numbers[k]));
+        KILN_CHECK(kiln__apply(p, ops[k], two, c->at, c->bytes, &count));
+    }
+    int64_t length = 0;
+    KILN_CHECK(kiln__need_integer(p, &count, &length));
+    kiln_node made = kiln_node_arange(p->graph, length, KILN__PLACE(c->at));
+    if (step != 1)
+        made = kiln_node_op2(KILN_OP_MULTIPLY, made, n[2].node, KILN__PLACE(c->at));
+    if (c->count > 1)
+        made = kiln_node_op2(KILN_OP_ADD, made, n[0].node, KILN__PLACE(c->at));
+    if (c->dtype.width != 0)
+        made = kiln_node_cast(made, c->dtype.dtype, KILN__PLACE(c->at));
+    kiln__set_node(out, made);
+    return KILN_OK;
+}
+
 /* arange(stop), arange(start, stop, step=1, dtype): of whole numbers int64, else float64. As in NumPy the distance of
  * floats is that of the first two elements. */
 static kiln_status call_arange(kiln__parser *p, kiln__parsed_call *c, kiln__parsed *out)
@@ -86,6 +125,9 @@ static kiln_status call_arange(kiln__parser *p, kiln__parsed_call *c, kiln__pars
         return fail(p, c, KILN_ERR_ARGUMENT_COUNT,
                     "is called as arange(stop) or arange(start, stop, step=1, dtype)");
     c->takes = KILN__TAKES_DTYPE;
+    for (size_t k = 0; k < c->count; k++)
+        if (kiln__is_extent(p, &c->arg[k]))
+            return arange_of_extents(p, c, out);
     for (size_t k = 0; k < c->count; k++) {
         const size_t to = c->count == 1 ? 1 : k;
         KILN_CHECK(need_number(p, &c->arg[k], &n[to], &one));
@@ -158,7 +200,7 @@ static kiln_status read_axes(const kiln__parser *p, const kiln__parsed *v, int64
         kiln__parsed one = *v;
         if (v->kind == KILN__PARSED_TUPLE)
             kiln__set_node(&one, v->items[k]);
-        KILN_CHECK(kiln__need_integer(p, &one, &data[k]));
+        KILN_CHECK(kiln__need_literal(p, &one, &data[k]));
         if (data[k] < -KILN_RANK_MAX || data[k] >= KILN_RANK_MAX)
             return kiln__parse_fail(p, v->at, v->width, KILN_ERR_AXIS, "no array has such an axis");
     }
@@ -220,6 +262,23 @@ static kiln_status call_norm(kiln__parser *p, kiln__parsed_call *c, kiln__parsed
     return KILN_OK;
 }
 
+/* _at_least(n, least, 'what n is'): n, a whole number that must not be less. */
+static kiln_status call_at_least(kiln__parser *p, kiln__parsed_call *c, kiln__parsed *out)
+{
+    int64_t n = 0, least = 0;
+
+    if (c->count != 3)
+        return fail(p, c, KILN_ERR_ARGUMENT_COUNT, "takes 3 arguments");
+    KILN_CHECK(kiln__need_integer(p, &c->arg[0], &n));
+    KILN_CHECK(kiln__need_integer(p, &c->arg[1], &least));
+    if (kiln__referred(n) == 0 && kiln__referred(least) == 0 && n < least)
+        return kiln__parse_fail(p, c->at, c->bytes, KILN_ERR_ARGUMENT,
+                                "%.*s must be at least %lld, and is %lld", (int)c->arg[2].word_bytes,
+                                c->arg[2].word, (long long)least, (long long)n);
+    kiln__set_node(out, c->arg[0].node);
+    return KILN_OK;
+}
+
 /* ---- the table ------------------------------------------------------------------------------- */
 
 bool kiln__making_takes(const kiln__parsed_call *c, const char *name, size_t bytes)
@@ -235,7 +294,10 @@ kiln_status kiln__apply_making(kiln__parser *p, kiln__parsed_call *c, kiln__pars
     static const struct {
         const char *name;
         kiln_status (*call)(kiln__parser *p, kiln__parsed_call *c, kiln__parsed *out);
-    } functions[] = {{"arange", call_arange}, {"norm", call_norm}, {"cond", call_norm}};
+    } functions[] = {{"arange", call_arange},
+                   {"norm", call_norm},
+                   {"cond", call_norm},
+                   {"_at_least", call_at_least}};
 
     for (size_t k = 0; k < KILN_COUNT_OF(functions); k++) {
         if (!kiln__same_word(c->name, c->bytes, functions[k].name))

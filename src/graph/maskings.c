@@ -254,7 +254,7 @@ static kiln_status compress_along(kiln__parser *p, const kiln__parsed_call *c,
     kiln__parsed *const kept = kiln__parser_keep(p, sizeof *kept);
     int64_t at = 0;
 
-    KILN_CHECK(kiln__need_integer(p, axis, &at));
+    KILN_CHECK(kiln__need_literal(p, axis, &at));
     if (kept == NULL)
         return kiln__fail_memory(p->err, sizeof *kept);
     if (at < -KILN_RANK_MAX || at >= KILN_RANK_MAX)

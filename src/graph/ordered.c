@@ -111,7 +111,7 @@ static kiln_status read_axis(const kiln__parser *p, kiln__parsed_call *c, size_t
 
     KILN_CHECK(kiln__call_axis(p, c, at, &v));
     if (v->width != 0 && v->kind != KILN__PARSED_NONE)
-        KILN_CHECK(kiln__need_integer(p, v, &axis));
+        KILN_CHECK(kiln__need_literal(p, v, &axis));
     if (axis < -KILN_RANK_MAX || axis >= KILN_RANK_MAX)
         return kiln__parse_fail(p, v->at, v->width, KILN_ERR_AXIS, "no array has such an axis");
     *out = v->kind == KILN__PARSED_NONE && v->width != 0 ? KILN__ORDER_ALL : (int)axis;

@@ -46,7 +46,7 @@ static kiln_status arrays_of_rows(kiln__parser *p, const kiln__parsed *v, kiln_n
     kiln__parsed all = *v;
 
     for (size_t k = 0; k < count; k++)
-        if (!list || !kiln__is_plain(&nodes[k]))
+        if (!list || !kiln__is_of_numbers(p, &nodes[k]))
             return kiln__parse_fail(p, v->at, v->width, KILN_ERR_ARGUMENT,
                                     "a %s is needed here, as those before it",
                                     list ? "list" : "tuple");
@@ -368,8 +368,12 @@ static kiln_status parse_subscript(kiln__parser *p, kiln__parsed *v)
     const size_t at = v->at;
     size_t count;
 
-    if (kiln__is_number_list(v))
+    if (kiln__is_number_list(p, v))
         KILN_CHECK(kiln__need_node(p, v));
+    if (v->kind == KILN__PARSED_SHAPE) {
+        KILN_CHECK(parse_subscripts(p, list, &count, &mask));
+        return kiln__pick_extent(p, list, mask != NULL ? 0 : count, v);
+    }
     if (v->kind == KILN__PARSED_TUPLE || v->kind == KILN__PARSED_SEVERAL) {
         KILN_CHECK(parse_subscripts(p, list, &count, &mask));
         return pick(p, list, mask != NULL ? 0 : count, v);
@@ -543,7 +547,7 @@ static kiln_status parse_primary(kiln__parser *p, kiln__parsed *out)
     return KILN_OK;
 }
 
-/* `.name` behind a value: T, real, imag, shape, at[...], or a method. */
+/* `.name` behind a value: T, real, imag, shape, size, ndim, at[...], or a method. */
 static kiln_status parse_member(kiln__parser *p, kiln__parsed *v)
 {
     const size_t at = p->token.at, bytes = p->token.width;
@@ -572,8 +576,12 @@ static kiln_status parse_member(kiln__parser *p, kiln__parsed *v)
         return KILN_OK;
     }
     if (kiln__same_word(p->text + at, bytes, "shape")) {
-        v->node = kiln__graph_number(p->graph, v->node);
-        v->kind = KILN__PARSED_SHAPE;
+        kiln__shape_of(p, v);
+        return KILN_OK;
+    }
+    const bool size = kiln__same_word(p->text + at, bytes, "size");
+    if (size || kiln__same_word(p->text + at, bytes, "ndim")) {
+        kiln__set_extent(p, v->node, size ? KILN__EXTENT_ALL : KILN__EXTENT_RANK, -1, at, v);
         return KILN_OK;
     }
     return kiln__parse_fail(p, at, bytes, KILN_ERR_NAME, "arrays have no `.%.*s` here",

@@ -3,7 +3,7 @@
  *
  *     text > [lex.c: tokens] > [parse.c: values, statements.c] > nodes of a graph
  *                                  [calls.c: functions, methods, subscripts;
- *                                   making.c: functions of known numbers;
+ *                                   making.c: functions of known numbers; extents.c: len(x);
  *                                   written.c: functions that are expressions]
  *                                  [apply.c: operations; fold.c: arithmetic on whole numbers]
  *
@@ -16,6 +16,7 @@
 #include "core/core.h"
 #include "graph/subscripts.h"
 #include "kiln/expression.h"
+#include "ops/ops.h"
 
 typedef enum kiln__token_kind {
     KILN__TOKEN_END,
@@ -128,7 +129,6 @@ kiln_status kiln__expect_comma(kiln__parser *p, const char *close);
 /* ---- apply.c --------------------------------------------------------------------------------- */
 /* Fail unless a value is a node or a plain number. Makes a list of plain numbers an array. */
 kiln_status kiln__need_node(kiln__parser *p, kiln__parsed *v);
-kiln_status kiln__need_integer(const kiln__parser *p, const kiln__parsed *v, int64_t *out);
 /* Make `v` a NODE; what it was read from stays. */
 void kiln__set_node(kiln__parsed *v, kiln_node node);
 /* Whether a node is a plain number, or is computed from plain numbers alone. */
@@ -151,8 +151,8 @@ static inline bool kiln__is_list(const kiln__parsed *v)
 {
     return v->kind == KILN__PARSED_TUPLE && v->list;
 }
-/* Whether it is such a list of at least one plain number, and of nothing else. */
-bool kiln__is_number_list(const kiln__parsed *v);
+/* Whether it is such a list of at least one number, plain or computed from such, and of nothing else. */
+bool kiln__is_number_list(const kiln__parser *p, const kiln__parsed *v);
 /* Make a list of plain numbers an array of `count` elements, which repeats them if they are fewer; 0:
  * an array of just these. It has the dtype that NumPy gives such a list. */
 kiln_status kiln__number_list(kiln__parser *p, kiln__parsed *v, size_t count);
@@ -160,6 +160,23 @@ kiln_status kiln__number_list(kiln__parser *p, kiln__parsed *v, size_t count);
 kiln_status kiln__number_lists(kiln__parser *p, kiln__parsed *v);
 /* Make a list of indices an array: integers, or True and False, which are a mask. */
 kiln_status kiln__index_list(kiln__parser *p, kiln__parsed *v);
+
+/* ---- extents.c --------------------------------------------------------------------------------- */
+/* A whole number of the text, or one computed from extents: then *out refers to its node (fusion.h), and must
+ * become part of a node's data, or kiln__number_node(). */
+kiln_status kiln__need_integer(const kiln__parser *p, const kiln__parsed *v, int64_t *out);
+/* A whole number of the text alone. */
+kiln_status kiln__need_literal(const kiln__parser *p, const kiln__parsed *v, int64_t *out);
+/* Whether a value is a whole number that is computed from extents. */
+bool kiln__is_extent(const kiln__parser *p, const kiln__parsed *v);
+/* Make a NODE the SHAPE of it; an extent of x (kiln__node_extent()); an extent of a SHAPE. */
+void kiln__shape_of(kiln__parser *p, kiln__parsed *v);
+void kiln__set_extent(kiln__parser *p, kiln_node x, int64_t axis, int64_t rank, size_t at,
+                      kiln__parsed *out);
+kiln_status kiln__pick_extent(kiln__parser *p, const kiln__subscript *list, size_t count,
+                              kiln__parsed *v);
+/* Make a SHAPE a tuple of `count` extents. */
+kiln_status kiln__unpack_shape(kiln__parser *p, kiln__parsed *v, size_t count);
 
 /* ---- params.c -------------------------------------------------------------------------------- */
 /* A parameter in a list of them: its name, and behind `=` (a default) or `:` a text up to the next comma. */
@@ -224,6 +241,10 @@ kiln_status kiln__keep_axes(kiln__parser *p, kiln__parsed_call *c, size_t at, ki
  * has members for. kiln__apply_FILE() calls the function; it sets *known to false, and does nothing
  * else, for calls of functions of other files.
  */
+
+/* ---- extents.c: len(), size(), ndim(), shape() ------------------------------------------------- */
+kiln_status kiln__apply_extents(kiln__parser *p, kiln__parsed_call *c, kiln__parsed *out,
+                                bool *known);
 
 /* ---- counted.c: functions of CHOSEN and COUNTED values --------------------------------------- */
 kiln_status kiln__apply_counted(kiln__parser *p, kiln__parsed_call *c, kiln__parsed *out,
@@ -332,13 +353,7 @@ kiln_status kiln__parse_expression(kiln__parser *p, kiln__parsed *out);
 
 /* ---- fold.c ---------------------------------------------------------------------------------- */
 
-typedef enum kiln__folded {
-    KILN__FOLDED,
-    KILN__FOLD_NOT,   /* it is no operation on integers, and is recorded */
-    KILN__FOLD_BEYOND /* the result does not fit 64 bits */
-} kiln__folded;
-
-/* Compute an operation on plain numbers, if all are integers. */
+/* Compute an operation on plain numbers, if all are integers. FOLD_NOT: it is recorded. */
 kiln__folded kiln__fold(kiln_op op, int arity, const kiln_node *operands, kiln_node *out);
 
 #endif

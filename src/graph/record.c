@@ -187,6 +187,13 @@ static kiln_node add(const kiln__node *made, const kiln_node *operands, size_t c
     return id != 0 ? node_of(graph, id) : no_room(graph, at);
 }
 
+kiln_node kiln__record(const kiln__node *node, const kiln_node *operands, size_t count,
+                       const int64_t *data, size_t data_count, const char *what, const char *file,
+                       int line)
+{
+    return add(node, operands, count, data, data_count, &(place){what, file, line});
+}
+
 /* ---- inputs, outputs -------------------------------------------------------------------------- */
 
 static bool known_dtype(kiln_dtype dtype)
@@ -589,56 +596,6 @@ kiln_node kiln_node_slice(kiln_node x, int axis, int64_t start, int64_t stop, in
     if (graph != NULL && step == 0)
         return fault(graph, &at, KILN_ERR_AXIS, "the step is 0");
     return add_view(KILN__VIEW_SLICE, x, data, 4, &at);
-}
-
-kiln_node kiln__node_masked(kiln_node x, kiln_node mask, const char *file, int line)
-{
-    const kiln__node node = {.kind = KILN__NODE_VIEW, .op = KILN__VIEW_MASKED};
-    const kiln_node operands[] = {x, mask};
-    return add(&node, operands, 2, NULL, 0, &(place){"mask", file, line});
-}
-
-kiln_node kiln__node_mask_of(kiln_node mask, kiln_node x, bool whole, const char *file, int line)
-{
-    const kiln__node node = {.kind = KILN__NODE_VIEW,
-                             .op = whole ? KILN__VIEW_WHOLE : KILN__VIEW_OVER};
-    const kiln_node operands[] = {mask, x};
-    return add(&node, operands, 2, NULL, 0, &(place){"mask", file, line});
-}
-
-kiln_node kiln__node_folded(kiln_node x, kiln_node mask, int axis, const char *file, int line)
-{
-    const kiln__node node = {.kind = KILN__NODE_VIEW, .op = KILN__VIEW_FOLDED};
-    const kiln_node operands[] = {x, mask};
-    const int64_t data = axis;
-    return add(&node, operands, 2, &data, 1, &(place){"mask", file, line});
-}
-
-kiln_node kiln__node_merged(kiln_node x, int64_t count, const char *file, int line)
-{
-    const int64_t data[] = {-1, count};
-    return add_view(KILN__VIEW_FOLDED, x, data, 2, &(place){"reshape", file, line});
-}
-
-kiln_node kiln__node_places(kiln_node x, int axis, const char *file, int line)
-{
-    const kiln__node node = {.kind = KILN__NODE_IOTA};
-    const int64_t data[] = {axis, 1};
-    return add(&node, &x, 1, data, 2, &(place){"iota", file, line});
-}
-
-kiln_node kiln__node_broadcast_like(kiln_node x, kiln_node like, const char *file, int line)
-{
-    const kiln__node node = {.kind = KILN__NODE_VIEW, .op = KILN__VIEW_LIKE};
-    const kiln_node operands[] = {x, like};
-    return add(&node, operands, 2, NULL, 0, &(place){"broadcast_to", file, line});
-}
-
-kiln_node kiln__node_cast_like(kiln_node x, kiln_node like, int64_t how, const char *file, int line)
-{
-    const kiln__node node = {.kind = KILN__NODE_CAST};
-    const kiln_node operands[] = {x, like};
-    return add(&node, operands, 2, &how, 1, &(place){"cast", file, line});
 }
 
 /* Add a view whose data is a shape. */

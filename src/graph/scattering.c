@@ -102,7 +102,7 @@ static kiln_status apply_put(kiln__parser *p, kiln__parsed_call *c, bool along, 
         kiln__set_node(out, kiln_node_put(x, i, v, mode, KILN__PLACE(c->at)));
         return KILN_OK;
     }
-    KILN_CHECK(kiln__need_integer(p, given, &axis));
+    KILN_CHECK(kiln__need_literal(p, given, &axis));
     const int at = axis < -KILN_RANK_MAX || axis > KILN_RANK_MAX ? KILN_RANK_MAX : (int)axis;
     kiln__set_node(out, kiln_node_put_along_axis(x, i, v, at, mode, KILN__PLACE(c->at)));
     return KILN_OK;

@@ -109,10 +109,14 @@ static kiln_status parse_statement(kiln__parser *p, kiln__parsed *result, value_
         if (count > 0)
             KILN_CHECK(kiln__next_token(p));
         KILN_CHECK(kiln__parse_expression(p, &v));
-        const bool one = targets < 2 && kiln__is_number_list(&v); /* an array, or what a function takes it for */
+        if (v.kind == KILN__PARSED_SHAPE && targets > 1 && count == 0 && !kiln__is_mark(p, ","))
+            KILN_CHECK(kiln__unpack_shape(p, &v, targets));
+        const bool one = targets < 2 && kiln__is_number_list(p, &v); /* an array, or what a function takes it for */
         const bool several = v.kind == KILN__PARSED_SEVERAL;
         const bool tuple = (v.kind == KILN__PARSED_TUPLE || several) && !one;
-        if (!tuple && !(one && targets == 1) && v.kind != KILN__PARSED_CHOSEN && v.kind != KILN__PARSED_COUNTED)
+        const bool named_shape = targets == 1 && v.kind == KILN__PARSED_SHAPE;
+        if (!tuple && !(one && targets == 1) && !named_shape && v.kind != KILN__PARSED_CHOSEN &&
+            v.kind != KILN__PARSED_COUNTED)
             KILN_CHECK(kiln__need_node(p, &v));
         for (size_t k = 0; k < (tuple ? v.count : 1); k++) {
             if (count == KILN__TUPLE_MAX)

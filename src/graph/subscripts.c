@@ -37,7 +37,8 @@ static bool apply_one(application *a, const kiln__subscript *s, int axis)
             a->x = kiln_node_select(a->x, axis, s->number[0], a->file, s->line);
             return false;
         }
-        a->indices[a->count] = kiln_node_of_int(s->number[0]);
+        a->indices[a->count] = a->x.graph != NULL ? kiln__number_node(a->x.graph, s->number[0])
+                                                  : kiln_node_of_int(s->number[0]);
         a->axes[a->count++] = axis;
         break;
     case KILN_SUBSCRIPT_SLICE:

@@ -7,7 +7,8 @@
  *
  * A row lists its parameters, with defaults. `name:value` fits only a call that gives this value
  * (True, False, None or a word), `name:whole` only a whole number, `name:negative` only a negative
- * one. A default of True or False fits no other value. The first row that fits is taken. Its text
+ * one, `name:extent` only one that is computed from the extents of arrays (extents.c), which
+ * `whole` takes as well. A default of True or False fits no other value. The first row that fits is taken. Its text
  * sees its parameters and no other names.
  *
  * Rule: names with a leading underscore are for the texts of this file alone.
@@ -135,9 +136,13 @@ static const written functions[] = {
     {"_last_of", "v, n", "take(v, n - 1 + 0 * iota(v, 0)[:1], mode=clip)"},
     /* Python's rules of bounds, which count from the end where they are negative. */
     {"_up", "n, bound:None, open", "open"},
+    {"_up", "n, bound:extent, open",
+     "where(int64(bound) < 0, maximum(n + bound, 0), minimum(n, bound))"},
     {"_up", "n, bound:negative, open", "maximum(n + bound, 0)"},
     {"_up", "n, bound:whole, open", "minimum(n, bound)"},
     {"_down", "n, bound:None, open", "open"},
+    {"_down", "n, bound:extent, open",
+     "where(int64(bound) < 0, maximum(n + bound, -1), minimum(n - 1, bound))"},
     {"_down", "n, bound:negative, open", "maximum(n + bound, -1)"},
     {"_down", "n, bound:whole, open", "minimum(n - 1, bound)"},
     {"_of_slice", "v, n, start, stop, step:negative",
@@ -147,6 +152,8 @@ static const written functions[] = {
      "a = _up(n, start, n * 0); b = _up(n, stop, n);"
      "take(v, a + _places(v) * step, axis=0, mode=clip), maximum((b - a + step - 1) // step, 0)"},
     {"_of_element", "v, n, i:negative", "_element_at(v, n, n + i, i + n * 0)"},
+    {"_of_element", "v, n, i:extent",
+     "j = n * 0 + i; _element_at(v, n, where(j < 0, j + n, j), j)"},
     {"_of_element", "v, n, i:whole", "_element_at(v, n, i + n * 0, i + n * 0)"},
     {"_of_element", "v, n, i", "j = int64(i); _element_at(v, n, where(j < 0, j + n, j), j)"},
     {"_element_at", "v, n, j, i",
@@ -480,14 +487,16 @@ static bool is_switch(const kiln__call_param *q)
            kiln__same_word(q->text, q->text_bytes, "False");
 }
 
-static bool is_value(const kiln__parsed *v, const kiln__call_param *q)
+static bool is_value(const kiln__parser *p, const kiln__parsed *v, const kiln__call_param *q)
 {
     const bool number = v->kind == KILN__PARSED_NODE && v->node.kind == KILN_NODE_INT;
 
     if (v->kind == KILN__PARSED_TEXT) /* in quotes */
         return v->word_bytes == q->text_bytes && memcmp(v->word, q->text, q->text_bytes) == 0;
+    if (kiln__same_word(q->text, q->text_bytes, "extent"))
+        return kiln__is_extent(p, v);
     if (kiln__same_word(q->text, q->text_bytes, "whole"))
-        return number;
+        return number || kiln__is_extent(p, v);
     if (kiln__same_word(q->text, q->text_bytes, "negative"))
         return number && v->node.value.i < 0;
     if (kiln__same_word(q->text, q->text_bytes, "None"))
@@ -499,7 +508,7 @@ static bool is_value(const kiln__parsed *v, const kiln__call_param *q)
 }
 
 /* Whether a call can be one of this function, every argument a parameter's. */
-static bool fits(const kiln__parsed_call *c, const written *f)
+static bool fits(const kiln__parser *p, const kiln__parsed_call *c, const written *f)
 {
     const char *list = f->params;
     const size_t keywords = (c->axis.width != 0) + (c->dtype.width != 0) + (c->keepdims.width != 0);
@@ -508,7 +517,7 @@ static bool fits(const kiln__parsed_call *c, const written *f)
     for (kiln__call_param q; kiln__next_param(&list, &q); at++) {
         const kiln__parsed *v = given(c, &q, at);
         const bool fixed = q.mark == ':' || (q.mark == '=' && is_switch(&q));
-        if (v == NULL ? q.mark != '=' : fixed && !is_value(v, &q))
+        if (v == NULL ? q.mark != '=' : fixed && !is_value(p, v, &q))
             return false;
         used += v != NULL;
     }
@@ -668,7 +677,7 @@ kiln_status kiln__apply_written(kiln__parser *p, kiln__parsed_call *c, kiln__par
         *known = true;
         c->takes =
             KILN__TAKES_AXIS | KILN__TAKES_DTYPE | KILN__TAKES_KEEPDIMS; /* of those that fit */
-        if (fits(c, &functions[k]))
+        if (fits(p, c, &functions[k]))
             return call(p, c, &functions[k], out);
     }
     return *known ? fail_fit(p, c) : KILN_OK;

@@ -8,6 +8,7 @@
  * ops.c        finding operations, choosing a loop, writing its text
  * promote.c    the common dtype of several: NumPy's table, and bfloat16
  * draws.c      distributions of random numbers
+ * whole.c      exact arithmetic on whole numbers that are known
  *
  * Rule: results have the dtypes that NumPy 2 gives (NEP 50); where NumPy has no rule (bfloat16
  * beside float16 or wide integers) docs/operations.md states ours.
@@ -42,6 +43,14 @@ const kiln__op *kiln__op_named(const char *name, size_t name_bytes);
 bool kiln__op_pair_named(const char *name, size_t name_bytes, kiln_op op[2]);
 /* Analytic operations of numbers: what `op` makes of x[0] and x[1]. False: it is none of these. */
 bool kiln__op_of_numbers(kiln_op op, const double *x, double *out);
+/* Exact arithmetic on whole numbers and bools, of which one at least is no bool. (whole.c) */
+typedef enum kiln__folded {
+    KILN__FOLDED,
+    KILN__FOLD_NOT,   /* it is no operation on integers, or one without such a result, as 1 // 0 */
+    KILN__FOLD_BEYOND /* the result does not fit 64 bits */
+} kiln__folded;
+kiln__folded kiln__fold_whole(kiln_op op, int arity, const kiln__number *operands,
+                              kiln__number *out);
 /* Every operation, by rising value: `index` from 0, NULL after the last. */
 const kiln__op *kiln__op_at(size_t index);
 

@@ -79,8 +79,11 @@ def is_listed(value):
 
 
 class Draw:
+    in_order = False  # whether texts.py gives its lines in turn
+
     def __init__(self, seed, mistakes=False):
         self.rng = np.random.default_rng(seed)
+        self.number = seed[1]
         self.parts = []
         self.mistakes = mistakes
         self.inputs = {}
@@ -136,7 +139,7 @@ class Draw:
 
     plain = False  # whether inputs are finite
 
-    def input(self, shape=None, dtype=None, value=None):
+    def input(self, shape=None, dtype=None, value=None, listed=True):
         if value is None:
             shape = self.shape() if shape is None else shape
             dtype = dtype or self.among(*DTYPES)
@@ -146,10 +149,11 @@ class Draw:
         value = value if isinstance(value, (int, float)) else np.asarray(value)
         if np.ndim(value) > 1 and self.once_in(3):
             value = np.asfortranarray(value)
-        if is_listed(value) and self.once_in(3):
+        if listed and is_listed(value) and self.once_in(3):
             part = Part(None, (), value, name=str(value.tolist()))
         else:
-            name = "abcdfghklmnopqrstuvwxyz"[len(self.inputs) % 23] + ("" if len(self.inputs) < 23 else "2")
+            again = len(self.inputs) // 23
+            name = "abcdfghklmnopqrstuvwxyz"[len(self.inputs) % 23] + (str(again + 1) if again else "")
             self.inputs[name] = value
             part = Part(name, (), value, name=name)
         self.parts.append(part)
@@ -267,7 +271,7 @@ class Draw:
             text = text.replace(f"{{{old}}}", f"{{{new}}}")
         of = tuple(of[k] for k in used)
         values = {f"_{k}": p.value for k, p in enumerate(of)}
-        if self.mistakes and self.once_in(6):
+        if self.mistakes and not self.in_order and self.once_in(6):
             self.refuse_keyword(text, of, values, results)
         try:
             value = run(text.format(*values), values)
@@ -285,6 +289,16 @@ class Draw:
             made.append(Part(text, of, one, same, err, counted, item=item))
         self.parts.extend(made)
         return made[0]
+
+
+    def add_text(self, text, *of):
+        """Record a part whose result may be several, and have a length that the device alone knows."""
+        values = {f"_{k}": p.value for k, p in enumerate(of)}
+        try:
+            value = run(text.format(*values), values)
+        except REFUSALS:
+            value = None  # add() tells it
+        self.add(text, *of, jumps=True, terms=0, counted=True, results=len(value) if isinstance(value, (tuple, list)) else 0)
 
 
 def written(wanted, rng):

@@ -178,7 +178,7 @@ def put(x, index, values):
 
 
 def put_along_axis(x, index, values, axis):
-    out = np.array(x)
+    out = np.array(x, order="C")  # NumPy changes nothing in Fortran order where there is no axis
     np.put_along_axis(out, index, np.asarray(values).astype(out.dtype), axis)
     return out
 
@@ -256,6 +256,7 @@ def insert(x, at, values, axis=None):
 def names():
     """What Python evaluates a text with."""
     known = {name: getattr(np, name) for name in dir(np) if not name.startswith("_")}
+    known.update(np=np, linalg=np.linalg)
     known.update({name: getattr(np.linalg, name) for name in (
         "solve", "inv", "det", "cholesky", "eigvalsh", "svdvals", "pinv", "slogdet", "qr", "matrix_rank",
         "matrix_power", "multi_dot", "cond", "norm", "eigh", "svd") if hasattr(np.linalg, name)})

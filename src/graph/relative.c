@@ -1,0 +1,99 @@
+/*
+ * relative.c - nodes that follow another node: its shape, its extents, its dtype, or the axes of a
+ * mask.
+ *
+ *     parse.c, written.c and the files of masks > [relative] > record.c > kiln__ir
+ *
+ * How many axes an array has is known when a call is planned, and so is what these nodes become:
+ * src/fusion/views.c and src/fusion/extents.c.
+ *
+ * Tests: test_choosing, test_extents, test_written.
+ */
+#include "graph/graph.h"
+
+static kiln_node view(int kind, kiln_node x, kiln_node other, const int64_t *data, size_t count,
+                      const char *what, const char *file, int line)
+{
+    const kiln__node node = {.kind = KILN__NODE_VIEW, .op = kind};
+    const kiln_node operands[] = {x, other};
+    return kiln__record(&node, operands, 2, data, count, what, file, line);
+}
+
+/* ---- masks ------------------------------------------------------------------------------------- */
+
+kiln_node kiln__node_masked(kiln_node x, kiln_node mask, const char *file, int line)
+{
+    return view(KILN__VIEW_MASKED, x, mask, NULL, 0, "mask", file, line);
+}
+
+kiln_node kiln__node_mask_of(kiln_node mask, kiln_node x, bool whole, const char *file, int line)
+{
+    return view(whole ? KILN__VIEW_WHOLE : KILN__VIEW_OVER, mask, x, NULL, 0, "mask", file, line);
+}
+
+kiln_node kiln__node_folded(kiln_node x, kiln_node mask, int axis, const char *file, int line)
+{
+    const int64_t data = axis;
+    return view(KILN__VIEW_FOLDED, x, mask, &data, 1, "mask", file, line);
+}
+
+kiln_node kiln__node_merged(kiln_node x, int64_t count, const char *file, int line)
+{
+    const kiln__node node = {.kind = KILN__NODE_VIEW, .op = KILN__VIEW_FOLDED};
+    const int64_t data[] = {-1, count};
+    return kiln__record(&node, &x, 1, data, 2, "reshape", file, line);
+}
+
+/* ---- shapes and dtypes ------------------------------------------------------------------------- */
+
+kiln_node kiln__node_places(kiln_node x, int axis, const char *file, int line)
+{
+    const kiln__node node = {.kind = KILN__NODE_IOTA};
+    const int64_t data[] = {axis, 1};
+    return kiln__record(&node, &x, 1, data, 2, "iota", file, line);
+}
+
+kiln_node kiln__node_broadcast_like(kiln_node x, kiln_node like, const char *file, int line)
+{
+    return view(KILN__VIEW_LIKE, x, like, NULL, 0, "broadcast_to", file, line);
+}
+
+kiln_node kiln__node_reshape_like(kiln_node x, kiln_node like, const char *file, int line)
+{
+    return view(KILN__VIEW_RESHAPE, x, like, NULL, 0, "reshape", file, line);
+}
+
+kiln_node kiln__node_cast_like(kiln_node x, kiln_node like, int64_t how, const char *file, int line)
+{
+    const kiln__node node = {.kind = KILN__NODE_CAST};
+    const kiln_node operands[] = {x, like};
+    return kiln__record(&node, operands, 2, &how, 1, "cast", file, line);
+}
+
+/* ---- extents ----------------------------------------------------------------------------------- */
+
+kiln_node kiln__node_extent(kiln_node x, int64_t axis, int64_t rank, const char *file, int line)
+{
+    const kiln__node node = {.kind = KILN__NODE_EXTENT};
+    const int64_t data[] = {axis, rank};
+    return kiln__record(&node, &x, 1, data, 2, "extent", file, line);
+}
+
+kiln_node kiln_node_extent(kiln_node x, int axis, const char *file, int line)
+{
+    return kiln__node_extent(x, axis == KILN_AXIS_FLAT ? KILN__EXTENT_ALL : axis, -1, file, line);
+}
+
+kiln_node kiln__number_node(kiln_graph *graph, int64_t number)
+{
+    const uint32_t id = kiln__referred(number);
+    kiln_node node;
+
+    if (id == 0 || id >= graph->ir.node_count || !graph->ir.nodes[id].whole)
+        return kiln_node_of_int(number);
+    memset(&node, 0, sizeof node);
+    node.graph = graph;
+    node.kind = KILN_NODE_GRAPH;
+    node.id = id;
+    return node;
+}
