@@ -2,7 +2,7 @@
  * composed.c - functions of expressions that choose other functions by their arguments:
  * nanmedian(), nanquantile(), nanpercentile(), histogramdd(), place(), unique(), partition_copy().
  *
- *     calls.c, parse.c > [composed: read lists, axes, words] > rows of written.c, and nodes
+ *     calls.c, parse.c > [composed: read lists, axes, words] > rows of written_rows.c, and nodes
  *
  * Rule: arguments are checked here, so that errors name their place in the text. Functions of
  * written.c receive correct arguments.

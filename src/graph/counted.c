@@ -2,7 +2,7 @@
  * counted.c - functions of chosen values (choosing.c), and of arrays whose length only the device
  * knows.
  *
- *     mean(x[mask])          > a row of written.c: mean(x, mask), elements in their places
+ *     mean(x[mask])          > a row of written_rows.c: mean(x, mask), elements in their places
  *     sort(x[mask])          > the compacted elements and their number
  *                            > a row: sort(values, count) > a counted value again
  *     x[flatnonzero(mask)]   > a row: take(x, places, count) > a counted value
@@ -21,7 +21,7 @@
 #include "kiln/rearrange.h"
 
 /* How a function NAME is computed of a value whose length only the device knows. Most ways call a
- * function of written.c, _of_NAME or _in_NAME, with two arguments in the place of that value. */
+ * function of written_rows.c, _of_NAME or _in_NAME, with two arguments in the place of that value. */
 typedef enum way {
     REDUCED,  /* the reduction of an array in which other elements are neutral (choosing.c) */
     IN_PLACE, /* _of_NAME(array, mask), elements in their places: one value */

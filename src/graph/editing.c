@@ -3,7 +3,7 @@
  * places.
  *
  *     delete(x, i)            > a mask that is false at i > x[mask], a chosen value
- *     insert(x, i, values)    > a row of written.c: each element of the result by its place
+ *     insert(x, i, values)    > a row of written_rows.c: each element of the result by its place
  *     insert(x, (0, 2), ...)  > arranging.c, since the places are known numbers
  *
  * calls.c calls this file. Test: test_choosing.

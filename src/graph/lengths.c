@@ -5,7 +5,7 @@
  *     concatenate([x[m], y, z[n]]) > x, y and z joined, and their masks joined > a chosen value
  *     stack([x[m], y[m]])          > x and y stacked, under one mask > a chosen or a counted value
  *     x[m][x[m] > 0]               > both masks > a chosen value
- *     x[m][2:-1], x[m][3]          > a row of written.c: slice(values, count, ...) > a counted one
+ *     x[m][2:-1], x[m][3]          > a row of written_rows.c: slice(values, count, ...) > a counted one
  *
  * Rule: no element moves here. A list of chosen values is itself a chosen value.
  *
@@ -280,7 +280,7 @@ static void bound(const kiln__parser *p, kiln__parsed *out, int64_t number)
         out->kind = KILN__PARSED_NONE;
 }
 
-/* Call the function of written.c for a subscript: _of_slice(values, count, start, stop, step) or
+/* Call the function of written_rows.c for a subscript: _of_slice(values, count, start, stop, step) or
  * _of_element(values, count, i). */
 static kiln_status call_subscript(kiln__parser *p, const kiln__parsed *v, const kiln__subscript *s,
                                   kiln__parsed *out)

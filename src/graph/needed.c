@@ -4,7 +4,7 @@
  *     _need(ok, x, value, what) > a kernel that copies x, and reports where `ok` is false
  *                               > src/device/report.c
  *
- * Texts of written.c call _need(), which opaque.c runs as a step. All operands broadcast to x's
+ * Texts of written_rows.c call _need(), which opaque.c runs as a step. All operands broadcast to x's
  * shape. `what` numbers a message below, in which "%g" is the value. Nobody waits: like an index
  * out of range, the report reaches whoever waits for the device next.
  *

@@ -3,7 +3,7 @@
  *
  *     sort(x, less="a > b") > one text for the node > the order > the arrays, taken in that order
  *
- * A sort by an array of keys, sort(x, key=abs(x)), is a row of written.c instead. calls.c and
+ * A sort by an array of keys, sort(x, key=abs(x)), is a row of written_rows.c instead. calls.c and
  * parse.c call this file.
  *
  * Test: test_written.

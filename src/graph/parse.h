@@ -249,7 +249,7 @@ kiln_status kiln__apply_extents(kiln__parser *p, kiln__parsed_call *c, kiln__par
 /* ---- counted.c: functions of CHOSEN and COUNTED values --------------------------------------- */
 kiln_status kiln__apply_counted(kiln__parser *p, kiln__parsed_call *c, kiln__parsed *out,
                                 bool *known);
-#define KILN__ROW_OF_COUNTED "_of_" /* names of rows in written.c for such functions begin so */
+#define KILN__ROW_OF_COUNTED "_of_" /* names of rows in written_rows.c for such functions begin so */
 #define KILN__ROW_AMONG_COUNTED "_in_"
 /* Call the row of a function whose name has that prefix, with argument `nth` replaced by two: the array and
  * the mask or number that decides its length. */
@@ -333,6 +333,12 @@ kiln_status kiln__apply_choosing(kiln__parser *p, kiln__parsed_call *c, kiln__pa
 void kiln__counted_result(const kiln__parsed *v, kiln_node out[2]);
 
 /* ---- written.c: functions that are expressions of others ------------------------------------- */
+/* A row of the table (written_rows.c). */
+typedef struct kiln__written {
+    const char *name, *params, *text;
+} kiln__written;
+extern const kiln__written kiln__written_rows[];
+extern const size_t kiln__written_count;
 bool kiln__written_takes(const kiln__parsed_call *c, const char *name, size_t bytes);
 /* Describe all ways in which such a function is called; false for other functions. */
 enum { KILN__USAGE_BYTES = 240 };

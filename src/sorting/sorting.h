@@ -304,7 +304,7 @@ kiln_status kiln__search_cpu(const kiln_array *sorted, const kiln_array *values,
 /* X(name, operands, results, numbers, first): NumPy's function, with numbers behind its operands,
  * of which 'd' is a double's bits and 'm' a kiln_quantile_method; `first`: the axis that is meant
  * where none is named. Those with an underscore are for functions that are written as expressions
- * (src/graph/written.c): searchsorted from the right; which values are in a sorted vector. */
+ * (src/graph/written_rows.c): searchsorted from the right; which values are in a sorted vector. */
 #define KILN__SORTING_FUNCTIONS(X)                                                                 \
     X(sort, 1, 1, "", -1)                                                                          \
     X(argsort, 1, 1, "", -1)                                                                       \
