@@ -266,10 +266,17 @@ static void test_choosing__what_is_refused(void **state)
         kiln_status status;
         const char *says;
     } texts[] = {
-        {"x[m] + x", KILN_ERR_UNSUPPORTED, "what the same mask chooses"},
         {"x[m] + x[x > 0]", KILN_ERR_UNSUPPORTED, "what the same mask chooses"},
-        {"x[m].T", KILN_ERR_ARGUMENT, "needed here, and this is what a mask chooses"},
-        {"x[m].T", KILN_ERR_ARGUMENT, "as in f(x)[mask], or write where(mask, x, value)"},
+        {"expand_dims(x[m], 0)", KILN_ERR_ARGUMENT, "needed here, and this is what a mask chooses"},
+        {"expand_dims(x[m], 0)", KILN_ERR_ARGUMENT, "as in f(x)[mask], or write where(mask, x, value)"},
+        {"topk(x[m], 2, axis=0)", KILN_ERR_UNSUPPORTED, "not known along the axis that they are counted"},
+        {"sort(x[m], axis=0, key=x)", KILN_ERR_UNSUPPORTED, "takes no such arguments along the axis"},
+        {"min(x[:, m], axis=-1)", KILN_ERR_UNSUPPORTED, "counted from the first one, as axis=1"},
+        {"x @ x[m]", KILN_ERR_ARGUMENT, "this is what a mask chooses"},
+        {"x[m] @ x[m]", KILN_ERR_UNSUPPORTED, "dot(x[m], y[m]) is known of vectors"},
+        {"x[m][:, m]", KILN_ERR_UNSUPPORTED, "two axes would have lengths"},
+        {"x[m].shape", KILN_ERR_ARGUMENT, "this is a shape"},
+        {"nonzero(x)[1:]", KILN_ERR_ARGUMENT, "of which a whole number chooses one"},
         {"x[m][None]", KILN_ERR_UNSUPPORTED, "the first subscript is a number"},
         {"x[m][x > 0]", KILN_ERR_UNSUPPORTED, "only a condition on those same elements"},
         {"x[m][::0]", KILN_ERR_UNSUPPORTED, "the step is 0"},
@@ -278,17 +285,14 @@ static void test_choosing__what_is_refused(void **state)
         {"concatenate([x[m], x], axis=-1)", KILN_ERR_UNSUPPORTED, "counted from the first one"},
         {"vstack([x[m], x[m]])", KILN_ERR_UNSUPPORTED, "write concatenate() for one behind the other"},
         {"block([x[m], x])", KILN_ERR_UNSUPPORTED, "block takes no list with elements whose number"},
-        {"max(x[m], axis=0)", KILN_ERR_UNSUPPORTED, "max of elements whose number only the device"},
         {"x[argwhere(m), 0]", KILN_ERR_UNSUPPORTED, "they form no vector"},
         {"x.at[flatnonzero(m)].add(1)", KILN_ERR_UNSUPPORTED, "change nothing"},
         {"take(x, flatnonzero(m), axis=-1)", KILN_ERR_AXIS, "counted from the first one"},
         {"sort(argwhere(m))", KILN_ERR_ARGUMENT, "whose length only the device knows"},
-        {"sum(x[m], axis=0)", KILN_ERR_ARGUMENT, "needed here, and this is what a mask chooses"},
         {"x[m, [0, 1]]", KILN_ERR_UNSUPPORTED, "write x[m][:, i] for columns of its rows"},
         {"insert(x, m, 1)", KILN_ERR_UNSUPPORTED, "write the places as numbers or as an array"},
         {"x.at[m, 0].set(1)", KILN_ERR_UNSUPPORTED, "write where(mask, value, x)"},
         {"flatnonzero(x) + flatnonzero(m)", KILN_ERR_UNSUPPORTED, "known to the device alone"},
-        {"reshape(flatnonzero(x), -1)", KILN_ERR_ARGUMENT, "whose length only the device knows"},
         {"compress(m)", KILN_ERR_ARGUMENT_COUNT, "takes 2 arguments"},
         {"nonzero(x, axis=0)", KILN_ERR_NAME, "no axis"},
         {"column_stack([x[m], x[m]], axis=None)", KILN_ERR_NAME, "column_stack takes no axis"},
@@ -297,32 +301,100 @@ static void test_choosing__what_is_refused(void **state)
         {"append(x[m], x[m], 0, 1)", KILN_ERR_ARGUMENT_COUNT, "does not take 4 arguments"},
     };
     kiln_graph *graph = NULL;
-    kiln_array *y = NULL, *count = NULL;
-    inputs in;
 
-    make(t, &in);
     for (size_t k = 0; k < COUNT(texts); k++)
         FAILS(t, texts[k].status,
               kiln_graph_parse(t->ctx, texts[k].text, names, 2, NULL, &graph, NULL, &t->err),
               texts[k].says);
-    kiln_arg args[] = {kiln_arg_array(in.array), kiln_arg_array(in.mask), kiln_arg_out(&y),
-                       kiln_arg_out(&count)};
-    OK(t, kiln_graph_parse(t->ctx, "x[m[0]]", names, 2, NULL, &graph, NULL, &t->err));
-    FAILS(t, KILN_ERR_SHAPE, kiln_graph_run(graph, args, 4, NULL, &t->err),
-          "a mask of shape (41,) does not fit an array of shape (30, 41)");
-    kiln_graph_destroy(graph);
-    OK(t, kiln_graph_parse(t->ctx, "sum(x[m[:, :1]])", names, 2, NULL, &graph, NULL, &t->err));
-    FAILS(t, KILN_ERR_SHAPE, kiln_graph_run(graph, args, 3, NULL, &t->err), "(30, 1)");
-    kiln_graph_destroy(graph);
-    OK(t, kiln_graph_parse(t->ctx, "sort(x[m[:, 0]])", names, 2, NULL, &graph, NULL, &t->err));
-    FAILS(t, KILN_ERR_SHAPE, kiln_graph_run(graph, args, 4, NULL, &t->err),
-          "a mask of shape (30,) chooses parts of an array of shape (30, 41)");
-    kiln_graph_destroy(graph);
-    OK(t, kiln_graph_parse(t->ctx, "nonzero(x + m)", names, 2, NULL, &graph, NULL, &t->err));
-    FAILS(t, KILN_ERR_AXIS, kiln_graph_run(graph, args, 4, NULL, &t->err), "argwhere");
-    kiln_graph_destroy(graph);
-    assert_null(y);
-    assert_null(count);
+}
+
+/* Rows that a mask chooses: sums along either axis, what is computed of both, and places along two axes. */
+static void test_choosing__parts(void **state)
+{
+    static const char *const texts[] = {"r = x[m[:, 0]]; sum(r, axis=0)", "r = x[m[:, 0]]; sum(r, axis=1)",
+                                        "r = x[m[:, 0]]; max(r, axis=0) - r[0]",
+                                        "r = x[m[:, 0]]; sum((r - x[0])[:, 3])",
+                                        "i, j = nonzero(x * m); sum(i * 100 + j)", "len(x[m[:, 0]])"};
+    test_env *t = *state;
+    inputs in;
+
+    make(t, &in);
+    in.m[COLUMNS] = true; /* one row at least */
+    drop(&in);
+    const int64_t shape[] = {ROWS, COLUMNS};
+    OK(t, kiln_array_from_host(t->ctx, KILN_INT32, 2, shape, in.x, NULL, &in.array, &t->err));
+    OK(t, kiln_array_from_host(t->ctx, KILN_BOOL, 2, shape, in.m, NULL, &in.mask, &t->err));
+    int64_t down[COLUMNS] = {0}, right[ROWS] = {0}, most[COLUMNS], less = 0, places = 0, rows = 0;
+    const int32_t *first = NULL;
+    for (int i = 0; i < ROWS; i++) {
+        const int32_t *row = in.x + i * COLUMNS;
+        for (int j = 0; j < COLUMNS; j++)
+            places += row[j] != 0 && in.m[i * COLUMNS + j] ? i * 100 + j : 0;
+        if (!in.m[i * COLUMNS])
+            continue;
+        first = first == NULL ? row : first;
+        less += row[3] - in.x[3];
+        for (int j = 0; j < COLUMNS; j++) {
+            most[j] = rows == 0 || row[j] > most[j] ? row[j] : most[j];
+            down[j] += row[j];
+            right[rows] += row[j];
+        }
+        rows++;
+    }
+    for (int j = 0; j < COLUMNS; j++)
+        most[j] -= first[j];
+    const int64_t *const wanted[] = {down, right, most, &less, &places, &rows};
+    for (size_t k = 0; k < COUNT(texts); k++) {
+        kiln_array *out[2] = {NULL}, *wide = NULL;
+        kiln_graph *const graph = run(t, &in, texts[k], out, k == 1 ? 2 : 1);
+        int64_t got[COLUMNS + ROWS];
+        OK(t, kiln_array_cast(out[0], KILN_INT64, &wide, &t->err));
+        const size_t bytes = (size_t)kiln_array_size(wide) * sizeof *got;
+        OK(t, kiln_array_to_host(wide, got, bytes, NULL, &t->err));
+        assert_true(k != 1 || number(t, out[1]) == rows);
+        assert_memory_equal(got, wanted[k], k == 1 ? (size_t)rows * sizeof *got : bytes);
+        kiln_array_release(wide);
+        release(out, k == 1 ? 2 : 1);
+        kiln_graph_destroy(graph);
+    }
+    drop(&in);
+}
+
+/* What only the shapes of a call show. */
+static void test_choosing__what_calls_refuse(void **state)
+{
+    static const struct {
+        const char *text;
+        kiln_status status;
+        const char *says;
+    } texts[] = {
+        {"x[m[0]]", KILN_ERR_SHAPE, "a mask of shape (41,) does not fit an array of shape (30, 41)"},
+        {"sum(x[m[:, :1]])", KILN_ERR_SHAPE, "(30, 1)"},
+        {"sort(x[m[:, 0]])", KILN_ERR_SHAPE,
+         "a mask of shape (30,) chooses parts of an array of shape (30, 41), which form no vector: axis=1"},
+        {"x[m] + x", KILN_ERR_SHAPE,
+         "column 8: mask: an array of shape (30, 41) stands beside elements whose number only"},
+        {"sum(x[m], axis=-1)", KILN_ERR_AXIS, "write axis=0"},
+        {"i, j, k = nonzero(x); i", KILN_ERR_AXIS, "2 axes, and 3 are needed"},
+        {"nonzero(x + m)", KILN_ERR_AXIS, "argwhere"},
+    };
+    static const char *const names[] = {"x", "bool m"};
+    test_env *t = *state;
+    inputs in;
+
+    make(t, &in);
+    for (size_t k = 0; k < COUNT(texts); k++) {
+        kiln_array *out[2] = {NULL, NULL};
+        kiln_graph *graph = NULL;
+        size_t results = 0;
+        OK(t, kiln_graph_parse(t->ctx, texts[k].text, names, 2, NULL, &graph, &results, &t->err));
+        const kiln_arg args[] = {kiln_arg_array(in.array), kiln_arg_array(in.mask),
+                                 kiln_arg_out(&out[0]), kiln_arg_out(&out[1])};
+        FAILS(t, texts[k].status, kiln_graph_run(graph, args, 2 + results, NULL, &t->err), texts[k].says);
+        assert_null(out[0]);
+        assert_null(out[1]);
+        kiln_graph_destroy(graph);
+    }
     drop(&in);
 }
 
@@ -369,7 +441,8 @@ int main(int argc, char **argv)
         TEST(test_choosing__results_count_along_an_axis),
         TEST(test_choosing__results),      TEST(test_choosing__reductions_need_no_compaction),
         TEST(test_choosing__truth_values), TEST(test_choosing__beside_single_values),
-        TEST(test_choosing__places),       TEST(test_choosing__what_is_refused), TEST(test_choosing__complex_numbers),
+        TEST(test_choosing__places),       TEST(test_choosing__what_is_refused), TEST(test_choosing__what_calls_refuse), TEST(test_choosing__parts),
+        TEST(test_choosing__complex_numbers),
     };
     return test_env_main(argc, argv, "test_choosing", tests, COUNT(tests));
 }

@@ -179,7 +179,7 @@ def main():
     say.add_argument("--seconds", type=float)
     say.add_argument("--keep")
     say.add_argument("--only", help="of these functions alone, by commas")
-    say.add_argument("--lines", action="store_true", help="the lines of texts.py in turn, each --cases times")
+    say.add_argument("--lines", action="store_true", help="the lines of texts.txt in turn, each --cases times")
     say.add_argument("--stop", type=int, default=20, help="failures after which to end")
     given = say.parse_args()
     if given.device:

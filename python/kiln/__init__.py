@@ -12,7 +12,7 @@ import os as _os
 
 from . import _kiln
 from ._errors import (CLASSES as _CLASSES, ArgumentError, AxisError, CompileError, DeviceError,
-                      DtypeError, Error, LinAlgError, OutOfMemory, RangeError, Warning)
+                      DtypeError, Error, LinAlgError, OutOfMemory, RangeError, UnsupportedError, Warning)
 from . import _array, _kinds
 
 _kiln._setup(_CLASSES, Warning, _array.ndarray, _kinds.describe)
@@ -42,8 +42,8 @@ from ._sorting import (argpartition, argsort, digitize, extract, histogram_bin_e
 from ._standard import (__array_namespace_info__, argwhere, array_split, broadcast_arrays,
                         broadcast_shapes, can_cast, concat, cumulative_prod, cumulative_sum, diff,
                         dsplit, finfo, flatnonzero, hsplit, iinfo, isdtype, meshgrid, nonzero,
-                        partition_copy, repeat,
-                        result_type, roll, split, stack, std, tile, tril, triu, unstack, var, vsplit)
+                        ndim, partition_copy, repeat,
+                        result_type, roll, shape, size, split, stack, std, tile, tril, triu, unstack, var, vsplit)
 from .linalg import dot, einsum, inner, kron, matmul, matvec, outer, tensordot, vecdot, vecmat
 
 concatenate = concat

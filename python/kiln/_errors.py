@@ -42,6 +42,10 @@ class DeviceError(Error, RuntimeError):
     """A device, a driver or a compiler is missing or has failed."""
 
 
+class UnsupportedError(DeviceError, NotImplementedError):
+    """What kiln does not do, or not on this device or in this build."""
+
+
 class LinAlgError(ArgumentError):
     """A matrix is singular or not positive definite, or an iteration did not converge."""
 
@@ -59,6 +63,7 @@ CLASSES = {
     -17: type("RangeError", (ArgumentError, OverflowError),
               {"__doc__": "A number does not fit the dtype that it must take.",
                "__module__": "kiln"}),
+    -28: UnsupportedError,
     -29: AxisError,
     -38: AxisError,
     -18: CompileError,

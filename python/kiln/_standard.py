@@ -1,6 +1,7 @@
 """Functions of the array API (and NumPy's of the same meaning) that are made of views, copies and kiln's
 operations."""
 import itertools
+import math
 from collections import namedtuple
 from operator import index
 
@@ -112,6 +113,23 @@ class __array_namespace_info__:
 
 
 # ---- shapes ----------------------------------------------------------------------------------
+
+def shape(x):
+    """The extents of an array of any library, a list or a number."""
+    return tuple(x.shape if hasattr(x, "shape") else asarray(x).shape)
+
+
+def ndim(x):
+    return len(shape(x))
+
+
+def size(x, axis=None):
+    """The number of elements, or the extent of an axis."""
+    extents = shape(x)
+    if axis is None:
+        return math.prod(extents)
+    return extents[_axis(axis, len(extents))]
+
 
 def broadcast_shapes(*shapes):
     rank = max(map(len, shapes), default=0)

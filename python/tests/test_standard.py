@@ -82,6 +82,9 @@ class Cases(unittest.TestCase):
             self.check("meshgrid", i[0], x[0, 0], i[:, 0], indexing=indexing)
         self.check("broadcast_arrays", i, i[0], i[:, :1])
         self.assertEqual(kiln.broadcast_shapes((3, 1), (4,), ()), (3, 4))
+        for a in (kiln.zeros((3, 4)), np.zeros((3, 4)), [[0] * 4] * 3):
+            self.assertEqual((kiln.shape(a), kiln.ndim(a), kiln.size(a), kiln.size(a, -1)), ((3, 4), 2, 12, 4))
+        self.assertRaises(IndexError, lambda: kiln.size([1], 1))
         for k in (-2, 0, 1):
             self.check("tril", x, k=k)
             self.check("triu", i > 3, k=k)

@@ -89,10 +89,21 @@ typedef enum kiln__view_kind {
     KILN__VIEW_LIKE,   /* the first operand, broadcast to the shape of the second */
     KILN__VIEW_OVER,   /* the first operand, with all axes of the second added behind its own */
     KILN__VIEW_WHOLE,  /* the first operand, a mask, checked: it must have all axes of the second */
+    KILN__VIEW_BESIDE, /* the first operand, checked: it broadcasts with the second one, of which the
+                          first axes that a third operand, a mask, has, or the axis in data are of
+                          unknown extent */
+    KILN__VIEW_ALIGNED, /* data: an axis of the first operand, and one of the second: there are equally many
+                           behind both */
+    KILN__VIEW_APART,  /* data: two axes, which must be different ones of the operand */
+    KILN__VIEW_RANKED, /* data: the operand must have so many axes at least, at most; KILN__HINT_... */
+    KILN__VIEW_WEAK,   /* the operand, an int64 without axes, as a plain number */
     KILN__VIEW_FOLDED  /* data: axis. The first operand, with the axes from this one on that are those of
                           the second, a mask, merged into one; of one operand as many axes as the
                           next number says */
 } kiln__view_kind;
+
+/* What an array of another rank is told beside that. */
+enum { KILN__HINT_NONE, KILN__HINT_AXIS, KILN__HINT_PLACES };
 
 /* The data of an extent: the number of elements, and that of axes. */
 enum { KILN__EXTENT_ALL = 1000, KILN__EXTENT_RANK = 1001 };

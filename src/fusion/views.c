@@ -140,9 +140,79 @@ static uint32_t whole(kiln__build *b, uint32_t node, uint32_t operand)
     if (mask->rank != x->rank)
         kiln__build_fail(b, node, KILN_ERR_SHAPE,
                          "a mask of shape %s chooses parts of an array of shape %s, which form no "
-                         "vector",
+                         "vector: axis=1 is the first of their own axes",
                          kiln__build_shape(b, mask->rank, mask->shape),
                          kiln__build_shape(b, x->rank, x->shape));
+    return operand;
+}
+
+/* An array as it is, after a look at how it broadcasts with another one of which some axis has an extent that
+ * only the device knows: along that axis it has one element, or none. */
+static uint32_t beside(kiln__build *b, uint32_t node, uint32_t operand)
+{
+    const kiln__node *n = &b->ir->nodes[node];
+    const uint32_t *from = b->ir->edges + n->operands;
+    const int masked = n->operand_count > 2 ? kiln__strong(b, from[2])->rank : 0;
+    const kiln__lowered *x = kiln__strong(b, from[1]), *o = &b->lowered[operand];
+    const int at = masked > 0 ? masked - 1 : kiln__lower_axis(b, node, b->ir->data[n->data], x->rank);
+    const int behind = x->rank - 1 - at, most = masked > 0 ? behind + 1 : x->rank;
+
+    if (o->rank > most || (o->rank > behind && o->shape[o->rank - 1 - behind] != 1))
+        kiln__build_fail(b, node, KILN_ERR_SHAPE,
+                         "an array of shape %s stands beside elements whose number only the device "
+                         "knows: along their axis it has one element, or it has no such axis",
+                         kiln__build_shape(b, o->rank, o->shape));
+    return operand;
+}
+
+/* An array as it is, after a look at where an axis of it stands beside one of another array. */
+static uint32_t aligned(kiln__build *b, uint32_t node, uint32_t operand)
+{
+    const kiln__node *n = &b->ir->nodes[node];
+    const int64_t *data = b->ir->data + n->data;
+    const int other = kiln__strong(b, b->ir->edges[n->operands + 1])->rank;
+    const int rank = b->lowered[operand].rank;
+
+    if (rank - kiln__lower_axis(b, node, data[0], rank) !=
+        other - kiln__lower_axis(b, node, data[1], other))
+        kiln__build_fail(b, node, KILN_ERR_SHAPE,
+                         "elements whose number only the device knows lie along axis %lld of an array of "
+                         "rank %d, and along axis %lld of one of rank %d",
+                         (long long)data[1], other, (long long)data[0], rank);
+    return operand;
+}
+
+/* An array as it is, after two axes were compared. */
+static uint32_t apart(kiln__build *b, uint32_t node, uint32_t operand)
+{
+    const int64_t *data = b->ir->data + b->ir->nodes[node].data;
+    const int rank = b->lowered[operand].rank;
+    const int axis = kiln__lower_axis(b, node, data[0], rank);
+
+    if (axis == kiln__lower_axis(b, node, data[1], rank))
+        kiln__build_fail(b, node, KILN_ERR_AXIS,
+                         "axis %lld is the one along which only the device knows how many elements "
+                         "there are: write axis=%lld",
+                         (long long)data[0], (long long)data[1]);
+    return operand;
+}
+
+/* An array as it is, after its axes were counted. */
+static uint32_t ranked(kiln__build *b, uint32_t node, uint32_t operand)
+{
+    static const char *const hints[] = {
+        [KILN__HINT_NONE] = "",
+        [KILN__HINT_AXIS] = ": write axis= for one of them",
+        [KILN__HINT_PLACES] = ": `i, j = nonzero(x)` has the places along two axes, argwhere(x) along all"};
+    const int64_t *data = b->ir->data + b->ir->nodes[node].data;
+    const int rank = b->lowered[operand].rank;
+
+    if (rank < data[0])
+        kiln__build_fail(b, node, KILN_ERR_AXIS, "the array has %d ax%s, and %lld are needed", rank,
+                         rank == 1 ? "is" : "es", (long long)data[0]);
+    if (rank > data[1])
+        kiln__build_fail(b, node, KILN_ERR_AXIS, "the array has %d axes, and %lld %s expected%s", rank,
+                         (long long)data[1], data[1] == 1 ? "is" : "are", hints[data[2]]);
     return operand;
 }
 
@@ -203,6 +273,33 @@ static void lay_over(const kiln__lowered *o, const kiln__lowered *over, view_sha
         s->shape[a] = over->shape[a];
 }
 
+/* A number whose value only the device knows. */
+static uint32_t weak(kiln__build *b, uint32_t node, uint32_t operand)
+{
+    b->lowering.numbers[node] = 'i';
+    return operand;
+}
+
+static uint32_t fold(kiln__build *b, uint32_t node, uint32_t operand)
+{
+    return b->ir->nodes[node].operand_count == 1 ? merged(b, node, operand) : folded(b, node, operand);
+}
+
+/* Views that check their operand and leave it as it is, or join axes of it. */
+static bool lower_unmoved(kiln__build *b, uint32_t node, uint32_t *operand)
+{
+    static uint32_t (*const views[])(kiln__build *, uint32_t, uint32_t) = {
+        [KILN__VIEW_MASKED] = masked,   [KILN__VIEW_WHOLE] = whole, [KILN__VIEW_BESIDE] = beside,
+        [KILN__VIEW_ALIGNED] = aligned, [KILN__VIEW_APART] = apart, [KILN__VIEW_RANKED] = ranked,
+        [KILN__VIEW_WEAK] = weak,       [KILN__VIEW_FOLDED] = fold};
+    const size_t op = (size_t)b->ir->nodes[node].op;
+
+    if (op >= KILN_COUNT_OF(views) || views[op] == NULL)
+        return false;
+    *operand = views[op](b, node, *operand);
+    return true;
+}
+
 uint32_t kiln__lower_view(kiln__build *b, uint32_t node, uint32_t operand)
 {
     const kiln__node *n = &b->ir->nodes[node];
@@ -211,14 +308,8 @@ uint32_t kiln__lower_view(kiln__build *b, uint32_t node, uint32_t operand)
 
     if (n->op == KILN__VIEW_RESHAPE)
         return kiln__lower_reshape(b, node, operand);
-    if (n->op == KILN__VIEW_MASKED)
-        return masked(b, node, operand);
-    if (n->op == KILN__VIEW_WHOLE)
-        return whole(b, node, operand);
-    if (n->op == KILN__VIEW_FOLDED && n->operand_count == 1)
-        return merged(b, node, operand);
-    if (n->op == KILN__VIEW_FOLDED)
-        return folded(b, node, operand);
+    if (lower_unmoved(b, node, &operand))
+        return operand;
     memset(&s, 0, sizeof s);
     s.rank = o->rank;
     memcpy(s.shape, o->shape, (size_t)o->rank * sizeof *o->shape);
@@ -257,10 +348,7 @@ uint32_t kiln__lower_view(kiln__build *b, uint32_t node, uint32_t operand)
         s.map[at] = (kiln__axis_map){at, o->shape[at] > 0 ? o->shape[at] - 1 : 0, -1};
         break;
     }
-    case KILN__VIEW_RESHAPE:
-    case KILN__VIEW_MASKED:
-    case KILN__VIEW_WHOLE:
-    case KILN__VIEW_FOLDED:
+    default: /* it was done above */
         break;
     }
     return kiln__lowered_view(b, operand, s.rank, s.shape, s.map, node);

@@ -38,6 +38,14 @@ void *kiln__parser_keep(kiln__parser *p, size_t bytes)
     return t->items;
 }
 
+const char *kiln__parser_name(kiln__parser *p, const char *name, size_t bytes)
+{
+    char *const copy = kiln__parser_keep(p, bytes + 1);
+    if (copy != NULL)
+        memcpy(copy, name, bytes);
+    return copy;
+}
+
 kiln_node *kiln__tuple_new(kiln__parser *p, size_t count)
 {
     return kiln__parser_keep(p, count * sizeof(kiln_node));
@@ -91,44 +99,45 @@ kiln_status kiln__need_axes(const kiln__parser *p, const kiln__parsed_call *c,
                             extreme ? "imum` compares two arrays element by element" : "");
 }
 
-/* Whether a value has no axes, as far as the text tells: a number, a sum of everything. */
-static bool is_single(const kiln__parser *p, const kiln__parsed *v)
+/* ---- whole numbers, of which some are computed from extents (extents.c) ---------------------------- */
+
+bool kiln__is_extent(const kiln__parser *p, const kiln__parsed *v)
 {
-    if (kiln__is_of_numbers(p, &v->node))
-        return true;
-    if (v->node.kind != KILN_NODE_GRAPH || v->node.graph != p->graph)
-        return false;
-    const kiln__node *n = &p->graph->ir.nodes[v->node.id];
-    return n->kind == KILN__NODE_REDUCE && n->all_axes && !n->keepdims;
+    return v->kind == KILN__PARSED_NODE && v->node.kind == KILN_NODE_GRAPH &&
+           v->node.graph == p->graph && p->graph->ir.nodes[v->node.id].whole;
 }
 
-/* Give the kind of the result of an operation: CHOSEN or COUNTED, with everything but `node`, if an
- * operand is. ERR_UNSUPPORTED for operands of different masks or counts. */
-static kiln_status join_chosen(const kiln__parser *p, const kiln__parsed *operands, size_t count,
-                               kiln__parsed *out)
+static kiln_status fail_whole(const kiln__parser *p, const kiln__parsed *v)
 {
-    const kiln__parsed *chosen = NULL;
+    if (v->kind == KILN__PARSED_SHAPE)
+        return kiln__parse_fail(p, v->at, v->width, KILN_ERR_ARGUMENT,
+                                "a whole number is needed here, and this is a shape: write x.shape[0] "
+                                "for an extent");
+    return kiln__parse_fail(p, v->at, v->width, KILN_ERR_ARGUMENT, "a whole number is needed here");
+}
 
-    for (size_t k = 0; k < count && chosen == NULL; k++)
-        if (kiln__is_counted(&operands[k]))
-            chosen = &operands[k];
-    if (chosen == NULL)
+kiln_status kiln__need_integer(const kiln__parser *p, const kiln__parsed *v, int64_t *out)
+{
+    if (kiln__is_extent(p, v)) {
+        *out = kiln__reference(v->node.id);
         return KILN_OK;
-    for (size_t k = 0; k < count; k++) {
-        const kiln__parsed *v = &operands[k];
-        const bool same = v->kind == chosen->kind && v->chooser.id == chosen->chooser.id;
-        if (!same && !(v->kind == KILN__PARSED_NODE && is_single(p, v)))
-            return kiln__parse_fail(
-                p, v->at, v->width, KILN_ERR_UNSUPPORTED,
-                "how many elements a mask chooses is known to the device alone: "
-                "beside them may stand numbers, and what the same mask chooses");
     }
-    out->kind = chosen->kind;
-    out->chooser = chosen->chooser;
-    out->axis = chosen->axis;
-    out->parts = chosen->parts;
+    if (v->kind != KILN__PARSED_NODE || v->node.kind != KILN_NODE_INT)
+        return fail_whole(p, v);
+    *out = v->node.value.i;
     return KILN_OK;
 }
+
+kiln_status kiln__need_literal(const kiln__parser *p, const kiln__parsed *v, int64_t *out)
+{
+    if (kiln__is_extent(p, v))
+        return kiln__parse_fail(p, v->at, v->width, KILN_ERR_ARGUMENT,
+                                "this number must be clear from the text, and the extents of arrays "
+                                "are not");
+    return kiln__need_integer(p, v, out);
+}
+
+/* ---- operations -------------------------------------------------------------------------------------- */
 
 static kiln_node record(kiln_op op, int arity, const kiln_node *n, size_t at)
 {
@@ -145,11 +154,11 @@ kiln_status kiln__apply(kiln__parser *p, kiln_op op, kiln__parsed *operands, siz
     const kiln__op *found = kiln__op_find(op);
     kiln_node nodes[KILN__OP_ARITY_MAX] = {{0}};
     kiln_node result = {0};
+    kiln__parsed joined = {.kind = KILN__PARSED_NODE};
     bool plain = true;
 
+    KILN_CHECK(p->join(p, operands, (size_t)found->arity, &joined));
     for (int k = 0; k < found->arity; k++) {
-        if (!kiln__is_counted(&operands[k]))
-            KILN_CHECK(kiln__need_node(p, &operands[k]));
         nodes[k] = operands[k].node;
         plain = plain && kiln__is_plain(&nodes[k]);
     }
@@ -162,13 +171,16 @@ kiln_status kiln__apply(kiln__parser *p, kiln_op op, kiln__parsed *operands, siz
         nodes[0] = kiln__graph_number(p->graph, nodes[0]);
         result = record(op, found->arity, nodes, at);
     }
-    kiln__set_node(out, result);
-    return join_chosen(p, operands, (size_t)found->arity, out);
+    *out = joined;
+    out->node = result;
+    return KILN_OK;
 }
 
 kiln_status kiln__apply_matmul(kiln__parser *p, kiln__parsed *operands, size_t at,
                                kiln__parsed *out)
 {
+    if (kiln__is_counted(&operands[0]))
+        return p->multiply(p, &operands[0], &operands[1], at, out);
     for (int k = 0; k < 2; k++)
         KILN_CHECK(kiln__need_node(p, &operands[k]));
     const kiln_node a = kiln__graph_number(p->graph, operands[0].node);
@@ -272,6 +284,7 @@ kiln_status kiln__need_node(kiln__parser *p, kiln__parsed *v)
         [KILN__PARSED_TEXT] = "a text",
         [KILN__PARSED_CHOSEN] = "what a mask chooses",
         [KILN__PARSED_COUNTED] = "an array whose length only the device knows",
+        [KILN__PARSED_PLACES] = "a tuple of places",
         [KILN__PARSED_SEVERAL] = "more than one value"};
     if (v->kind == KILN__PARSED_NODE)
         return KILN_OK;

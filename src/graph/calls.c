@@ -655,7 +655,8 @@ static kiln_status check_mode(const kiln__parser *p, const kiln__parsed_call *c)
 /* Files that know functions, in the order in which they are asked. */
 typedef kiln_status (*knower)(kiln__parser *, kiln__parsed_call *, kiln__parsed *, bool *known);
 static const knower before_operations[] = {kiln__apply_scattering, kiln__join_counted,
-                                           kiln__apply_counted, kiln__apply_extents, NULL};
+                                           kiln__apply_parts,      kiln__apply_counted,
+                                           kiln__apply_extents,    NULL};
 static const knower before_others[] = {kiln__apply_making, kiln__apply_ordered, kiln__apply_editing,
                                        kiln__apply_composed, kiln__apply_masking, NULL};
 static const knower last[] = {kiln__apply_arranging, kiln__apply_listed, kiln__apply_written, NULL};
@@ -678,6 +679,8 @@ static kiln_status apply(kiln__parser *p, kiln__parsed_call *c, kiln__parsed *ou
     kiln_op pair[2];
     bool known = false;
 
+    if (kiln__same_word(c->name, c->bytes, "where") && c->count == 1 && c->named_count == 0)
+        return kiln__apply_choosing(p, c, out, &known);
     KILN_CHECK(kiln__arranging_places(p, c));
     KILN_CHECK(apply_first(p, c, before_operations, out, &known));
     if (known)

@@ -121,16 +121,90 @@ static kiln_node counted(const char *name, const kiln_node *operands, size_t cou
     return kiln__opaque_node(&given, result, KILN__PLACE(at));
 }
 
+/* The places of elements that are not zero, of an array with one axis. */
+void kiln__settle(kiln__parsed *v)
+{
+    const kiln_node x = v->node;
+
+    if (v->kind != KILN__PARSED_PLACES)
+        return;
+    kiln__set_node(v, counted("nonzero", &x, 1, 0, v->at));
+    v->kind = KILN__PARSED_COUNTED;
+    v->chooser = counted("nonzero", &x, 1, 1, v->at);
+    v->axis = 0;
+    v->parts = false;
+}
+
+void kiln__places_along(kiln__parsed *v, int64_t axis)
+{
+    const kiln_node x = v->node;
+
+    kiln__set_node(v, kiln_node_select(counted("argwhere", &x, 1, 0, v->at), 1, axis, KILN__PLACE(v->at)));
+    v->kind = KILN__PARSED_COUNTED;
+    v->chooser = counted("argwhere", &x, 1, 1, v->at);
+    v->axis = 0;
+    v->parts = false;
+}
+
+void kiln__places_mask(kiln__parser *p, kiln__parsed *v)
+{
+    const kiln_node x = v->node;
+
+    (void)p;
+    kiln__set_node(v, kiln_node_cast(x, KILN_BOOL, KILN__PLACE(v->at)));
+}
+
+kiln_status kiln__unpack_places(kiln__parser *p, kiln__parsed *v, size_t count)
+{
+    kiln__parsed *const values = kiln__parser_keep(p, count * sizeof *values);
+    const int rank = (int)count;
+
+    if (values == NULL)
+        return kiln__fail_memory(p->err, count * sizeof *values);
+    for (size_t k = 0; k < count; k++) {
+        values[k] = *v;
+        values[k].node = kiln__node_ranked(v->node, rank, rank, KILN__HINT_NONE, KILN__PLACE(v->at));
+        kiln__places_along(&values[k], (int64_t)k);
+    }
+    v->kind = KILN__PARSED_SEVERAL;
+    v->values = values;
+    v->count = count;
+    return KILN_OK;
+}
+
+/* compress(mask, x) and extract(mask, x): both in C-order, and as many elements as the mask has. */
+static kiln_status choose_flat(kiln__parser *p, kiln__parsed_call *c, kiln__parsed *out)
+{
+    const int64_t all = -1;
+
+    if (!c->arg[0].list && !kiln__is_mask(p, &c->arg[0]) && kiln__is_mask(p, &c->arg[1]))
+        return kiln__parse_fail(
+            p, c->arg[1].at, c->arg[1].width, KILN_ERR_ARGUMENT,
+            "in %.*s(condition, array) the condition comes first, and this looks like one: write "
+            "`!= 0` behind a condition that is not of bool",
+            (int)c->bytes, c->name);
+    kiln_node x = kiln__graph_number(p->graph, c->arg[1].node);
+    kiln_node mask = kiln_node_cast(kiln__graph_number(p->graph, c->arg[0].node), KILN_BOOL,
+                                    KILN__PLACE(c->at));
+    mask = kiln_node_reshape(mask, 1, &all, KILN__PLACE(c->at));
+    x = kiln_node_reshape(x, 1, &all, KILN__PLACE(c->at));
+    const kiln_node many = kiln__node_extent(mask, 0, -1, KILN__PLACE(c->at));
+    x = kiln_node_slice(x, 0, 0, kiln__reference(many.id), 1, KILN__PLACE(c->at));
+    kiln__choose(x, mask, c->at, out);
+    return KILN_OK;
+}
+
 kiln_status kiln__apply_choosing(kiln__parser *p, kiln__parsed_call *c, kiln__parsed *out,
                                  bool *known)
 {
     const bool compress = kiln__same_word(c->name, c->bytes, "compress") ||
                           kiln__same_word(c->name, c->bytes, "extract");
     const bool rows = kiln__same_word(c->name, c->bytes, "argwhere");
+    const bool places = kiln__same_word(c->name, c->bytes, "nonzero") ||
+                        kiln__same_word(c->name, c->bytes, "where");
     const size_t count = compress ? 2 : 1;
 
-    *known = compress || rows || kiln__same_word(c->name, c->bytes, "flatnonzero") ||
-             kiln__same_word(c->name, c->bytes, "nonzero");
+    *known = compress || rows || kiln__same_word(c->name, c->bytes, "flatnonzero") || places;
     if (!*known)
         return KILN_OK;
     if (c->count != count)
@@ -139,24 +213,19 @@ kiln_status kiln__apply_choosing(kiln__parser *p, kiln__parsed_call *c, kiln__pa
                                 count == 1 ? "" : "s");
     for (size_t k = 0; k < count; k++)
         KILN_CHECK(kiln__need_node(p, &c->arg[k]));
+    if (compress)
+        return choose_flat(p, c, out);
     const kiln_node first = kiln__graph_number(p->graph, c->arg[0].node);
-    if (!compress) {
-        const bool flat = kiln__same_word(c->name, c->bytes, "flatnonzero");
-        const char *const name = rows ? "argwhere" : flat ? "flatnonzero" : "nonzero";
-        kiln__set_node(out, counted(name, &first, 1, 0, c->at));
-        out->kind = KILN__PARSED_COUNTED;
-        out->chooser = counted(name, &first, 1, 1, c->at);
-        out->parts = rows;
+    kiln__set_node(out, first);
+    if (places) {
+        out->kind = KILN__PARSED_PLACES;
         return KILN_OK;
     }
-    if (!kiln__is_mask(p, &c->arg[0]) && kiln__is_mask(p, &c->arg[1]))
-        return kiln__parse_fail(
-            p, c->arg[1].at, c->arg[1].width, KILN_ERR_ARGUMENT,
-            "in %.*s(condition, array) the condition comes first, and this looks like one: write "
-            "`!= 0` behind a condition that is not of bool",
-            (int)c->bytes, c->name);
-    const kiln_node mask = kiln_node_cast(first, KILN_BOOL, KILN__PLACE(c->at));
-    kiln__choose(kiln__graph_number(p->graph, c->arg[1].node), mask, c->at, out);
+    const char *const name = rows ? "argwhere" : "flatnonzero";
+    kiln__set_node(out, counted(name, &first, 1, 0, c->at));
+    out->kind = KILN__PARSED_COUNTED;
+    out->chooser = counted(name, &first, 1, 1, c->at);
+    out->parts = rows;
     return KILN_OK;
 }
 

@@ -27,6 +27,7 @@ typedef enum way {
     IN_PLACE, /* _of_NAME(array, mask), elements in their places: one value */
     FLAT,     /* _of_NAME(values, count), compacted in C-order: an array of known shape */
     VECTOR,   /* _of_NAME(values, count): values and a count again */
+    ELEMENTS, /* VECTOR, of parts that are chosen all elements in C-order */
     SECOND,   /* VECTOR, where the second argument is such a value */
     AMONG,    /* _in_NAME(x, values, count) where the second argument is such a value */
     SOUGHT,   /* FLAT by _in_NAME(values, count, ...), the first argument */
@@ -76,23 +77,24 @@ static const struct {
     {"argmin", FLAT},
     {"sort", VECTOR},
     {"argsort", VECTOR},
-    {"unique", VECTOR},
+    {"unique", ELEMENTS},
     {"diff", VECTOR},
-    {"ediff1d", VECTOR},
-    {"cumsum", VECTOR},
-    {"cumprod", VECTOR},
-    {"cummax", VECTOR},
-    {"cummin", VECTOR},
-    {"isin", VECTOR},
-    {"in1d", VECTOR},
+    {"ediff1d", ELEMENTS},
+    {"cumsum", ELEMENTS},
+    {"cumprod", ELEMENTS},
+    {"cummax", ELEMENTS},
+    {"cummin", ELEMENTS},
+    {"isin", MAPPED},
+    {"in1d", ELEMENTS},
     {"flip", VECTOR},
     {"roll", VECTOR},
-    {"repeat", VECTOR},
+    {"repeat", ELEMENTS},
     {"tile", VECTOR},
-    {"ravel", VECTOR},
-    {"union1d", VECTOR},
-    {"intersect1d", VECTOR},
-    {"setdiff1d", VECTOR},
+    {"ravel", ELEMENTS},
+    {"flatten", ELEMENTS},
+    {"union1d", ELEMENTS},
+    {"intersect1d", ELEMENTS},
+    {"setdiff1d", ELEMENTS},
     {"searchsorted", SECOND},
     {"take", SECOND},
     {"isin", AMONG},
@@ -108,19 +110,56 @@ static const struct {
     {"digitize", MAPPED},
 };
 
-/* A value as COUNTED: its elements compacted, and their number. */
-static kiln__parsed as_counted(const kiln__parsed *v)
+/* Whether a call of ELEMENTS has an axis, along which there must be a vector. */
+static bool has_axis(const kiln__parsed_call *c)
+{
+    const bool scans = c->bytes > 3 && memcmp(c->name, "cum", 3) == 0;
+
+    return (c->axis.width != 0 && c->axis.kind != KILN__PARSED_NONE) || (scans && c->count > 1) ||
+           (kiln__same_word(c->name, c->bytes, "repeat") && c->count > 2);
+}
+
+/* A value as COUNTED, chosen by a mask. */
+static kiln__parsed counted_as(const kiln__parsed *v, kiln_node mask, bool parts)
 {
     kiln__parsed counted = *v;
     kiln_node both[2];
 
     if (v->kind == KILN__PARSED_CHOSEN)
-        counted.chooser = kiln__node_mask_of(v->chooser, v->node, true, KILN__PLACE(v->at));
+        counted.chooser = mask;
     kiln__counted_result(&counted, both);
     kiln__set_node(&counted, both[0]);
     counted.kind = KILN__PARSED_COUNTED;
     counted.chooser = both[1];
+    counted.parts = v->kind == KILN__PARSED_CHOSEN ? parts : v->parts;
     return counted;
+}
+
+kiln__parsed kiln__as_counted(const kiln__parsed *v, bool parts)
+{
+    const bool chosen = v->kind == KILN__PARSED_CHOSEN;
+    const kiln_node mask = parts || !chosen ? v->chooser
+                                            : kiln__node_mask_of(v->chooser, v->node, true,
+                                                                 KILN__PLACE(v->at));
+    return counted_as(v, mask, parts);
+}
+
+static kiln__parsed as_counted(const kiln__parsed *v)
+{
+    return kiln__as_counted(v, false);
+}
+
+/* The elements of chosen parts in C-order, as a vector. */
+static kiln__parsed flattened(const kiln__parsed *v)
+{
+    const kiln__parsed elements = v->kind == KILN__PARSED_COUNTED && v->parts
+                                      ? kiln__elements_of_parts(v)
+                                      : *v;
+    if (elements.kind != KILN__PARSED_CHOSEN)
+        return elements;
+    return counted_as(&elements,
+                      kiln__node_mask_of(elements.chooser, elements.node, false, KILN__PLACE(v->at)),
+                      false);
 }
 
 /* A value as CHOSEN: elements in their places, and a mask of their shape. */
@@ -275,12 +314,12 @@ static bool same_length(const kiln__parsed *v, const kiln__parsed *other)
     return kiln__is_counted(other) && other->kind == v->kind && other->chooser.id == v->chooser.id;
 }
 
-/* IN_PLACE, FLAT, VECTOR and SOUGHT: the first argument has the unknown length. IN_PLACE takes
+/* IN_PLACE, FLAT, VECTOR, ELEMENTS and SOUGHT: the first argument has the unknown length. IN_PLACE takes
  * other arguments of the same length as arrays, too. */
 static kiln_status apply_first(kiln__parser *p, kiln__parsed_call *c, way how, kiln__parsed *out)
 {
-    const kiln__parsed v = c->arg[0];
-    const kiln__parsed chosen = how == VECTOR ? v : as_chosen(&v);
+    const kiln__parsed v = how == ELEMENTS && !has_axis(c) ? flattened(&c->arg[0]) : c->arg[0];
+    const kiln__parsed chosen = how == VECTOR || how == ELEMENTS ? v : as_chosen(&v);
     if (how == FLAT && c->mode_bytes > 0 && c->method)
         return apply_method(p, c, &chosen, out);
     const kiln__parsed given = how == IN_PLACE ? chosen : as_counted(&chosen);
@@ -295,7 +334,7 @@ static kiln_status apply_first(kiln__parser *p, kiln__parsed_call *c, way how, k
         return apply_each(p, c, &given, out);
     KILN_CHECK(kiln__call_counted(
         p, c, 0, &given, how == SOUGHT ? KILN__ROW_AMONG_COUNTED : KILN__ROW_OF_COUNTED, out));
-    if (how == VECTOR)
+    if (how == VECTOR || how == ELEMENTS)
         kiln__recount(out, 0, false);
     return KILN_OK;
 }
@@ -306,7 +345,16 @@ static bool row_fits(const kiln__parsed_call *c, const char *name, way how)
     const size_t nth = how == SECOND || how == AMONG;
 
     return kiln__same_word(c->name, c->bytes, name) && c->count > nth &&
-           kiln__is_counted(&c->arg[nth]) && (how == MAPPED || !c->arg[nth].parts);
+           kiln__is_counted(&c->arg[nth]) &&
+           (how == MAPPED || (how == ELEMENTS && !has_axis(c)) || !c->arg[nth].parts);
+}
+
+static bool is_minus_one(const kiln__parsed *v)
+{
+    const kiln_node *n = v->kind == KILN__PARSED_TUPLE && v->count == 1 ? v->items : &v->node;
+
+    return (n == v->items || v->kind == KILN__PARSED_NODE) && n->kind == KILN_NODE_INT &&
+           n->value.i == -1;
 }
 
 static bool is_dtype_call(const kiln__parsed_call *c)
@@ -319,6 +367,12 @@ kiln_status kiln__apply_counted(kiln__parser *p, kiln__parsed_call *c, kiln__par
 {
     size_t k = 0;
 
+    if (kiln__same_word(c->name, c->bytes, "reshape") && c->count == 2 && is_minus_one(&c->arg[1]) &&
+        kiln__is_counted(&c->arg[0])) {
+        c->name = "ravel";
+        c->bytes = 5;
+        c->count = 1;
+    }
     while (k < KILN_COUNT_OF(functions) && !row_fits(c, functions[k].name, functions[k].way))
         k++;
     const bool casts = is_dtype_call(c) && kiln__is_counted(&c->arg[0]);

@@ -13,44 +13,6 @@
 #include "graph/graph.h"
 #include "graph/parse.h"
 
-/* ---- whole numbers ------------------------------------------------------------------------------ */
-
-bool kiln__is_extent(const kiln__parser *p, const kiln__parsed *v)
-{
-    return v->kind == KILN__PARSED_NODE && v->node.kind == KILN_NODE_GRAPH &&
-           v->node.graph == p->graph && p->graph->ir.nodes[v->node.id].whole;
-}
-
-static kiln_status fail_whole(const kiln__parser *p, const kiln__parsed *v)
-{
-    if (v->kind == KILN__PARSED_SHAPE)
-        return kiln__parse_fail(p, v->at, v->width, KILN_ERR_ARGUMENT,
-                                "a whole number is needed here, and this is a shape: write x.shape[0] "
-                                "for an extent");
-    return kiln__parse_fail(p, v->at, v->width, KILN_ERR_ARGUMENT, "a whole number is needed here");
-}
-
-kiln_status kiln__need_integer(const kiln__parser *p, const kiln__parsed *v, int64_t *out)
-{
-    if (kiln__is_extent(p, v)) {
-        *out = kiln__reference(v->node.id);
-        return KILN_OK;
-    }
-    if (v->kind != KILN__PARSED_NODE || v->node.kind != KILN_NODE_INT)
-        return fail_whole(p, v);
-    *out = v->node.value.i;
-    return KILN_OK;
-}
-
-kiln_status kiln__need_literal(const kiln__parser *p, const kiln__parsed *v, int64_t *out)
-{
-    if (kiln__is_extent(p, v))
-        return kiln__parse_fail(p, v->at, v->width, KILN_ERR_ARGUMENT,
-                                "this number must be clear from the text, and the extents of arrays "
-                                "are not");
-    return kiln__need_integer(p, v, out);
-}
-
 /* ---- functions and members --------------------------------------------------------------------- */
 
 void kiln__shape_of(kiln__parser *p, kiln__parsed *v)
@@ -76,6 +38,10 @@ kiln_status kiln__pick_extent(kiln__parser *p, const kiln__subscript *list, size
     const int64_t axis = list[0].number[0];
     if (axis < -KILN_RANK_MAX || axis >= KILN_RANK_MAX)
         return kiln__parse_fail(p, v->at, v->width, KILN_ERR_AXIS, "no array has such an axis");
+    if (v->values != NULL) {
+        const kiln__parsed parts = *v->values;
+        return kiln__extent_of_parts(p, &parts, axis, v);
+    }
     kiln__set_extent(p, v->node, axis, -1, v->at, v);
     return KILN_OK;
 }
@@ -112,6 +78,17 @@ kiln_status kiln__apply_extents(kiln__parser *p, kiln__parsed_call *c, kiln__par
     if (size)
         KILN_CHECK(read_axis(p, c, &axis));
     kiln__parsed x = c->arg[0];
+    if (kiln__is_counted(&x)) {
+        bool member = false;
+        *out = x;
+        if (size && axis == KILN__EXTENT_ALL) {
+            kiln__set_node(out, kiln__size_of_parts(&x));
+            return KILN_OK;
+        }
+        if (!shape && !rank)
+            return kiln__extent_of_parts(p, &x, axis, out);
+        return kiln__member_of_parts(p, &x, c->at, c->bytes, out, &member);
+    }
     KILN_CHECK(kiln__need_node(p, &x));
     *out = x;
     if (shape)
@@ -131,7 +108,10 @@ kiln_status kiln__unpack_shape(kiln__parser *p, kiln__parsed *v, size_t count)
         return kiln__fail_memory(p->err, count * sizeof *items);
     for (size_t k = 0; k < count; k++) {
         kiln__parsed one = *v;
-        kiln__set_extent(p, x, (int64_t)k, (int64_t)count, v->at, &one);
+        if (v->values != NULL)
+            KILN_CHECK(kiln__extent_of_parts(p, v->values, (int64_t)k, &one));
+        else
+            kiln__set_extent(p, x, (int64_t)k, (int64_t)count, v->at, &one);
         items[k] = one.node;
     }
     v->kind = KILN__PARSED_TUPLE;

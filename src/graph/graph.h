@@ -177,6 +177,17 @@ kiln_node kiln__record(const kiln__node *node, const kiln_node *operands, size_t
 kiln_node kiln__node_masked(kiln_node x, kiln_node mask, const char *file, int line);
 /* A mask of x's first axes, broadcast to the shape of x; `whole`: it must have all axes. */
 kiln_node kiln__node_mask_of(kiln_node mask, kiln_node x, bool whole, const char *file, int line);
+/* y, after a check that it broadcasts with x, whose first axes a mask chooses from, or of which the extent
+ * of an axis is known to the device alone: there y has one element. */
+kiln_node kiln__node_beside(kiln_node y, kiln_node x, const kiln_node *mask, int axis,
+                            const char *file, int line);
+/* y, after a check that as many axes are behind `axis` of it as behind `other` of x. */
+kiln_node kiln__node_aligned(kiln_node y, int axis, kiln_node x, int other, const char *file,
+                             int line);
+/* x, after a check that two of its axes are not the same. */
+kiln_node kiln__node_apart(kiln_node x, int64_t axis, int64_t other, const char *file, int line);
+/* x, after a check that it has so many axes; `hint` is a KILN__HINT_... */
+kiln_node kiln__node_ranked(kiln_node x, int least, int most, int hint, const char *file, int line);
 /* x broadcast to the shape of `like`. */
 kiln_node kiln__node_broadcast_like(kiln_node x, kiln_node like, const char *file, int line);
 /* x in the shape of `like`, with as many elements. */
@@ -184,6 +195,8 @@ kiln_node kiln__node_reshape_like(kiln_node x, kiln_node like, const char *file,
 /* An extent of x, a whole number: of an axis, KILN__EXTENT_ALL or KILN__EXTENT_RANK; `rank`: how many axes
  * there must be, or -1. */
 kiln_node kiln__node_extent(kiln_node x, int64_t axis, int64_t rank, const char *file, int line);
+/* An int64 without axes as a plain number, whose value only the device knows. */
+kiln_node kiln__node_weak(kiln_node x, const char *file, int line);
 /* The node of a number of an expression: the one that it refers to (fusion.h), or a plain number. */
 kiln_node kiln__number_node(kiln_graph *graph, int64_t number);
 /* x in the dtype of `like`; `how` (KILN__CAST_...) applies where that is an integer dtype. */
@@ -201,6 +214,10 @@ kiln_node kiln__node_merged(kiln_node x, int64_t count, const char *file, int li
 /* Positions along an axis of x, and no other one. */
 kiln_node kiln__node_places(kiln_node x, int axis, const char *file, int line);
 
+/* x, which reports where a condition is false; message number `what` of needed.c, with a number. */
+enum { KILN__NEEDS_ELEMENT = 6, KILN__NEEDS_EQUAL_NUMBERS = 10 };
+kiln_node kiln__node_need(kiln_node ok, kiln_node x, kiln_node number, int what, const char *file,
+                          int line);
 /* _need() of expressions: a copy of operands[1] that reports where operands[0] is false. (needed.c) */
 kiln_status kiln__need_infer(const kiln_array *const *operands, kiln_error *err);
 kiln_status kiln__need_run(const kiln_array *const *operands, kiln_stream *stream, kiln_array *out,

@@ -323,6 +323,60 @@ static bool is_whole(const kiln__subscript *s)
            s->number[1] == KILN_SLICE_OPEN && s->number[2] == 1;
 }
 
+static kiln_node moved(kiln_node x, int from, int to, size_t at)
+{
+    const int64_t axes[] = {from, to};
+
+    return from == to ? x : kiln_node_rearrange(KILN_REARRANGE_MOVEAXIS, &x, 1, axes, 2, KILN__PLACE(at));
+}
+
+/* Subscripts of parts that are counted along another axis than the first: those of other axes change all parts,
+ * and the axis of the parts comes first for its own. */
+static kiln_status subscript_behind(kiln__parser *p, const kiln__parsed *v,
+                                    const kiln__subscript *list, size_t count, kiln__parsed *out)
+{
+    kiln__subscript rest[KILN__SUBSCRIPTS_MAX] = {{.mask = NULL}};
+    size_t own = count;
+    int axis = 0, before = 0;
+
+    kiln__parsed found = *v;
+
+    for (size_t k = 0; k < count; k++) {
+        const kiln_subscript_kind kind = list[k].kind;
+        if (kind == KILN_SUBSCRIPT_ARRAY || kind == KILN_SUBSCRIPT_ELLIPSIS)
+            return fail_subscript(p, v, "along another axis than the first numbers, slices and None are subscripts");
+        rest[k] = list[k];
+        if (kind == KILN_SUBSCRIPT_NEW_AXIS) {
+            before += own == count;
+            continue;
+        }
+        if (v->axis < 0)
+            found.node = kiln__node_apart(found.node, axis, v->axis, KILN__PLACE(v->at));
+        own = axis == v->axis ? k : own;
+        before += axis < v->axis && kind == KILN_SUBSCRIPT_SLICE;
+        axis++;
+    }
+    before += axis < v->axis ? v->axis - axis : 0; /* those that have no subscript */
+    if (own < count)
+        rest[own] = (kiln__subscript){.kind = KILN_SUBSCRIPT_SLICE,
+                                      .number = {KILN_SLICE_OPEN, KILN_SLICE_OPEN, 1},
+                                      .line = list[own].line};
+    found.node = kiln__index_nodes(found.node, rest, count, KILN_INDEX_CHECK, KILN__PLACE(v->at));
+    found.axis = v->axis < 0 ? v->axis : before;
+    if (own == count || is_whole(&list[own])) {
+        *out = found;
+        return KILN_OK;
+    }
+    found.node = moved(found.node, before, 0, v->at);
+    found.axis = 0;
+    KILN_CHECK(call_subscript(p, &found, &list[own], out));
+    if (out->kind == KILN__PARSED_COUNTED) {
+        out->node = moved(out->node, 0, before, v->at);
+        out->axis = before;
+    }
+    return KILN_OK;
+}
+
 kiln_status kiln__subscript_counted(kiln__parser *p, const kiln__parsed *v,
                                     const kiln__subscript *list, size_t count,
                                     const kiln__parsed *mask, kiln__parsed *out)
@@ -331,9 +385,10 @@ kiln_status kiln__subscript_counted(kiln__parser *p, const kiln__parsed *v,
 
     if (mask != NULL)
         return count == 1 ? choose_again(p, v, mask, out)
-                          : fail_subscript(p, v, "a mask stands alone between brackets");
+                          : fail_subscript(p, v, "a mask stands alone between brackets: with a second one "
+                                                 "two axes would have lengths that only the device knows");
     if (v->kind == KILN__PARSED_COUNTED && v->axis != 0)
-        return fail_subscript(p, v, "those along the first axis alone have subscripts");
+        return subscript_behind(p, v, list, count, out);
     kiln__parsed found = *v;
     const masked c = as_masked(p, v);
     for (size_t k = 1; k < count; k++)

@@ -111,9 +111,9 @@ static kiln_node take(const masking *s, kiln_node x, kiln_node indices, int axis
     return kiln_node_take(x, indices, axis, KILN_INDEX_CLIP, KILN__PLACE(s->at));
 }
 
-/* Give all subscripts equally many places: a single place is repeated. *number receives their
- * number, by a step that reports other numbers (needed.c). */
-static kiln_status match_places(kiln__parser *p, masking *s, kiln_node *number)
+/* Give all subscripts equally many places: a single place is repeated. Returns their number, of a step that
+ * reports other numbers (needed.c). */
+static kiln_node match_places(masking *s)
 {
     const int64_t first = 0;
     const kiln_node one = kiln_node_of_int(1), none = kiln_node_of_int(0);
@@ -121,10 +121,7 @@ static kiln_status match_places(kiln__parser *p, masking *s, kiln_node *number)
                                               &first, 1, KILN__PLACE(s->at));
     const kiln_node i = kiln__node_places(all, 0, KILN__PLACE(s->at));
     kiln_node n = s->number[0], same = {0};
-    kiln__parsed_call *const c = kiln__parser_keep(p, sizeof *c);
 
-    if (c == NULL)
-        return kiln__fail_memory(p->err, sizeof *c);
     for (size_t k = 1; k < s->masks; k++)
         n = where(s, op2(s, KILN_OP_EQUAL, n, one), s->number[k], n);
     for (size_t k = 0; k < s->masks; k++) {
@@ -135,15 +132,7 @@ static kiln_status match_places(kiln__parser *p, masking *s, kiln_node *number)
         s->places[k] = take(s, s->places[k], where(s, single, none, i), 0);
         s->places[k] = where(s, op2(s, KILN_OP_LESS, i, n), s->places[k], none);
     }
-    const kiln_node needs[] = {
-        same, n, kiln_node_cast(n, KILN_FLOAT64, KILN__PLACE(s->at)),
-        kiln__node_broadcast_like(kiln__graph_number(p->graph, kiln_node_of_int(10)), n,
-                                  KILN__PLACE(s->at))};
-    const kiln__opaque_given given = {.operation = kiln__opaque_named("_need", 5),
-                                      .operands = needs,
-                                      .count = KILN_COUNT_OF(needs)};
-    *number = kiln__opaque_node(&given, 0, KILN__PLACE(s->at));
-    return KILN_OK;
+    return kiln__node_need(same, n, n, KILN__NEEDS_EQUAL_NUMBERS, KILN__PLACE(s->at));
 }
 
 /* ---- results --------------------------------------------------------------------------------- */
@@ -181,10 +170,9 @@ static void apply_one(masking *s, kiln__parsed *out)
 }
 
 /* Several masks or vectors of indices. */
-static kiln_status apply_several(kiln__parser *p, masking *s, kiln__parsed *out)
+static void apply_several(masking *s, kiln__parsed *out)
 {
     size_t last = s->first, nth = 0;
-    kiln_node number = {0};
 
     for (size_t k = s->first; k < s->count; k++)
         if (s->list[k].mask != NULL || s->list[k].kind == KILN_SUBSCRIPT_INDEX)
@@ -197,7 +185,7 @@ static kiln_status apply_several(kiln__parser *p, masking *s, kiln__parsed *out)
     for (size_t k = s->first; k < s->count; k++)
         if (s->list[k].mask != NULL)
             find_places(s, nth++, s->list[k].mask);
-    KILN_CHECK(match_places(p, s, &number));
+    const kiln_node number = match_places(s);
     nth = 0;
     for (size_t k = s->first; k < s->count; k++) {
         if (s->list[k].mask == NULL)
@@ -209,7 +197,6 @@ static kiln_status apply_several(kiln__parser *p, masking *s, kiln__parsed *out)
     const bool apart = kiln__are_apart(s->list, s->count);
     give_counted(kiln__index_nodes(s->x, s->list, s->count, KILN_INDEX_CHECK, KILN__PLACE(s->at)),
                  number, apart ? 0 : axis, out);
-    return KILN_OK;
 }
 
 kiln_status kiln__subscript_masks(kiln__parser *p, const kiln__parsed *v,
@@ -237,10 +224,11 @@ kiln_status kiln__subscript_masks(kiln__parser *p, const kiln__parsed *v,
                                     "masks; write x[m][:, i] for columns of its rows");
     }
     fold(s);
-    if (s->masks > 1)
-        return apply_several(p, s, out);
     memset(out, 0, sizeof *out);
-    apply_one(s, out);
+    if (s->masks > 1)
+        apply_several(s, out);
+    else
+        apply_one(s, out);
     return KILN_OK;
 }
 
@@ -261,8 +249,10 @@ static kiln_status compress_along(kiln__parser *p, const kiln__parsed_call *c,
         return kiln__parse_fail(p, axis->at, axis->width, KILN_ERR_AXIS, "no array has such an axis");
     *kept = c->arg[0];
     kiln__set_node(kept, mask);
-    kiln__parsed x = c->arg[1];
-    x.node = kiln__graph_number(p->graph, x.node);
+    kiln__parsed x = c->arg[1]; /* as far as the mask goes */
+    const kiln_node many = kiln__node_extent(mask, 0, 1, KILN__PLACE(c->at));
+    x.node = kiln_node_slice(kiln__graph_number(p->graph, x.node), (int)at, 0,
+                             kiln__reference(many.id), 1, KILN__PLACE(axis->at));
     const size_t before = at < 0 ? 1 : (size_t)at, behind = at < 0 ? (size_t)(-at - 1) : 0;
     for (size_t k = 0; k < before + 1 + behind; k++)
         list[k] = (kiln__subscript){.kind = KILN_SUBSCRIPT_SLICE,
@@ -282,6 +272,11 @@ kiln_status kiln__apply_masking(kiln__parser *p, kiln__parsed_call *c, kiln__par
 
     if (!kiln__same_word(c->name, c->bytes, "compress"))
         return KILN_OK;
+    if (c->of_array && c->count > 1) { /* x.compress(mask) */
+        const kiln__parsed x = c->arg[0];
+        c->arg[0] = c->arg[1];
+        c->arg[1] = x;
+    }
     KILN_CHECK(kiln__call_axis(p, c, 2, &axis));
     c->count = c->count == 3 ? 2 : c->count; /* the axis is read */
     *known = c->count == 2 && axis->width != 0 && axis->kind != KILN__PARSED_NONE;

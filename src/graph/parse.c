@@ -97,6 +97,7 @@ static kiln_status parse_list(kiln__parser *p, const char *close, bool tuple, ki
             *out = v;
             return kiln__next_token(p);
         }
+        kiln__settle(&v);
         const bool row = is_row(p, &v, tuple) && (row_count > 0 || count == 0);
         const size_t items = row ? v.count : 1;
         if (count + items > KILN__TUPLE_MAX || row_count >= KILN__TUPLE_MAX) /* rows may be empty */
@@ -210,7 +211,10 @@ static kiln_status parse_argument(kiln__parser *p, kiln__parsed_call *c)
     if (c->count == KILN__ARGUMENTS_MAX)
         return kiln__parse_fail(p, c->at, c->bytes, KILN_ERR_ARGUMENT_COUNT,
                                 "%.*s has too many arguments", (int)c->bytes, c->name);
-    return kiln__parse_expression(p, &c->arg[c->count++]);
+    kiln__parsed *const v = &c->arg[c->count++];
+    KILN_CHECK(kiln__parse_expression(p, v));
+    kiln__settle(v);
+    return KILN_OK;
 }
 
 static kiln_status parse_arguments(kiln__parser *p, kiln__parsed_call *c)
@@ -234,6 +238,7 @@ static kiln_status parse_call(kiln__parser *p, size_t at, size_t bytes, const ki
     c->bytes = bytes;
     if (self != NULL)
         c->arg[c->count++] = *self;
+    c->of_array = self != NULL;
     kiln_status status = parse_arguments(p, c);
     if (status == KILN_OK) {
         memset(out, 0, sizeof *out);
@@ -285,6 +290,8 @@ static kiln_status parse_one(kiln__parser *p, kiln__subscript *s)
         s->kind = KILN_SUBSCRIPT_NEW_AXIS;
         return KILN_OK;
     }
+    if (v.kind == KILN__PARSED_PLACES)
+        kiln__places_mask(p, &v);
     if (kiln__is_list(&v) && !kiln__is_mark(p, ":"))
         KILN_CHECK(kiln__index_list(p, &v));
     if (v.kind == KILN__PARSED_ROWS)
@@ -373,6 +380,14 @@ static kiln_status parse_subscript(kiln__parser *p, kiln__parsed *v)
     if (v->kind == KILN__PARSED_SHAPE) {
         KILN_CHECK(parse_subscripts(p, list, &count, &mask));
         return kiln__pick_extent(p, list, mask != NULL ? 0 : count, v);
+    }
+    if (v->kind == KILN__PARSED_PLACES) {
+        KILN_CHECK(parse_subscripts(p, list, &count, &mask));
+        if (mask != NULL || count != 1 || list[0].kind != KILN_SUBSCRIPT_INDEX)
+            return kiln__parse_fail(p, v->at, v->width, KILN_ERR_ARGUMENT,
+                                    "these are places along each axis, of which a whole number chooses one");
+        kiln__places_along(v, list[0].number[0]);
+        return KILN_OK;
     }
     if (v->kind == KILN__PARSED_TUPLE || v->kind == KILN__PARSED_SEVERAL) {
         KILN_CHECK(parse_subscripts(p, list, &count, &mask));
@@ -552,6 +567,9 @@ static kiln_status parse_member(kiln__parser *p, kiln__parsed *v)
 {
     const size_t at = p->token.at, bytes = p->token.width;
 
+    bool known = false;
+
+    kiln__settle(v);
     if (!kiln__is_counted(v) && v->kind != KILN__PARSED_AT)
         KILN_CHECK(kiln__need_node(p, v));
     kiln__parsed self = *v;
@@ -566,6 +584,10 @@ static kiln_status parse_member(kiln__parser *p, kiln__parsed *v)
         return kiln__apply(p, KILN_OP_REAL, &self, at, bytes, v);
     if (kiln__same_word(p->text + at, bytes, "imag"))
         return kiln__apply(p, KILN_OP_IMAG, &self, at, bytes, v);
+    if (kiln__is_counted(v))
+        KILN_CHECK(kiln__member_of_parts(p, &self, at, bytes, v, &known));
+    if (known)
+        return KILN_OK;
     KILN_CHECK(kiln__need_node(p, v));
     if (kiln__same_word(p->text + at, bytes, "at")) {
         v->node = kiln__graph_number(p->graph, v->node);
@@ -704,6 +726,8 @@ static kiln_status parse_binary(kiln__parser *p, int level, kiln__parsed *out)
         compared = operators[k].level == LEVEL_COMPARE;
         KILN_CHECK(kiln__next_token(p));
         KILN_CHECK(parse_binary(p, operators[k].level + 1, &operands[1]));
+        kiln__settle(&operands[0]);
+        kiln__settle(&operands[1]);
         KILN_CHECK(operators[k].op != 0
                        ? kiln__apply(p, operators[k].op, operands, at, width, &result)
                        : kiln__apply_matmul(p, operands, at, &result));

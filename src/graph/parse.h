@@ -45,6 +45,7 @@ typedef enum kiln__parsed_kind {
     KILN__PARSED_TEXT,    /* a string; `at` and `width` include the quotes */
     KILN__PARSED_CHOSEN,  /* the elements of `node` where `chooser`, a mask, is true */
     KILN__PARSED_COUNTED, /* the first elements of `node`; `chooser` is their number */
+    KILN__PARSED_PLACES,  /* nonzero(node): a vector of places for each axis, whose number is not known */
     KILN__PARSED_SEVERAL  /* `count` values of any kind but this one, TUPLE and ROWS */
 } kiln__parsed_kind;
 
@@ -89,6 +90,11 @@ typedef struct kiln__parser {
     size_t result_count;
     /* Parse the statements of `text`; `out` becomes the result, a tuple where there are several. */
     kiln_status (*statements)(struct kiln__parser *p, kiln__parsed *out);
+    /* kiln__join_operands() and kiln__multiply_parts(), for apply.c. */
+    kiln_status (*join)(struct kiln__parser *p, kiln__parsed *operands, size_t count,
+                        kiln__parsed *out);
+    kiln_status (*multiply)(struct kiln__parser *p, const kiln__parsed *x, kiln__parsed *y, size_t at,
+                            kiln__parsed *out);
     /* kiln__apply_call(), for files that it calls. */
     kiln_status (*call)(struct kiln__parser *p, struct kiln__parsed_call *c, kiln__parsed *out);
 } kiln__parser;
@@ -129,6 +135,13 @@ kiln_status kiln__expect_comma(kiln__parser *p, const char *close);
 /* ---- apply.c --------------------------------------------------------------------------------- */
 /* Fail unless a value is a node or a plain number. Makes a list of plain numbers an array. */
 kiln_status kiln__need_node(kiln__parser *p, kiln__parsed *v);
+/* A whole number of the text, or one computed from extents: then *out refers to its node (fusion.h), and must
+ * become part of a node's data, or kiln__number_node(). */
+kiln_status kiln__need_integer(const kiln__parser *p, const kiln__parsed *v, int64_t *out);
+/* A whole number of the text alone. */
+kiln_status kiln__need_literal(const kiln__parser *p, const kiln__parsed *v, int64_t *out);
+/* Whether a value is a whole number that is computed from extents. */
+bool kiln__is_extent(const kiln__parser *p, const kiln__parsed *v);
 /* Make `v` a NODE; what it was read from stays. */
 void kiln__set_node(kiln__parsed *v, kiln_node node);
 /* Whether a node is a plain number, or is computed from plain numbers alone. */
@@ -139,6 +152,7 @@ kiln_status kiln__define_name(kiln__parser *p, const char *name, size_t bytes,
 /* Zeroed memory, which kiln__parser_drop() frees; NULL without memory. */
 void *kiln__parser_keep(kiln__parser *p, size_t bytes);
 kiln_node *kiln__tuple_new(kiln__parser *p, size_t count); /* the same for `count` nodes */
+const char *kiln__parser_name(kiln__parser *p, const char *name, size_t bytes); /* a copy with a NUL */
 void kiln__parser_drop(kiln__parser *p);
 /* Record a matrix product. */
 kiln_status kiln__apply_matmul(kiln__parser *p, kiln__parsed *operands, size_t at,
@@ -162,20 +176,13 @@ kiln_status kiln__number_lists(kiln__parser *p, kiln__parsed *v);
 kiln_status kiln__index_list(kiln__parser *p, kiln__parsed *v);
 
 /* ---- extents.c --------------------------------------------------------------------------------- */
-/* A whole number of the text, or one computed from extents: then *out refers to its node (fusion.h), and must
- * become part of a node's data, or kiln__number_node(). */
-kiln_status kiln__need_integer(const kiln__parser *p, const kiln__parsed *v, int64_t *out);
-/* A whole number of the text alone. */
-kiln_status kiln__need_literal(const kiln__parser *p, const kiln__parsed *v, int64_t *out);
-/* Whether a value is a whole number that is computed from extents. */
-bool kiln__is_extent(const kiln__parser *p, const kiln__parsed *v);
 /* Make a NODE the SHAPE of it; an extent of x (kiln__node_extent()); an extent of a SHAPE. */
 void kiln__shape_of(kiln__parser *p, kiln__parsed *v);
 void kiln__set_extent(kiln__parser *p, kiln_node x, int64_t axis, int64_t rank, size_t at,
                       kiln__parsed *out);
 kiln_status kiln__pick_extent(kiln__parser *p, const kiln__subscript *list, size_t count,
                               kiln__parsed *v);
-/* Make a SHAPE a tuple of `count` extents. */
+/* Make a SHAPE a tuple of `count` extents. (Of a CHOSEN or COUNTED value a SHAPE has it in `values`.) */
 kiln_status kiln__unpack_shape(kiln__parser *p, kiln__parsed *v, size_t count);
 
 /* ---- params.c -------------------------------------------------------------------------------- */
@@ -213,6 +220,7 @@ typedef struct kiln__parsed_call {
         kiln__parsed value;
     } named[KILN__NAMED_MAX]; /* other arguments that were given by name */
     size_t named_count;
+    bool of_array; /* it is a method: the first argument stands before the dot */
     bool unknown; /* there is no function of that name */
 } kiln__parsed_call;
 
@@ -251,6 +259,10 @@ kiln_status kiln__apply_counted(kiln__parser *p, kiln__parsed_call *c, kiln__par
                                 bool *known);
 #define KILN__ROW_OF_COUNTED "_of_" /* names of rows in written_rows.c for such functions begin so */
 #define KILN__ROW_AMONG_COUNTED "_in_"
+#define KILN__ROW_OVER_COUNTED "_over_"
+/* A value as COUNTED: what counts first, and its number. `parts`: it may be parts of an array; else it must
+ * be the elements of a vector. */
+kiln__parsed kiln__as_counted(const kiln__parsed *v, bool parts);
 /* Call the row of a function whose name has that prefix, with argument `nth` replaced by two: the array and
  * the mask or number that decides its length. */
 kiln_status kiln__call_counted(kiln__parser *p, kiln__parsed_call *c, size_t nth,
@@ -260,6 +272,30 @@ void kiln__recount(kiln__parsed *v, int axis, bool parts);
 /* The elements of x along its first axis at indices that are CHOSEN or COUNTED. */
 kiln_status kiln__take_counted(kiln__parser *p, const kiln__parsed *x, const kiln__parsed *indices,
                                kiln__parsed *out);
+
+/* ---- beside.c ---------------------------------------------------------------------------------- */
+/* Make nodes of the operands of an operation; `out` becomes what its result is, but for its node: a NODE, or CHOSEN
+ * or COUNTED as an operand is. ERR_UNSUPPORTED for different masks or counts. */
+kiln_status kiln__join_operands(kiln__parser *p, kiln__parsed *operands, size_t count,
+                                kiln__parsed *out);
+
+/* ---- parts.c: functions of CHOSEN and COUNTED values along an axis ------------------------------ */
+kiln_status kiln__apply_parts(kiln__parser *p, kiln__parsed_call *c, kiln__parsed *out,
+                              bool *known);
+/* Give a CHOSEN value the form of another one that the same mask chooses: the axes of the mask as one. */
+void kiln__fold_like(kiln__parsed *v, const kiln__parsed *other);
+/* All elements of such a value, CHOSEN one by one. */
+kiln__parsed kiln__elements_of_parts(const kiln__parsed *v);
+/* The number of elements of such a value, and an extent of its shape: plain numbers. */
+kiln_node kiln__size_of_parts(const kiln__parsed *v);
+kiln_status kiln__extent_of_parts(const kiln__parser *p, const kiln__parsed *v, int64_t axis,
+                                  kiln__parsed *out);
+/* x[m] @ y: the products of rows that are chosen. */
+kiln_status kiln__multiply_parts(kiln__parser *p, const kiln__parsed *x, kiln__parsed *y, size_t at,
+                                 kiln__parsed *out);
+/* `.T`, `.size`, `.ndim` and `.shape` of such a value; a number of its shape; *known is false for others. */
+kiln_status kiln__member_of_parts(kiln__parser *p, const kiln__parsed *v, size_t at, size_t bytes,
+                                  kiln__parsed *out, bool *known);
 
 /* ---- lengths.c: CHOSEN and COUNTED values in lists and with subscripts ------------------------ */
 /* Call concatenate() or a similar function with a list that has such values. */
@@ -322,6 +358,13 @@ kiln_status kiln__index_mode(const kiln__parser *p, const kiln__parsed_call *c,
 /* Whether a value is known to be of bool: a comparison, an operation on such values, or an input
  * that is declared so. */
 bool kiln__is_mask(const kiln__parser *p, const kiln__parsed *v);
+/* Make a PLACES value COUNTED, the places of a vector; others stay as they are. */
+void kiln__settle(kiln__parsed *v);
+/* Make a PLACES value the places along an axis; or a mask of those elements. */
+void kiln__places_along(kiln__parsed *v, int64_t axis);
+void kiln__places_mask(kiln__parser *p, kiln__parsed *v);
+/* Make a PLACES value SEVERAL: those along `count` axes, which must be all. */
+kiln_status kiln__unpack_places(kiln__parser *p, kiln__parsed *v, size_t count);
 /* Make `out` CHOSEN: the elements of x where the mask is true. */
 void kiln__choose(kiln_node x, kiln_node mask, size_t at, kiln__parsed *out);
 /* Make a CHOSEN value an array of which the reduction `op` has the same result. */

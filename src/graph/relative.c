@@ -44,6 +44,49 @@ kiln_node kiln__node_merged(kiln_node x, int64_t count, const char *file, int li
     return kiln__record(&node, &x, 1, data, 2, "reshape", file, line);
 }
 
+kiln_node kiln__node_beside(kiln_node y, kiln_node x, const kiln_node *mask, int axis,
+                            const char *file, int line)
+{
+    const kiln__node node = {.kind = KILN__NODE_VIEW, .op = KILN__VIEW_BESIDE};
+    const kiln_node operands[] = {y, x, mask != NULL ? *mask : x};
+    const int64_t data = axis;
+    return kiln__record(&node, operands, mask != NULL ? 3 : 2, &data, 1, "mask", file, line);
+}
+
+kiln_node kiln__node_aligned(kiln_node y, int axis, kiln_node x, int other, const char *file,
+                             int line)
+{
+    const int64_t data[] = {axis, other};
+    return view(KILN__VIEW_ALIGNED, y, x, data, 2, "mask", file, line);
+}
+
+kiln_node kiln__node_apart(kiln_node x, int64_t axis, int64_t other, const char *file, int line)
+{
+    const kiln__node node = {.kind = KILN__NODE_VIEW, .op = KILN__VIEW_APART};
+    const int64_t data[] = {axis, other};
+    return kiln__record(&node, &x, 1, data, 2, "axis", file, line);
+}
+
+kiln_node kiln__node_ranked(kiln_node x, int least, int most, int hint, const char *file, int line)
+{
+    const kiln__node node = {.kind = KILN__NODE_VIEW, .op = KILN__VIEW_RANKED};
+    const int64_t data[] = {least, most, hint};
+    return kiln__record(&node, &x, 1, data, 3, "shape", file, line);
+}
+
+kiln_node kiln__node_need(kiln_node ok, kiln_node x, kiln_node number, int what, const char *file,
+                          int line)
+{
+    const kiln_node operands[] = {
+        ok, x, kiln_node_cast(number, KILN_FLOAT64, file, line),
+        kiln__node_broadcast_like(kiln__graph_number(number.graph, kiln_node_of_int(what)), number,
+                                  file, line)};
+    const kiln__opaque_given given = {.operation = kiln__opaque_named("_need", 5),
+                                      .operands = operands,
+                                      .count = KILN_COUNT_OF(operands)};
+    return kiln__opaque_node(&given, 0, file, line);
+}
+
 /* ---- shapes and dtypes ------------------------------------------------------------------------- */
 
 kiln_node kiln__node_places(kiln_node x, int axis, const char *file, int line)
@@ -77,6 +120,12 @@ kiln_node kiln__node_extent(kiln_node x, int64_t axis, int64_t rank, const char 
     const kiln__node node = {.kind = KILN__NODE_EXTENT};
     const int64_t data[] = {axis, rank};
     return kiln__record(&node, &x, 1, data, 2, "extent", file, line);
+}
+
+kiln_node kiln__node_weak(kiln_node x, const char *file, int line)
+{
+    const kiln__node node = {.kind = KILN__NODE_VIEW, .op = KILN__VIEW_WEAK};
+    return kiln__record(&node, &x, 1, NULL, 0, "number", file, line);
 }
 
 kiln_node kiln_node_extent(kiln_node x, int axis, const char *file, int line)

@@ -111,10 +111,15 @@ static kiln_status parse_statement(kiln__parser *p, kiln__parsed *result, value_
         KILN_CHECK(kiln__parse_expression(p, &v));
         if (v.kind == KILN__PARSED_SHAPE && targets > 1 && count == 0 && !kiln__is_mark(p, ","))
             KILN_CHECK(kiln__unpack_shape(p, &v, targets));
+        if (v.kind == KILN__PARSED_PLACES && targets > 1 && count == 0 && !kiln__is_mark(p, ","))
+            KILN_CHECK(kiln__unpack_places(p, &v, targets));
+        if (targets != 1)
+            kiln__settle(&v);
         const bool one = targets < 2 && kiln__is_number_list(p, &v); /* an array, or what a function takes it for */
         const bool several = v.kind == KILN__PARSED_SEVERAL;
         const bool tuple = (v.kind == KILN__PARSED_TUPLE || several) && !one;
-        const bool named_shape = targets == 1 && v.kind == KILN__PARSED_SHAPE;
+        const bool named_shape =
+            targets == 1 && (v.kind == KILN__PARSED_SHAPE || v.kind == KILN__PARSED_PLACES);
         if (!tuple && !(one && targets == 1) && !named_shape && v.kind != KILN__PARSED_CHOSEN &&
             v.kind != KILN__PARSED_COUNTED)
             KILN_CHECK(kiln__need_node(p, &v));
@@ -185,6 +190,8 @@ kiln_status kiln__graph_from_text(kiln_context *ctx, const char *text, const cha
     *out = NULL;
     p.statements = parse_statements;
     p.call = kiln__apply_call;
+    p.join = kiln__join_operands;
+    p.multiply = kiln__multiply_parts;
     KILN_CHECK(kiln__make_zeroed(&p.names, KILN__NAMES_MAX, sizeof *p.names, err));
     KILN_TRY(kiln__graph_new(ctx, opts, &p.graph, err));
     p.graph->ir.of_text = true;

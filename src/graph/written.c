@@ -122,25 +122,32 @@ bool kiln__written_usage(const kiln__parsed_call *c, char *out, size_t bytes)
     return used > 0;
 }
 
-/* A row for arguments whose length only the device knows, which users call by the name behind. */
-enum { row_bytes = sizeof KILN__ROW_OF_COUNTED - 1 };
-
-static bool is_of_counted(const kiln__parsed_call *c)
+/* How long the prefix is of a row for arguments whose length only the device knows, which users call by the
+ * name behind; 0 for other rows. */
+static size_t prefix_of(const kiln__parsed_call *c)
 {
-    return c->bytes > row_bytes && (memcmp(c->name, KILN__ROW_OF_COUNTED, row_bytes) == 0 ||
-                                    memcmp(c->name, KILN__ROW_AMONG_COUNTED, row_bytes) == 0);
+    static const char *const prefixes[] = {KILN__ROW_OF_COUNTED, KILN__ROW_AMONG_COUNTED,
+                                           KILN__ROW_OVER_COUNTED};
+
+    for (size_t k = 0; k < KILN_COUNT_OF(prefixes); k++) {
+        const size_t bytes = strlen(prefixes[k]);
+        if (c->bytes > bytes && memcmp(c->name, prefixes[k], bytes) == 0)
+            return bytes;
+    }
+    return 0;
 }
 
 static kiln_status fail_fit(const kiln__parser *p, const kiln__parsed_call *c)
 {
+    const size_t prefix = prefix_of(c);
     char usage[KILN__USAGE_BYTES];
 
-    if (is_of_counted(c))
-        return kiln__parse_fail(p, c->at, c->bytes - row_bytes, KILN_ERR_UNSUPPORTED,
+    if (prefix > 0)
+        return kiln__parse_fail(p, c->at, c->bytes - prefix, KILN_ERR_UNSUPPORTED,
                                 "%.*s of elements whose number only the device knows takes no such "
                                 "arguments: of where(mask, x, value), with a value that does not "
                                 "count, it takes all",
-                                (int)(c->bytes - row_bytes), c->name + row_bytes);
+                                (int)(c->bytes - prefix), c->name + prefix);
     (void)kiln__written_usage(c, usage, sizeof usage);
     return kiln__parse_fail(p, c->at, c->bytes, KILN_ERR_ARGUMENT_COUNT,
                             "%.*s takes other arguments: %s", (int)c->bytes, c->name, usage);
@@ -186,7 +193,7 @@ static kiln_status tell(const kiln__parser *p, const kiln__parsed_call *c, kiln_
                         const kiln_error *inner)
 {
     const char *column = strstr(inner->message, "column "), *said = inner->message;
-    const size_t before = is_of_counted(c) ? row_bytes : 0;
+    const size_t before = prefix_of(c);
     const char *const name = c->name + before;
     const size_t bytes = c->bytes - before;
 

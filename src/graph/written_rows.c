@@ -94,12 +94,41 @@ const kiln__written kiln__written_rows[] = {
     {"_of_unique", "v, n", "s = v[_first_last(v, n)]; s[_first(s) & (iota(s, 0) < n)]"},
     {"_of_diff", "v, n", "v[1:] - v[:-1], maximum(n - 1, 0)"},
     {"_of_ediff1d", "v, n", "_of_diff(v, n)"},
-    {"_of_flip", "v, n, axis=0", "take(v, n - 1 - iota(v, 0), mode=clip), n"},
-    {"_of_roll", "v, n, shift:whole", "take(v, (iota(v, 0) - shift) % maximum(n, 1), mode=clip), n"},
+    {"_of_flip", "v, n, axis=0", "take(v, n - 1 - _places(v), axis=0, mode=clip), n"},
+    {"_of_roll", "v, n, shift:whole, axis=0",
+     "take(v, (_places(v) - shift) % maximum(n, 1), axis=0, mode=clip), n"},
     {"_of_repeat", "v, n, times:whole", "repeat(v, times), n * times"},
     {"_of_tile", "v, n, times:whole",
      "t = tile(v, times); take(v, iota(t, 0) % maximum(n, 1), mode=clip), n * times"},
     {"_of_ravel", "v, n", "v, n"},
+    {"_of_flatten", "v, n", "v, n"},
+    {"_of_in1d", "v, n, test", "isin(v, test), n"},
+    /* Of an array x and a mask of its shape, which is the same along all axes but `at`. */
+    {"_over_max", "x, mask, at:whole, axis=None, keepdims=None",
+     "r = take_along_axis(x, argmax(mask, axis=at, keepdims=True), at);"
+     "_need(any(mask), max(where(mask, x, r), axis=axis, keepdims=keepdims), 0.0, 6)"},
+    {"_over_min", "x, mask, at:whole, axis=None, keepdims=None",
+     "r = take_along_axis(x, argmax(mask, axis=at, keepdims=True), at);"
+     "_need(any(mask), min(where(mask, x, r), axis=axis, keepdims=keepdims), 0.0, 7)"},
+    {"_over_amax", "x, mask, at:whole, axis=None, keepdims=None",
+     "_over_max(x, mask, at, axis, keepdims)"},
+    {"_over_amin", "x, mask, at:whole, axis=None, keepdims=None",
+     "_over_min(x, mask, at, axis, keepdims)"},
+    {"_over_ptp", "x, mask, at:whole, axis=None, keepdims=None",
+     "_over_max(x, mask, at, axis, keepdims) - _over_min(x, mask, at, axis, keepdims)"},
+    /* NaN count where there is nothing else. */
+    {"_or_nan", "x, mask, axis",
+     "k = mask & (x == x); k | (mask & ~any(k, axis=axis, keepdims=True))"},
+    {"_over_nanmax", "x, mask, at:whole, axis:whole, keepdims=None",
+     "_over_max(x, _or_nan(x, mask, axis), at, axis, keepdims)"},
+    {"_over_nanmax", "x, mask, at:whole, keepdims=None",
+     "k = _or_nan(x, mask, None);"
+     "_need(any(mask), max(where(k, x, _one_of(x, k)), keepdims=keepdims), 0.0, 6)"},
+    {"_over_nanmin", "x, mask, at:whole, axis:whole, keepdims=None",
+     "_over_min(x, _or_nan(x, mask, axis), at, axis, keepdims)"},
+    {"_over_nanmin", "x, mask, at:whole, keepdims=None",
+     "k = _or_nan(x, mask, None);"
+     "_need(any(mask), min(where(k, x, _one_of(x, k)), keepdims=keepdims), 0.0, 7)"},
     {"_of_argmax", "v, n",
      "k = iota(v, 0) < n; t = _of_max(v, k); argmax(k & ((v == t) | ((v != v) & (t != t))))"},
     {"_of_argmin", "v, n",
@@ -401,7 +430,8 @@ const kiln__written kiln__written_rows[] = {
      "v = float64(x); p = float64(xp); f = float64(fp); i = _search_right(p, v);"
      "a = take(p, i - 1, mode=clip); b = take(p, i, mode=clip);"
      "y = take(f, i - 1, mode=clip); z = take(f, i, mode=clip);"
-     "where(v < p[0], f[0], where(v >= p[-1], f[-1], (z - y) / (b - a) * (v - a) + y))"},
+     "w = where(v < p[0], f[0], where(v >= p[-1], f[-1], (z - y) / (b - a) * (v - a) + y));"
+     "where(p.size == 1, f[0], w)"}, /* also of NaN, as NumPy has it */
     /* Of rows of variables; all rows have as many observations, which divide a column of the products. */
     {"_products", "x, less",
      "y = x * broadcast_to(1.0, ()); d = y - mean(y, axis=-1, keepdims=True);"
