@@ -155,22 +155,22 @@ static void test_bins__have_even_edges_from_the_data_or_a_range(void **state)
     test_env *t = *state;
     const float given[] = {3, -1, 7, 2};
     const double range[] = {0, 1}, one[] = {4, 4};
-    double got[5];
+    float got[5];
     kiln_array *x = made(t, KILN_FLOAT32, 4, given), *e = NULL;
 
     OK(t, kiln_array_histogram_edges(x, 4, NULL, &e, &t->err));
     OK(t, kiln_array_to_host(e, got, sizeof got, NULL, &t->err));
-    assert_memory_equal(got, ((const double[]){-1, 1, 3, 5, 7}), sizeof got);
+    assert_memory_equal(got, ((const float[]){-1, 1, 3, 5, 7}), sizeof got);
     kiln_array_release(e);
     e = NULL;
     OK(t, kiln_array_histogram_edges(x, 2, range, &e, &t->err));
     OK(t, kiln_array_to_host(e, got, 3 * sizeof *got, NULL, &t->err));
-    assert_memory_equal(got, ((const double[]){0, 0.5, 1}), 3 * sizeof *got);
+    assert_memory_equal(got, ((const float[]){0, 0.5F, 1}), 3 * sizeof *got);
     kiln_array_release(e);
     e = NULL;
     OK(t, kiln_array_histogram_edges(x, 1, one, &e, &t->err));
     OK(t, kiln_array_to_host(e, got, 2 * sizeof *got, NULL, &t->err));
-    assert_memory_equal(got, ((const double[]){3.5, 4.5}), 2 * sizeof *got);
+    assert_memory_equal(got, ((const float[]){3.5F, 4.5F}), 2 * sizeof *got);
     kiln_array_release(e);
     kiln_array_release(x);
 }

@@ -256,7 +256,8 @@ KILN_API KILN_NODISCARD kiln_status kiln_array_histogramdd(const kiln_array *con
                                                            size_t count, kiln_array **out,
                                                            kiln_error *err);
 
-/** `bins` + 1 evenly spaced float64 edges from range[0] to range[1]. A `range` of NULL stands for
+/** `bins` + 1 evenly spaced edges from range[0] to range[1], of float64, or of the array's dtype if
+ *  that is float32 or float16, computed in it as NumPy does. A `range` of NULL stands for
  *  the smallest and the largest element; the call then waits for the device. @return ERR_ARGUMENT
  *  for fewer than one bin; ERR_RANGE for limits that are not finite or not in order, and for bins
  *  so narrow that edges would be equal. */

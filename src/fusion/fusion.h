@@ -96,6 +96,7 @@ typedef enum kiln__view_kind {
                            behind both */
     KILN__VIEW_APART,  /* data: two axes, which must be different ones of the operand */
     KILN__VIEW_RANKED, /* data: the operand must have so many axes at least, at most; KILN__HINT_... */
+    KILN__VIEW_HOLDING, /* data: the operand must have an axis and an index along it */
     KILN__VIEW_WEAK,   /* the operand, an int64 without axes, as a plain number */
     KILN__VIEW_FOLDED  /* data: axis. The first operand, with the axes from this one on that are those of
                           the second, a mask, merged into one; of one operand as many axes as the

@@ -273,6 +273,19 @@ static void lay_over(const kiln__lowered *o, const kiln__lowered *over, view_sha
         s->shape[a] = over->shape[a];
 }
 
+/* An array as it is, after a look for an index along an axis. */
+static uint32_t holding(kiln__build *b, uint32_t node, uint32_t operand)
+{
+    const int64_t *data = b->ir->data + b->ir->nodes[node].data;
+    const kiln__lowered *o = &b->lowered[operand];
+    const int64_t extent = o->shape[kiln__lower_axis(b, node, data[0], o->rank)];
+
+    if (data[1] < -extent || data[1] >= extent)
+        kiln__build_fail(b, node, KILN_ERR_AXIS, "place %lld is not one of a row of %lld elements",
+                         (long long)data[1], (long long)extent);
+    return operand;
+}
+
 /* A number whose value only the device knows. */
 static uint32_t weak(kiln__build *b, uint32_t node, uint32_t operand)
 {
@@ -291,7 +304,7 @@ static bool lower_unmoved(kiln__build *b, uint32_t node, uint32_t *operand)
     static uint32_t (*const views[])(kiln__build *, uint32_t, uint32_t) = {
         [KILN__VIEW_MASKED] = masked,   [KILN__VIEW_WHOLE] = whole, [KILN__VIEW_BESIDE] = beside,
         [KILN__VIEW_ALIGNED] = aligned, [KILN__VIEW_APART] = apart, [KILN__VIEW_RANKED] = ranked,
-        [KILN__VIEW_WEAK] = weak,       [KILN__VIEW_FOLDED] = fold};
+        [KILN__VIEW_WEAK] = weak,       [KILN__VIEW_HOLDING] = holding,       [KILN__VIEW_FOLDED] = fold};
     const size_t op = (size_t)b->ir->nodes[node].op;
 
     if (op >= KILN_COUNT_OF(views) || views[op] == NULL)

@@ -259,7 +259,9 @@ static kiln_status gradient(kiln__parser *p, kiln__parsed_call *c, reading *r, k
 {
     const int64_t along = r->has_axis ? r->numbers[0] : -1;
     const int axis = (int)along;
-    const kiln_node x = r->nodes[0];
+    const kiln_node x = r->has_axis ? r->nodes[0] /* NumPy's default is all axes */
+                                    : kiln__node_ranked(r->nodes[0], 1, 1, KILN__HINT_AXIS,
+                                                        KILN__PLACE(c->at));
     kiln_node parts[3];
 
     if (r->node_count > 1 && !kiln__is_of_numbers(p, &r->nodes[1])) /* NumPy's vectors are places */
@@ -350,6 +352,16 @@ static const function functions[] = {
     {"atleast_2d", KILN_REARRANGE_ATLEAST_2D, false, 1, 0, 0, {0}, NONE, plain, "x"},
     {"atleast_3d", KILN_REARRANGE_ATLEAST_3D, false, 1, 0, 0, {0}, NONE, plain, "x"},
     {"concatenate",
+     KILN_REARRANGE_CONCATENATE,
+     true,
+     0,
+     0,
+     0,
+     {0},
+     0,
+     first_axis,
+     "[x, y], axis=0"},
+    {"concat",
      KILN_REARRANGE_CONCATENATE,
      true,
      0,

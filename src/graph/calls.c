@@ -12,26 +12,6 @@
 
 /* ---- arguments ------------------------------------------------------------------------------- */
 
-static kiln_status fail_call(const kiln__parser *p, const kiln__parsed_call *c, kiln_status status,
-                             const char *what)
-{
-    return kiln__parse_fail(p, c->at, c->bytes, status, "%.*s %s", (int)c->bytes, c->name, what);
-}
-
-static kiln_status need_count(const kiln__parser *p, const kiln__parsed_call *c, size_t least,
-                              size_t most)
-{
-    char text[80];
-    if (c->count >= least && c->count <= most)
-        return KILN_OK;
-    if (least == most)
-        snprintf(text, sizeof text, "takes %zu argument%s, %zu given", least, least == 1 ? "" : "s",
-                 c->count);
-    else
-        snprintf(text, sizeof text, "takes %zu to %zu arguments, %zu given", least, most, c->count);
-    return fail_call(p, c, KILN_ERR_ARGUMENT_COUNT, text);
-}
-
 /* Whole numbers from a tuple, or from arguments first.. themselves. */
 static kiln_status read_integers(const kiln__parser *p, const kiln__parsed_call *c, size_t first,
                                  int64_t *out, int *count_out)
@@ -41,7 +21,7 @@ static kiln_status read_integers(const kiln__parser *p, const kiln__parsed_call 
     const size_t count = tuple ? v->count : c->count - first;
 
     if (count > KILN_RANK_MAX)
-        return fail_call(p, c, KILN_ERR_ARGUMENT, "has more axes than there may be");
+        return kiln__fail_call(p, c, KILN_ERR_ARGUMENT, "has more axes than there may be");
     for (size_t k = 0; k < count; k++) {
         kiln__parsed one = tuple ? *v : c->arg[first + k];
         if (tuple)
@@ -83,21 +63,11 @@ static kiln_status read_axis(const kiln__parser *p, kiln__parsed_call *c, size_t
 
     KILN_CHECK(kiln__call_axis(p, c, argument, &v));
     if (v->width == 0)
-        return fail_call(p, c, KILN_ERR_ARGUMENT_COUNT, "needs an axis");
+        return kiln__fail_call(p, c, KILN_ERR_ARGUMENT_COUNT, "needs an axis");
     KILN_CHECK(kiln__need_literal(p, v, &axis));
     if (axis < -KILN_RANK_MAX - 1 || axis > KILN_RANK_MAX)
         return kiln__parse_fail(p, v->at, v->width, KILN_ERR_AXIS, "no array has such an axis");
     *out = (int)axis;
-    return KILN_OK;
-}
-
-/* Check that the first argument is an array. A plain number becomes one without axes. */
-static kiln_status need_array(kiln__parser *p, kiln__parsed_call *c)
-{
-    if (c->count == 0)
-        return fail_call(p, c, KILN_ERR_ARGUMENT_COUNT, "needs an array");
-    KILN_CHECK(kiln__need_node(p, &c->arg[0]));
-    c->arg[0].node = kiln__graph_number(p->graph, c->arg[0].node);
     return KILN_OK;
 }
 
@@ -123,11 +93,11 @@ static kiln_status reduce(kiln__parser *p, kiln__parsed_call *c, int op, kiln__p
     bool given = false, keepdims = false;
 
     c->takes = KILN__TAKES_DTYPE | KILN__TAKES_KEEPDIMS;
-    KILN_CHECK(need_count(p, c, 1, 2));
+    KILN_CHECK(kiln__need_count(p, c, 1, 2));
     KILN_CHECK(kiln__call_axis(p, c, 1, &axis));
     if (c->arg[0].kind == KILN__PARSED_CHOSEN && axis->width + c->keepdims.width == 0)
         KILN_CHECK(kiln__reduce_chosen(p, c, op, &c->arg[0]));
-    KILN_CHECK(need_array(p, c));
+    KILN_CHECK(kiln__need_array(p, c));
     KILN_CHECK(kiln__need_axes(p, c, axis));
     KILN_CHECK(read_axes(p, axis, &axes, &given));
     if (c->keepdims.width != 0 && c->keepdims.kind != KILN__PARSED_NONE) {
@@ -175,7 +145,7 @@ static kiln_status call_shape(kiln__parser *p, kiln__parsed_call *c, const speci
     int64_t shape[KILN_RANK_MAX];
     int rank = 0;
     if (c->count < 2)
-        return fail_call(p, c, KILN_ERR_ARGUMENT_COUNT, "needs a shape");
+        return kiln__fail_call(p, c, KILN_ERR_ARGUMENT_COUNT, "needs a shape");
     if (c->count == 2 && c->arg[1].kind == KILN__PARSED_SHAPE &&
         s->by_shape == kiln_node_broadcast_to) {
         kiln__set_node(
@@ -196,16 +166,48 @@ static kiln_status call_ravel(kiln__parser *p, kiln__parsed_call *c, const speci
                               kiln__parsed *out)
 {
     const int64_t all = -1;
-    KILN_CHECK(need_count(p, c, 1, 1));
+    KILN_CHECK(kiln__need_count(p, c, 1, 1));
     kiln__set_node(out, s->by_shape(c->arg[0].node, 1, &all, KILN__PLACE(c->at)));
+    return KILN_OK;
+}
+
+/* expand_dims(x, (0, 2)): those counted from the first axis, and then those from the last, each in the
+ * order in which it is in its place. */
+static kiln_status call_new_axes(kiln__parser *p, kiln__parsed_call *c, const kiln__parsed *axes,
+                                 kiln__parsed *out)
+{
+    int64_t given[KILN__TUPLE_MAX];
+    kiln_node some[KILN__TUPLE_MAX];
+    kiln_node x = c->arg[0].node;
+
+    for (int last = 0; last < 2; last++) {
+        kiln__parsed one = *axes;
+        one.items = some;
+        one.count = 0;
+        for (size_t k = 0; k < axes->count; k++)
+            if ((axes->items[k].kind == KILN_NODE_INT && axes->items[k].value.i < 0) == (last != 0))
+                some[one.count++] = axes->items[k];
+        KILN_CHECK(kiln__read_ordered_axes(p, &one, given));
+        for (size_t k = 0; k < one.count; k++) {
+            if (k > 0 && given[k] == given[k - 1])
+                return kiln__parse_fail(p, axes->at, axes->width, KILN_ERR_AXIS,
+                                        "axis %lld is given twice", (long long)given[k]);
+            x = kiln_node_newaxis(x, (int)given[k], KILN__PLACE(c->at));
+        }
+    }
+    kiln__set_node(out, x);
     return KILN_OK;
 }
 
 static kiln_status call_axis(kiln__parser *p, kiln__parsed_call *c, const special *s,
                              kiln__parsed *out)
 {
+    const kiln__parsed *several;
     int axis = 0;
-    KILN_CHECK(need_count(p, c, 1, 2));
+    KILN_CHECK(kiln__need_count(p, c, 1, 2));
+    KILN_CHECK(kiln__call_axis(p, c, 1, &several));
+    if (several->kind == KILN__PARSED_TUPLE && s->by_axis == kiln_node_newaxis)
+        return call_new_axes(p, c, several, out);
     KILN_CHECK(read_axis(p, c, 1, &axis));
     kiln__set_node(out, s->by_axis(c->arg[0].node, axis, KILN__PLACE(c->at)));
     return KILN_OK;
@@ -229,9 +231,9 @@ static kiln_status call_cast(kiln__parser *p, kiln__parsed_call *c, const specia
     kiln__parsed *dtype = c->count > 1 ? &c->arg[1] : &c->dtype;
     (void)s;
     c->takes = c->count > 1 ? 0 : KILN__TAKES_DTYPE;
-    KILN_CHECK(need_count(p, c, 1, 2));
+    KILN_CHECK(kiln__need_count(p, c, 1, 2));
     if (dtype->width == 0)
-        return fail_call(p, c, KILN_ERR_ARGUMENT, "needs a dtype, as float32 is");
+        return kiln__fail_call(p, c, KILN_ERR_ARGUMENT, "needs a dtype, as float32 is");
     KILN_CHECK(read_dtype(p, dtype));
     kiln__set_node(out, kiln_node_cast(c->arg[0].node, dtype->dtype, KILN__PLACE(c->at)));
     return KILN_OK;
@@ -247,7 +249,7 @@ static kiln_status call_pair(kiln__parser *p, kiln__parsed_call *c, const kiln_o
 
     if (items == NULL)
         return kiln__fail_memory(p->err, 2 * sizeof *items);
-    KILN_CHECK(need_count(p, c, arity, arity));
+    KILN_CHECK(kiln__need_count(p, c, arity, arity));
     KILN_CHECK(kiln__apply(p, op[0], c->arg, c->at, c->bytes, &one));
     KILN_CHECK(kiln__apply(p, op[1], c->arg, c->at, c->bytes, &two));
     items[0] = one.node;
@@ -312,7 +314,7 @@ static kiln_status fail_draw(const kiln__parser *p, const kiln__parsed_call *c, 
              draw == KILN_DRAW_PERMUTATION
                  ? ""
                  : params[kiln__draw_params(kiln__draw_named(c->name, c->bytes))]);
-    return fail_call(p, c, KILN_ERR_ARGUMENT_COUNT, text);
+    return kiln__fail_call(p, c, KILN_ERR_ARGUMENT_COUNT, text);
 }
 
 /* A key, or (key, number of the draw). */
@@ -356,187 +358,6 @@ static kiln_status call_draw(kiln__parser *p, kiln__parsed_call *c, kiln_draw dr
     return KILN_OK;
 }
 
-/* An axis and numbers: the axis by name or behind the others. */
-static kiln_status read_numbers(const kiln__parser *p, kiln__parsed_call *c,
-                                kiln__opaque_given *given, int64_t *data)
-{
-    const kiln__opaque *o = given->operation;
-    const size_t numbers = strcspn(o->numbers, "m"), least = given->count + numbers;
-    const kiln__parsed *axis;
-
-    KILN_CHECK(need_count(p, c, least, least + o->takes_axis));
-    if (o->takes_axis) {
-        KILN_CHECK(kiln__call_axis(p, c, least, &axis));
-        data[0] = axis->kind == KILN__PARSED_NONE ? INT64_MIN : o->axis;
-        if (axis->width != 0 && axis->kind != KILN__PARSED_NONE)
-            KILN_CHECK(kiln__need_literal(p, axis, &data[0]));
-        given->data_count = 1;
-    }
-    for (size_t k = 0; k < numbers; k++) {
-        const kiln__parsed *v = &c->arg[given->count + k];
-        const bool whole = v->kind == KILN__PARSED_NODE && v->node.kind == KILN_NODE_INT;
-        int64_t *const to = &data[given->data_count++];
-        if (o->numbers[k] == 'i') {
-            KILN_CHECK(kiln__need_integer(p, v, to));
-            continue;
-        }
-        if (!whole && (v->kind != KILN__PARSED_NODE || v->node.kind != KILN_NODE_FLOAT))
-            return kiln__parse_fail(p, v->at, v->width, KILN_ERR_ARGUMENT,
-                                    "a number is needed here");
-        const double real = whole ? (double)v->node.value.i : v->node.value.f;
-        memcpy(to, &real, sizeof real);
-    }
-    return o->numbers[numbers] == 'm' ? kiln__quantile_method(p, c, &data[given->data_count++])
-                                      : KILN_OK;
-}
-
-/* What an operation has beside its operands, from the arguments that are no operands. `*first_out`: which
- * argument is the first operand. */
-static kiln_status read_data(const kiln__parser *p, kiln__parsed_call *c, kiln__opaque_given *given,
-                             int64_t *data, size_t *first_out)
-{
-    const size_t arity = (size_t)given->operation->operand_count;
-    const kiln__parsed *text = &c->arg[0];
-
-    *first_out = 0;
-    given->count = arity;
-    switch (given->operation->data) {
-    case KILN__OPAQUE_NONE:
-        return need_count(p, c, arity, arity);
-    case KILN__OPAQUE_LIST:
-        return need_count(p, c, 1, 1);
-    case KILN__OPAQUE_NUMBER:
-        KILN_CHECK(need_count(p, c, arity + 1, arity + 1));
-        given->data_count = 1;
-        return kiln__need_integer(p, &c->arg[arity], data);
-    case KILN__OPAQUE_NUMBERS:
-        return read_numbers(p, c, given, data);
-    case KILN__OPAQUE_SUBSCRIPTS:
-        return fail_call(p, c, KILN_ERR_NAME, "is written x.at[...].set(values)");
-    case KILN__OPAQUE_TEXT:
-        break;
-    }
-    KILN_CHECK(need_count(p, c, 2, KILN__OPAQUE_OPERANDS + 1));
-    if (text->kind != KILN__PARSED_TEXT)
-        return kiln__parse_fail(p, text->at, text->width, KILN_ERR_ARGUMENT,
-                                "a text in quotes is needed here");
-    given->count = c->count - 1;
-    given->data_count = kiln__opaque_text(text->word, text->word_bytes, data);
-    *first_out = 1;
-    return given->data_count > 0 ? KILN_OK
-                                 : kiln__parse_fail(p, text->at, text->width, KILN_ERR_ARGUMENT,
-                                                    "this text is too long");
-}
-
-/* lu_solve(lu_factor(a), b): the first two operands as one. */
-static void spread_first(kiln__parsed_call *c)
-{
-    const kiln__parsed both = c->arg[0];
-
-    if (!kiln__same_word(c->name, c->bytes, "lu_solve") || both.kind != KILN__PARSED_TUPLE ||
-        both.count != 2 || c->count != 2)
-        return;
-    c->arg[2] = c->arg[1];
-    c->arg[1] = both;
-    for (size_t k = 0; k < 2; k++)
-        kiln__set_node(&c->arg[k], both.items[k]);
-    c->count = 3;
-}
-
-static kiln_status read_operands(kiln__parser *p, kiln__parsed_call *c, size_t first,
-                                 kiln__opaque_given *given, kiln_node *operands)
-{
-    const kiln__parsed *list = &c->arg[0];
-
-    if (given->operation->data == KILN__OPAQUE_LIST) {
-        KILN_CHECK(kiln__number_lists(p, &c->arg[0]));
-        if (list->kind != KILN__PARSED_TUPLE || list->count == 0 ||
-            list->count > KILN__OPAQUE_OPERANDS)
-            return kiln__parse_fail(p, list->at, list->width, KILN_ERR_ARGUMENT,
-                                    "a list of 1 to %d arrays is needed here",
-                                    KILN__OPAQUE_OPERANDS);
-        given->count = list->count;
-        memcpy(operands, list->items, list->count * sizeof *operands);
-    } else {
-        for (size_t k = 0; k < given->count; k++) {
-            KILN_CHECK(kiln__need_node(p, &c->arg[first + k]));
-            operands[k] = c->arg[first + k].node;
-        }
-    }
-    operands[0] = kiln__graph_number(p->graph, operands[0]);
-    return KILN_OK;
-}
-
-/* A function that is done as a whole: matmul(), einsum(), qr(). Of several results the value is a tuple. */
-static kiln_status call_opaque(kiln__parser *p, kiln__parsed_call *c, const kiln__opaque *o,
-                               kiln__parsed *out)
-{
-    const size_t results = (size_t)o->result_count;
-    kiln_node operands[KILN__OPAQUE_OPERANDS];
-    int64_t data[KILN__OPAQUE_DATA_MAX];
-    kiln__opaque_given given = {.operation = o, .operands = operands, .data = data};
-    kiln_node *items = kiln__tuple_new(p, results);
-    size_t first = 0;
-
-    if (items == NULL)
-        return kiln__fail_memory(p->err, results * sizeof *items);
-    spread_first(c);
-    KILN_CHECK(read_data(p, c, &given, data, &first));
-    KILN_CHECK(read_operands(p, c, first, &given, operands));
-    for (size_t k = 0; k < results; k++)
-        items[k] = kiln__opaque_node(&given, k, KILN__PLACE(c->at));
-    if (results == 1) {
-        kiln__set_node(out, items[0]);
-        return KILN_OK;
-    }
-    out->kind = KILN__PARSED_TUPLE;
-    out->items = items;
-    out->count = results;
-    return KILN_OK;
-}
-
-/* median(x, axis, keepdims), quantile(x, 0.5, axis, keepdims): one number for each row. */
-static kiln_status call_ranked(kiln__parser *p, kiln__parsed_call *c, const kiln__opaque *o,
-                               kiln__parsed *out)
-{
-    KILN_CHECK(call_opaque(p, c, o, out));
-    return kiln__keep_axes(p, c, 1 + strcspn(o->numbers, "m"), &out->node);
-}
-
-/* quantile(x, [0.25, 0.5]): one for each, along a new first axis. */
-static kiln_status call_quantiles(kiln__parser *p, kiln__parsed_call *c, const kiln__opaque *o,
-                                  kiln__parsed *out)
-{
-    const kiln__parsed *q = &c->arg[1];
-    const int64_t first = 0;
-    kiln_node parts[KILN__TUPLE_MAX];
-    kiln__parsed_call one = *c;
-
-    if (q->count == 0)
-        return kiln__parse_fail(p, q->at, q->width, KILN_ERR_ARGUMENT, "there is no quantile here");
-    for (size_t k = 0; k < q->count; k++) {
-        kiln__set_node(&one.arg[1], q->items[k]);
-        KILN_CHECK(call_ranked(p, &one, o, out));
-        parts[k] = out->node;
-    }
-    c->takes = one.takes;
-    kiln__set_node(out, kiln_node_rearrange(KILN_REARRANGE_STACK, parts, q->count, &first, 1,
-                                            KILN__PLACE(c->at)));
-    return KILN_OK;
-}
-
-/* What is done as a whole by its own name: call_opaque(), of ranked numbers with more. */
-static kiln_status call_whole(kiln__parser *p, kiln__parsed_call *c, const kiln__opaque *o,
-                              kiln__parsed *out)
-{
-    const bool quantiles = o->numbers != NULL && o->numbers[0] == 'd';
-
-    if (quantiles && c->count > 1 && c->arg[1].kind == KILN__PARSED_TUPLE)
-        return call_quantiles(p, c, o, out);
-    return (quantiles || kiln__same_word(c->name, c->bytes, "median") ? call_ranked
-                                                                      : call_opaque)(p, c, o, out);
-}
-
 /* take(x, i, axis, mode=clip), take_along_axis(x, i, axis): NumPy's; without an axis elements count in
  * C-order. */
 static kiln_status call_take(kiln__parser *p, kiln__parsed_call *c, const special *s,
@@ -548,7 +369,7 @@ static kiln_status call_take(kiln__parser *p, kiln__parsed_call *c, const specia
     int64_t given = 0;
 
     (void)s;
-    KILN_CHECK(need_count(p, c, 2, 3));
+    KILN_CHECK(kiln__need_count(p, c, 2, 3));
     KILN_CHECK(kiln__call_axis(p, c, 2, &axis));
     if (c->arg[1].kind == KILN__PARSED_TUPLE)
         KILN_CHECK(kiln__index_list(p, &c->arg[1]));
@@ -570,7 +391,7 @@ static kiln_status call_like(kiln__parser *p, kiln__parsed_call *c, const specia
                              kiln__parsed *out)
 {
     (void)s;
-    KILN_CHECK(need_count(p, c, 2, 2));
+    KILN_CHECK(kiln__need_count(p, c, 2, 2));
     KILN_CHECK(kiln__need_node(p, &c->arg[1]));
     const kiln_node x = c->arg[0].node, like = kiln__graph_number(p->graph, c->arg[1].node);
     const bool floors = kiln__same_word(c->name, c->bytes, "_floor_as");
@@ -589,10 +410,21 @@ static kiln_status call_places(kiln__parser *p, kiln__parsed_call *c, const spec
     int axis = 0;
 
     (void)s;
-    KILN_CHECK(need_count(p, c, 1, 2));
+    KILN_CHECK(kiln__need_count(p, c, 1, 2));
     if (c->count > 1)
         KILN_CHECK(read_axis(p, c, 1, &axis));
     kiln__set_node(out, kiln__node_places(c->arg[0].node, axis, KILN__PLACE(c->at)));
+    return KILN_OK;
+}
+
+/* _vector(x): x, which must have one axis. */
+static kiln_status call_vector(kiln__parser *p, kiln__parsed_call *c, const special *s,
+                               kiln__parsed *out)
+{
+    (void)s;
+    KILN_CHECK(kiln__need_count(p, c, 1, 1));
+    kiln__set_node(out, kiln__node_ranked(c->arg[0].node, 1, 1, KILN__HINT_AXIS, KILN__PLACE(c->at)));
+    (void)p;
     return KILN_OK;
 }
 
@@ -601,6 +433,7 @@ static const special specials[] = {
     {"_places", call_places, NULL, NULL},
     {"_as", call_like, NULL, NULL},
     {"_floor_as", call_like, NULL, NULL},
+    {"_vector", call_vector, NULL, NULL},
     {"take", call_take, NULL, NULL},
     {"take_along_axis", call_take, NULL, NULL},
     {"transpose", call_transpose, NULL, NULL},
@@ -618,7 +451,7 @@ static kiln_status call_op(kiln__parser *p, kiln__parsed_call *c, const kiln__op
                            kiln__parsed *out)
 {
     const size_t arity = (size_t)op->arity;
-    KILN_CHECK(need_count(p, c, arity, arity));
+    KILN_CHECK(kiln__need_count(p, c, arity, arity));
     if (op->op == KILN_OP_CLIP && c->arg[1].kind == KILN__PARSED_NONE) {
         c->arg[1] = c->arg[2];
         return kiln__apply(p, KILN_OP_MINIMUM, c->arg, c->at, c->bytes, out);
@@ -649,7 +482,7 @@ static kiln_status check_mode(const kiln__parser *p, const kiln__parsed_call *c)
     for (size_t k = 0; k < KILN_COUNT_OF(takers); k++)
         if (c->method == takers[k].method && kiln__same_word(c->name, c->bytes, takers[k].name))
             return KILN_OK;
-    return fail_call(p, c, KILN_ERR_NAME, c->method ? "takes no method" : "takes no mode");
+    return kiln__fail_call(p, c, KILN_ERR_NAME, c->method ? "takes no method" : "takes no mode");
 }
 
 /* Files that know functions, in the order in which they are asked. */
@@ -658,7 +491,7 @@ static const knower before_operations[] = {kiln__apply_scattering, kiln__join_co
                                            kiln__apply_parts,      kiln__apply_counted,
                                            kiln__apply_extents,    NULL};
 static const knower before_others[] = {kiln__apply_making, kiln__apply_ordered, kiln__apply_editing,
-                                       kiln__apply_composed, kiln__apply_masking, NULL};
+                                       kiln__apply_composed, kiln__apply_histograms, kiln__apply_masking, NULL};
 static const knower last[] = {kiln__apply_arranging, kiln__apply_listed, kiln__apply_written, NULL};
 
 static kiln_status apply_first(kiln__parser *p, kiln__parsed_call *c, const knower *files,
@@ -688,7 +521,7 @@ static kiln_status apply(kiln__parser *p, kiln__parsed_call *c, kiln__parsed *ou
     KILN_CHECK(check_mode(p, c));
     if (draw == KILN_DRAW_PERMUTATION && c->count == 2 && c->arg[1].kind == KILN__PARSED_NODE &&
         !kiln__is_of_numbers(p, &c->arg[1].node)) /* of an array */
-        return call_opaque(p, c, kiln__opaque_named("shuffle", 7), out);
+        return kiln__apply_whole(p, c, kiln__opaque_named("shuffle", 7), out);
     if (draw != 0)
         return call_draw(p, c, draw, out);
     if (op != NULL && (op->op != KILN_OP_ROUND || c->count + c->named_count < 2))
@@ -705,8 +538,11 @@ static kiln_status apply(kiln__parser *p, kiln__parsed_call *c, kiln__parsed *ou
     KILN_CHECK(kiln__apply_choosing(p, c, out, &known));
     if (known)
         return KILN_OK;
+    if (opaque != NULL && c->count == 3 && c->arg[2].kind == KILN__PARSED_TEXT &&
+        kiln__same_word(c->name, c->bytes, "searchsorted"))
+        return kiln__apply_written(p, c, out, &known);
     if (opaque != NULL)
-        return call_whole(p, c, opaque, out);
+        return kiln__apply_whole(p, c, opaque, out);
     if (reduction != 0)
         return reduce(p, c, reduction, out);
     KILN_CHECK(apply_first(p, c, last, out, &known));
@@ -715,14 +551,14 @@ static kiln_status apply(kiln__parser *p, kiln__parsed_call *c, kiln__parsed *ou
     for (size_t k = 0; k < KILN_COUNT_OF(specials); k++) {
         if (!kiln__same_word(c->name, c->bytes, specials[k].name))
             continue;
-        KILN_CHECK(need_array(p, c));
+        KILN_CHECK(kiln__need_array(p, c));
         return specials[k].read(p, c, &specials[k], out);
     }
     for (int d = 1; d < KILN_DTYPE_COUNT; d++) { /* float32(x) */
         if (!kiln__same_word(c->name, c->bytes, kiln_dtype_name((kiln_dtype)d)))
             continue;
-        KILN_CHECK(need_count(p, c, 1, 1));
-        KILN_CHECK(need_array(p, c));
+        KILN_CHECK(kiln__need_count(p, c, 1, 1));
+        KILN_CHECK(kiln__need_array(p, c));
         kiln__set_node(out, kiln_node_cast(c->arg[0].node, (kiln_dtype)d, KILN__PLACE(c->at)));
         return KILN_OK;
     }
@@ -777,10 +613,10 @@ kiln_status kiln__apply_call(kiln__parser *p, kiln__parsed_call *c, kiln__parsed
         return fail_unknown(p, c);
     KILN_CHECK(status);
     if (c->axis.width != 0 && (c->takes & KILN__TAKES_AXIS) == 0)
-        return fail_call(p, c, KILN_ERR_NAME, "takes no axis");
+        return kiln__fail_call(p, c, KILN_ERR_NAME, "takes no axis");
     if (c->dtype.width != 0 && (c->takes & KILN__TAKES_DTYPE) == 0)
-        return fail_call(p, c, KILN_ERR_NAME, "takes no dtype");
+        return kiln__fail_call(p, c, KILN_ERR_NAME, "takes no dtype");
     if (c->keepdims.width != 0 && (c->takes & KILN__TAKES_KEEPDIMS) == 0)
-        return fail_call(p, c, KILN_ERR_NAME, "takes no keepdims");
+        return kiln__fail_call(p, c, KILN_ERR_NAME, "takes no keepdims");
     return KILN_OK;
 }

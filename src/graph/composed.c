@@ -1,6 +1,6 @@
 /*
  * composed.c - functions of expressions that choose other functions by their arguments:
- * nanmedian(), nanquantile(), nanpercentile(), histogramdd(), place(), unique(), partition_copy().
+ * nanmedian(), nanquantile(), nanpercentile(), place(), unique(), partition_copy().
  *
  *     calls.c, parse.c > [composed: read lists, axes, words] > rows of written_rows.c, and nodes
  *
@@ -23,29 +23,6 @@ static kiln_status fail(const kiln__parser *p, const kiln__parsed_call *c, kiln_
                         const char *what)
 {
     return kiln__parse_fail(p, c->at, c->bytes, status, "%.*s %s", (int)c->bytes, c->name, what);
-}
-
-/* A function that is written as an expression, of nodes. */
-static kiln_status written(kiln__parser *p, const kiln__parsed_call *c, const char *name,
-                           const kiln_node *nodes, size_t count, kiln_node *out)
-{
-    kiln__parsed_call *one = kiln__calloc(1, sizeof *one);
-    kiln__parsed value = {.kind = KILN__PARSED_NONE};
-    bool known = false;
-
-    if (one == NULL)
-        return kiln__fail_memory(p->err, sizeof *one);
-    one->name = name;
-    one->bytes = strlen(name);
-    one->at = c->at;
-    for (size_t k = 0; k < count; k++) {
-        kiln__set_node(&one->arg[one->count], nodes[k]);
-        one->arg[one->count++].width = 1;
-    }
-    const kiln_status status = kiln__apply_written(p, one, &value, &known);
-    *out = value.node;
-    kiln__free(one);
-    return status;
 }
 
 /* ---- quantiles without NaN ------------------------------------------------------------------------- */
@@ -185,7 +162,7 @@ static kiln_status call_quantile(kiln__parser *p, kiln__parsed_call *c, kiln__pa
         KILN_CHECK(
             read_number(p, v, several ? &v->items[k] : &v->node, hundreds ? 100 : 1, &number));
         const kiln_node nodes[] = {q.rows, kiln_node_of_float(hundreds ? number / 100 : number)};
-        KILN_CHECK(written(p, c, names[method], nodes, 2, &parts[k]));
+        KILN_CHECK(kiln__written_call(p, c, names[method], nodes, 2, &parts[k]));
         parts[k] = kept(&q, c, parts[k]);
     }
     kiln__set_node(out, several ? kiln_node_rearrange(KILN_REARRANGE_STACK, parts, count, &first, 1,
@@ -204,83 +181,8 @@ static kiln_status call_median(kiln__parser *p, kiln__parsed_call *c, kiln__pars
         return fail(p, c, KILN_ERR_ARGUMENT_COUNT,
                     "is called as nanmedian(x, axis=None, keepdims=False)");
     KILN_CHECK(read_rows(p, c, 1, &q));
-    KILN_CHECK(written(p, c, "_nan_middle", &q.rows, 1, &node));
+    KILN_CHECK(kiln__written_call(p, c, "_nan_middle", &q.rows, 1, &node));
     kiln__set_node(out, kept(&q, c, node));
-    return KILN_OK;
-}
-
-/* ---- histograms ------------------------------------------------------------------------------------ */
-
-/* The coordinates of points: arrays of a list, or the columns of a matrix. */
-static kiln_status read_points(kiln__parser *p, kiln__parsed_call *c, size_t axes, kiln_node *out)
-{
-    const kiln__parsed *v = &c->arg[0];
-    const int64_t column = 1;
-
-    for (size_t k = 0; k < axes; k++) {
-        if (v->kind == KILN__PARSED_TUPLE) {
-            out[k] = kiln__graph_number(p->graph, v->items[k]);
-            continue;
-        }
-        const int64_t part[] = {1, (int64_t)k, (int64_t)axes, 1};
-        const kiln_node x =
-            kiln_node_rearrange(KILN_REARRANGE_SECTION, &v->node, 1, part, 4, KILN__PLACE(c->at));
-        out[k] = kiln_node_rearrange(KILN_REARRANGE_SQUEEZE, &x, 1, &column, 1, KILN__PLACE(c->at));
-    }
-    return KILN_OK;
-}
-
-/* histogramdd([x, y, z], bins=10): counts, and the edges along each axis; `bins` is a number, or a list of numbers and of
- * edges, as many as there are axes. Points may be the rows of a matrix then. */
-static kiln_status call_histogram(kiln__parser *p, kiln__parsed_call *c, kiln__parsed *out)
-{
-    enum { MOST = KILN__HISTOGRAM_AXES };
-    kiln__parsed *points = &c->arg[0], *bins = c->count > 1 ? &c->arg[1] : NULL;
-    kiln_node nodes[2 * MOST];
-
-    if (c->count < 1 || c->count > 2)
-        return fail(p, c, KILN_ERR_ARGUMENT_COUNT, "is called as histogramdd([x, y], bins=10)");
-    for (size_t k = 0; k < c->count; k++)
-        KILN_CHECK(kiln__number_lists(p, &c->arg[k]));
-    const bool listed = points->kind == KILN__PARSED_TUPLE;
-    const bool each = bins != NULL && bins->kind == KILN__PARSED_TUPLE;
-    if (!listed)
-        KILN_CHECK(kiln__need_node(p, points));
-    if (!listed && !each)
-        return kiln__parse_fail(p, points->at, points->width, KILN_ERR_ARGUMENT,
-                                "how many axes points have must be clear from the text: write the "
-                                "coordinates as a list, or the bins");
-    const size_t axes = listed ? points->count : bins->count;
-    if (axes < 1 || axes > MOST)
-        return kiln__parse_fail(p, points->at, points->width, KILN_ERR_ARGUMENT_COUNT,
-                                "there may be 1 to %d axes, not %zu", MOST, axes);
-    if (each && bins->count != axes)
-        return kiln__parse_fail(p, bins->at, bins->width, KILN_ERR_ARGUMENT_COUNT,
-                                "bins along %zu axes for points of %zu", bins->count, axes);
-    if (bins != NULL && !each)
-        KILN_CHECK(kiln__need_node(p, bins));
-    KILN_CHECK(read_points(p, c, axes, nodes));
-    for (size_t k = 0; k < axes; k++) {
-        const kiln_node b = bins == NULL ? kiln_node_of_int(10)
-                            : each       ? bins->items[k]
-                                         : bins->node;
-        const bool number = kiln__is_plain(&b);
-        const kiln_node given[] = {number ? nodes[k] : b, b};
-        KILN_CHECK(
-            written(p, c, number ? "_edges" : "_rising", given, number ? 2 : 1, &nodes[axes + k]));
-    }
-    const kiln__opaque_given given = {
-        .operation = kiln__opaque_named("_histogram", 10), .operands = nodes, .count = 2 * axes};
-    out->kind = KILN__PARSED_TUPLE;
-    out->count = axes + 1;
-    out->items = kiln__tuple_new(p, axes + 1);
-    if (out->items == NULL)
-        return kiln__fail_memory(p->err, (axes + 1) * sizeof *out->items);
-    out->items[0] = kiln_node_cast(kiln__opaque_node(&given, 0, KILN__PLACE(c->at)), KILN_FLOAT64,
-                                   KILN__PLACE(c->at));
-    for (size_t k = 0; k < axes; k++) /* edges that were given are given back */
-        out->items[k + 1] =
-            each && !kiln__is_plain(&bins->items[k]) ? bins->items[k] : nodes[axes + k];
     return KILN_OK;
 }
 
@@ -308,7 +210,7 @@ static kiln_status call_place(kiln__parser *p, kiln__parsed_call *c, kiln__parse
         .operation = kiln__opaque_named("_place", 6), .operands = all, .count = 3};
     kiln_node node = {0};
     if (kiln__is_plain(&v->node))
-        KILN_CHECK(written(p, c, "_fill", (kiln_node[]){x, mask, v->node}, 3, &node));
+        KILN_CHECK(kiln__written_call(p, c, "_fill", (kiln_node[]){x, mask, v->node}, 3, &node));
     else
         node = kiln__opaque_node(&given, 0, KILN__PLACE(c->at));
     kiln__set_node(out, node);
@@ -321,6 +223,15 @@ enum { INDEX, INVERSE, COUNTS, RETURNS };
 static const char *const returns[RETURNS] = {"return_index", "return_inverse", "return_counts"};
 
 /* Which results are asked for, by name or in their places behind the array. */
+/* Of unique(): rows of written_rows.c have it, for calls without other arguments. */
+static bool has_equal_nan(const kiln__parsed_call *c)
+{
+    for (size_t n = 0; n < c->named_count; n++)
+        if (kiln__same_word(c->named[n].name, c->named[n].bytes, "equal_nan"))
+            return true;
+    return false;
+}
+
 static kiln_status read_returns(const kiln__parser *p, const kiln__parsed_call *c, bool *wanted)
 {
     for (size_t k = 0; k < RETURNS; k++) {
@@ -381,6 +292,8 @@ static kiln_status call_unique(kiln__parser *p, kiln__parsed_call *c, kiln__pars
         return fail(p, c, KILN_ERR_ARGUMENT_COUNT,
                     "is called as unique(x, return_index=False, return_inverse=False, "
                     "return_counts=False, axis=None)");
+    if (has_equal_nan(c))
+        return fail(p, c, KILN_ERR_UNSUPPORTED, "takes equal_nan without other arguments");
     KILN_CHECK(kiln__need_node(p, &c->arg[0]));
     KILN_CHECK(read_returns(p, c, wanted));
     KILN_CHECK(read_unique_axis(p, c, &data[0]));
@@ -455,7 +368,7 @@ static kiln_status call_partition_copy(kiln__parser *p, kiln__parsed_call *c, ki
 /* ---- over several axes ------------------------------------------------------------------------------ */
 
 /* Axes in the order in which new ones are put in their places: from the first, or, counted from the end, from the last. */
-static kiln_status read_several(const kiln__parser *p, const kiln__parsed *v, int64_t *axes)
+kiln_status kiln__read_ordered_axes(const kiln__parser *p, const kiln__parsed *v, int64_t *axes)
 {
     for (size_t k = 0; k < v->count; k++) {
         kiln__parsed one = *v;
@@ -488,7 +401,7 @@ static kiln_status call_over(kiln__parser *p, kiln__parsed_call *c, kiln__parsed
         return kiln__parse_fail(p, given.at, given.width, KILN_ERR_AXIS, "1 to %d axes stand here",
                                 KILN_RANK_MAX);
     KILN_CHECK(kiln__need_node(p, &c->arg[0]));
-    KILN_CHECK(read_several(p, &given, numbers));
+    KILN_CHECK(kiln__read_ordered_axes(p, &given, numbers));
     for (size_t k = 0; k < count; k++)
         numbers[count + k] = (int64_t)k - (int64_t)count;
     kiln_node x = kiln__graph_number(p->graph, c->arg[0].node);
@@ -534,8 +447,7 @@ bool kiln__composed_takes(const kiln__parsed_call *c, const char *name, size_t b
         if (kiln__same_word(c->name, c->bytes, "unique") &&
             kiln__same_word(name, bytes, returns[k]))
             return true;
-    return kiln__same_word(c->name, c->bytes, "histogramdd") &&
-           kiln__same_word(name, bytes, "bins");
+    return false;
 }
 
 kiln_status kiln__apply_composed(kiln__parser *p, kiln__parsed_call *c, kiln__parsed *out,
@@ -547,7 +459,6 @@ kiln_status kiln__apply_composed(kiln__parser *p, kiln__parsed_call *c, kiln__pa
     } functions[] = {{"nanmedian", call_median},
                      {"nanquantile", call_quantile},
                      {"nanpercentile", call_quantile},
-                     {"histogramdd", call_histogram},
                      {"place", call_place},
                      {"unique", call_unique},
                      {"partition_copy", call_partition_copy}};
@@ -559,15 +470,10 @@ kiln_status kiln__apply_composed(kiln__parser *p, kiln__parsed_call *c, kiln__pa
     for (size_t k = 0; k < KILN_COUNT_OF(functions); k++) {
         if (!kiln__same_word(c->name, c->bytes, functions[k].name))
             continue;
-        if (functions[k].call == call_unique && c->count == 1 &&
-            c->axis.width + c->named_count == 0)
+        if (functions[k].call == call_unique && c->count == 1 && c->axis.width == 0 &&
+            (c->named_count == 0 || (c->named_count == 1 && has_equal_nan(c))))
             break; /* by a sort without places (written.c) */
         *known = true;
-        if (functions[k].call == call_histogram && c->count == 1 &&
-            c->named_count == 1) { /* its one argument by name stands behind the first */
-            c->arg[c->count++] = c->named[0].value;
-            c->named_count = 0;
-        }
         return functions[k].call(p, c, out);
     }
     return KILN_OK;

@@ -186,6 +186,8 @@ kiln_node kiln__node_aligned(kiln_node y, int axis, kiln_node x, int other, cons
                              int line);
 /* x, after a check that two of its axes are not the same. */
 kiln_node kiln__node_apart(kiln_node x, int64_t axis, int64_t other, const char *file, int line);
+/* x, after a check that it has an index along an axis. */
+kiln_node kiln__node_holding(kiln_node x, int64_t axis, int64_t index, const char *file, int line);
 /* x, after a check that it has so many axes; `hint` is a KILN__HINT_... */
 kiln_node kiln__node_ranked(kiln_node x, int least, int most, int hint, const char *file, int line);
 /* x broadcast to the shape of `like`. */

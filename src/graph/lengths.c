@@ -221,7 +221,7 @@ static kiln_status refuse_list(const kiln__parser *p, const kiln__parsed_call *c
 kiln_status kiln__join_counted(kiln__parser *p, kiln__parsed_call *c, kiln__parsed *out,
                                bool *known)
 {
-    static const char *const names[] = {"concatenate", "stack", "hstack", "column_stack"};
+    static const char *const names[] = {"concatenate", "concat", "stack", "hstack", "column_stack"};
     const bool appends = kiln__same_word(c->name, c->bytes, "append");
     joining *j = NULL;
 

@@ -6,9 +6,11 @@
  *
  * Tests: test_written, test_rearrange.
  */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "graph/graph.h"
 #include "graph/parse.h"
 
 bool kiln__next_param(const char **list, kiln__call_param *out)
@@ -33,6 +35,42 @@ bool kiln__next_param(const char **list, kiln__call_param *out)
     return true;
 }
 
+/* Arguments of NumPy's that change no result here: sorts are stable, and their results sorted. */
+static const struct {
+    const char *function, *name, *words; /* the words that it may be */
+} idle[] = {
+    {"sort", "kind", "quicksort mergesort heapsort stable"},
+    {"argsort", "kind", "quicksort mergesort heapsort stable"},
+    {"partition", "kind", "introselect"},
+    {"argpartition", "kind", "introselect"},
+    {"sort", "stable", ""},
+    {"argsort", "stable", ""},
+    {"isin", "assume_unique", ""},
+    {"in1d", "assume_unique", ""},
+    {"isin", "kind", "sort table"},
+    {"in1d", "kind", "sort table"},
+    {"intersect1d", "assume_unique", ""},
+    {"setdiff1d", "assume_unique", ""},
+    {"setxor1d", "assume_unique", ""},
+    {"unique", "sorted", ""},
+    {"median", "overwrite_input", ""},
+    {"quantile", "overwrite_input", ""},
+    {"percentile", "overwrite_input", ""},
+    {"meshgrid", "copy", ""},
+};
+
+bool kiln__param_is_idle(const kiln__parsed_call *c, const char *name, size_t bytes,
+                         const char **words)
+{
+    for (size_t k = 0; k < KILN_COUNT_OF(idle); k++) {
+        *words = idle[k].words;
+        if (kiln__same_word(c->name, c->bytes, idle[k].function) &&
+            kiln__same_word(name, bytes, idle[k].name))
+            return true;
+    }
+    return false;
+}
+
 bool kiln__is_param(const kiln__call_param *q, const char *name)
 {
     return kiln__same_word(q->name, q->bytes, name);
@@ -52,4 +90,33 @@ kiln__parsed kiln__param_default(const kiln__call_param *q)
     else
         v.node = kiln_node_of_int(strtoll(q->text, NULL, 10));
     return v;
+}
+
+kiln_status kiln__fail_call(const kiln__parser *p, const kiln__parsed_call *c, kiln_status status,
+                             const char *what)
+{
+    return kiln__parse_fail(p, c->at, c->bytes, status, "%.*s %s", (int)c->bytes, c->name, what);
+}
+
+kiln_status kiln__need_count(const kiln__parser *p, const kiln__parsed_call *c, size_t least,
+                              size_t most)
+{
+    char text[80];
+    if (c->count >= least && c->count <= most)
+        return KILN_OK;
+    if (least == most)
+        snprintf(text, sizeof text, "takes %zu argument%s, %zu given", least, least == 1 ? "" : "s",
+                 c->count);
+    else
+        snprintf(text, sizeof text, "takes %zu to %zu arguments, %zu given", least, most, c->count);
+    return kiln__fail_call(p, c, KILN_ERR_ARGUMENT_COUNT, text);
+}
+/* Check that the first argument is an array. A plain number becomes one without axes. */
+kiln_status kiln__need_array(kiln__parser *p, kiln__parsed_call *c)
+{
+    if (c->count == 0)
+        return kiln__fail_call(p, c, KILN_ERR_ARGUMENT_COUNT, "needs an array");
+    KILN_CHECK(kiln__need_node(p, &c->arg[0]));
+    c->arg[0].node = kiln__graph_number(p->graph, c->arg[0].node);
+    return KILN_OK;
 }

@@ -20,6 +20,7 @@
 
 #include "graph/graph.h"
 #include "graph/parse.h"
+#include "kiln/rearrange.h"
 
 /* ---- primaries ------------------------------------------------------------------------------- */
 
@@ -74,11 +75,11 @@ static kiln_status begin_values(kiln__parser *p, const kiln_node *nodes, size_t 
     return KILN_OK;
 }
 
-/* Whether an item makes its list a list of lists, or a tuple a tuple of tuples. */
+/* Whether an item makes its list a list of lists or tuples, or a tuple a tuple of tuples. */
 static bool is_row(const kiln__parser *p, const kiln__parsed *v, bool list)
 {
-    return list ? kiln__is_list(v)
-                : v->kind == KILN__PARSED_TUPLE && !v->list && p->text[v->at] == '(';
+    return (list && kiln__is_list(v)) ||
+           (v->kind == KILN__PARSED_TUPLE && !v->list && p->text[v->at] == '(');
 }
 
 /* A comma-separated list up to `close`, the token after its opening; one value without a comma is
@@ -135,7 +136,6 @@ static kiln_status parse_list(kiln__parser *p, const char *close, bool tuple, ki
 
 /* ---- calls and subscripts ---------------------------------------------------------------------- */
 
-/* `axis=...`, the token after the '='. */
 /* A word, with quotes or without, as a text. */
 static kiln_status parse_word(kiln__parser *p, kiln__parsed *out)
 {
@@ -149,6 +149,24 @@ static kiln_status parse_word(kiln__parser *p, kiln__parsed *out)
     return kiln__next_token(p);
 }
 
+/* The value of an argument without effect: a number, None, or one of some words. */
+static kiln_status parse_idle(kiln__parser *p, const char *name, size_t bytes, const char *words)
+{
+    kiln__parsed v = {.at = p->token.at};
+
+    KILN_CHECK(p->token.kind == KILN__TOKEN_TEXT ? parse_word(p, &v) : kiln__parse_expression(p, &v));
+    if (v.kind == KILN__PARSED_NONE || (v.kind == KILN__PARSED_NODE && kiln__is_plain(&v.node)))
+        return KILN_OK;
+    for (const char *s = words; v.kind == KILN__PARSED_TEXT && *s != '\0'; s += strcspn(s, " ")) {
+        s += *s == ' ';
+        if (strcspn(s, " ") == v.word_bytes && memcmp(s, v.word, v.word_bytes) == 0)
+            return KILN_OK;
+    }
+    return kiln__parse_fail(p, v.at, v.width, KILN_ERR_NAME, "%.*s is none of %s", (int)bytes, name,
+                            words[0] != '\0' ? words : "True and False");
+}
+
+/* `axis=...`, the token after the '='. */
 static kiln_status parse_keyword(kiln__parser *p, kiln__parsed_call *c, size_t at, size_t bytes)
 {
     const char *name = p->text + at;
@@ -161,10 +179,13 @@ static kiln_status parse_keyword(kiln__parser *p, kiln__parsed_call *c, size_t a
     const bool method = kiln__same_word(name, bytes, "method");
     const bool mode = method || kiln__same_word(name, bytes, "mode");
     char usage[KILN__USAGE_BYTES];
+    const char *words;
+    if (kiln__param_is_idle(c, name, bytes, &words))
+        return parse_idle(p, name, bytes, words);
     if (into == NULL && c->named_count < KILN__NAMED_MAX &&
         (kiln__written_takes(c, name, bytes) || kiln__arranging_takes(c, name, bytes) ||
          kiln__making_takes(c, name, bytes) || kiln__ordered_takes(c, name, bytes) ||
-         kiln__composed_takes(c, name, bytes))) {
+         kiln__composed_takes(c, name, bytes) || kiln__histograms_takes(c, name, bytes))) {
         c->named[c->named_count].name = name;
         c->named[c->named_count].bytes = bytes;
         into = &c->named[c->named_count++].value;
@@ -592,6 +613,12 @@ static kiln_status parse_member(kiln__parser *p, kiln__parsed *v)
     if (kiln__same_word(p->text + at, bytes, "at")) {
         v->node = kiln__graph_number(p->graph, v->node);
         return parse_at(p, v);
+    }
+    if (kiln__same_word(p->text + at, bytes, "mT")) {
+        const int64_t last[] = {-1, -2};
+        kiln__set_node(v, kiln_node_rearrange(KILN_REARRANGE_SWAPAXES, &self.node, 1, last, 2,
+                                              KILN__PLACE(at)));
+        return KILN_OK;
     }
     if (kiln__same_word(p->text + at, bytes, "T")) {
         kiln__set_node(v, kiln_node_transpose(self.node, NULL, KILN__PLACE(at)));

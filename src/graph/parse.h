@@ -76,6 +76,7 @@ typedef struct kiln__named {
 } kiln__named;
 
 struct kiln__parsed_call;
+struct kiln__opaque;
 
 typedef struct kiln__parser {
     const char *text;
@@ -199,6 +200,11 @@ bool kiln__is_param(const kiln__call_param *q, const char *name);
 /* The default: a number, True, False, or None where there is no other. */
 kiln__parsed kiln__param_default(const kiln__call_param *q);
 
+/* Whether an argument of NumPy's has no effect here; `words` are those that it may be, beside numbers. */
+struct kiln__parsed_call;
+bool kiln__param_is_idle(const struct kiln__parsed_call *c, const char *name, size_t bytes,
+                         const char **words);
+
 /* ---- calls.c --------------------------------------------------------------------------------- */
 enum { KILN__ARGUMENTS_MAX = 34, KILN__NAMED_MAX = 4 };
 enum { KILN__TAKES_AXIS = 1, KILN__TAKES_DTYPE = 2, KILN__TAKES_KEEPDIMS = 4 };
@@ -232,6 +238,18 @@ kiln_status kiln__need_axes(const kiln__parser *p, const kiln__parsed_call *c,
  * function takes it. Its width is 0 if it was not given. Fails if it was given twice. (apply.c) */
 kiln_status kiln__call_axis(const kiln__parser *p, kiln__parsed_call *c, size_t at,
                             const kiln__parsed **out);
+
+/* Check how many arguments a call has, and that the first is an array: a number becomes one without
+ * axes. */
+kiln_status kiln__fail_call(const kiln__parser *p, const kiln__parsed_call *c, kiln_status status,
+                            const char *what);
+kiln_status kiln__need_count(const kiln__parser *p, const kiln__parsed_call *c, size_t least,
+                             size_t most);
+kiln_status kiln__need_array(kiln__parser *p, kiln__parsed_call *c);
+
+/* wholes.c: call a function that is done as a whole by its own name. */
+kiln_status kiln__apply_whole(kiln__parser *p, kiln__parsed_call *c,
+                              const struct kiln__opaque *o, kiln__parsed *out);
 
 /* Call a function or method of any of the files below. */
 kiln_status kiln__apply_call(kiln__parser *p, kiln__parsed_call *c, kiln__parsed *out);
@@ -344,8 +362,16 @@ kiln_status kiln__apply_listed(kiln__parser *p, kiln__parsed_call *c, kiln__pars
 
 /* ---- composed.c: functions that C code composes of others ------------------------------------ */
 bool kiln__composed_takes(const kiln__parsed_call *c, const char *name, size_t bytes);
+/* The axes of a tuple in the order in which new ones are put in their places: from the first, or, counted from the
+ * end, from the last. */
+kiln_status kiln__read_ordered_axes(const kiln__parser *p, const kiln__parsed *v, int64_t *axes);
 kiln_status kiln__apply_composed(kiln__parser *p, kiln__parsed_call *c, kiln__parsed *out,
                                  bool *known);
+
+/* ---- histograms.c: histogramdd(), histogram2d() ------------------------------------------------ */
+bool kiln__histograms_takes(const kiln__parsed_call *c, const char *name, size_t bytes);
+kiln_status kiln__apply_histograms(kiln__parser *p, kiln__parsed_call *c, kiln__parsed *out,
+                                   bool *known);
 
 /* ---- scattering.c: methods of x.at[...], and functions that change elements at indices -------- */
 kiln_status kiln__apply_scattering(kiln__parser *p, kiln__parsed_call *c, kiln__parsed *out,
@@ -388,6 +414,10 @@ enum { KILN__USAGE_BYTES = 240 };
 bool kiln__written_usage(const kiln__parsed_call *c, char *out, size_t bytes);
 kiln_status kiln__apply_written(kiln__parser *p, kiln__parsed_call *c, kiln__parsed *out,
                                 bool *known);
+
+/* Call such a function of nodes, for the place of a call. */
+kiln_status kiln__written_call(kiln__parser *p, const kiln__parsed_call *c, const char *name,
+                               const kiln_node *nodes, size_t count, kiln_node *out);
 
 /* ---- near.c ---------------------------------------------------------------------------------- */
 /* Find a known word that was probably meant by `word`. Returns its length in bytes, 0 if there is

@@ -87,6 +87,13 @@ kiln_node kiln__node_need(kiln_node ok, kiln_node x, kiln_node number, int what,
     return kiln__opaque_node(&given, 0, file, line);
 }
 
+kiln_node kiln__node_holding(kiln_node x, int64_t axis, int64_t index, const char *file, int line)
+{
+    const kiln__node node = {.kind = KILN__NODE_VIEW, .op = KILN__VIEW_HOLDING};
+    const int64_t data[] = {axis, index};
+    return kiln__record(&node, &x, 1, data, 2, "index", file, line);
+}
+
 /* ---- shapes and dtypes ------------------------------------------------------------------------- */
 
 kiln_node kiln__node_places(kiln_node x, int axis, const char *file, int line)

@@ -48,12 +48,16 @@ static bool is_value(const kiln__parser *p, const kiln__parsed *v, const kiln__c
         return v->word_bytes == q->text_bytes && memcmp(v->word, q->text, q->text_bytes) == 0;
     if (kiln__same_word(q->text, q->text_bytes, "extent"))
         return kiln__is_extent(p, v);
+    if (kiln__same_word(q->text, q->text_bytes, "number"))
+        return v->kind == KILN__PARSED_NODE && kiln__is_of_numbers(p, &v->node);
     if (kiln__same_word(q->text, q->text_bytes, "whole"))
         return number || kiln__is_extent(p, v);
     if (kiln__same_word(q->text, q->text_bytes, "negative"))
         return number && v->node.value.i < 0;
     if (kiln__same_word(q->text, q->text_bytes, "None"))
         return v->kind == KILN__PARSED_NONE;
+    if (v->kind == KILN__PARSED_NONE) /* as NumPy has it for some */
+        return kiln__same_word(q->text, q->text_bytes, "False");
     if (!number && !(v->kind == KILN__PARSED_NODE && v->node.kind == KILN_NODE_BOOL))
         return false;
     const bool is_true = number ? v->node.value.i != 0 : v->node.value.b;
@@ -241,4 +245,26 @@ kiln_status kiln__apply_written(kiln__parser *p, kiln__parsed_call *c, kiln__par
             return call(p, c, &kiln__written_rows[k], out);
     }
     return *known ? fail_fit(p, c) : KILN_OK;
+}
+
+kiln_status kiln__written_call(kiln__parser *p, const kiln__parsed_call *c, const char *name,
+                               const kiln_node *nodes, size_t count, kiln_node *out)
+{
+    kiln__parsed_call *one = kiln__calloc(1, sizeof *one);
+    kiln__parsed value = {.kind = KILN__PARSED_NONE};
+    bool known = false;
+
+    if (one == NULL)
+        return kiln__fail_memory(p->err, sizeof *one);
+    one->name = name;
+    one->bytes = strlen(name);
+    one->at = c->at;
+    for (size_t k = 0; k < count; k++) {
+        kiln__set_node(&one->arg[one->count], nodes[k]);
+        one->arg[one->count++].width = 1;
+    }
+    const kiln_status status = kiln__apply_written(p, one, &value, &known);
+    *out = value.node;
+    kiln__free(one);
+    return status;
 }

@@ -4,8 +4,9 @@
  * A row lists its parameters, with defaults. `name:value` fits only a call that gives this value
  * (True, False, None or a word), `name:whole` only a whole number, `name:negative` only a negative
  * one, `name:extent` only one that is computed from the extents of arrays (extents.c), which
- * `whole` takes as well. A default of True or False fits no other value. The first row that fits is taken. Its text
- * sees its parameters and no other names.
+ * `whole` takes as well, and `name:number` only numbers. A default of True or False fits no other
+ * value, but that of False None. The first row that fits is taken. Its text sees its parameters and
+ * no other names.
  *
  * Rule: names with a leading underscore are for the texts of this file alone.
  *
@@ -18,10 +19,46 @@ const kiln__written kiln__written_rows[] = {
     {"_first", "s",
      "i = iota(s, 0); p = take(s, i - 1, mode=clip);"
      "(i == 0) | ((s != p) & ((s == s) | (p == p)))"},
+    {"_end", "v:number, x, axis:whole", /* as one more element along an axis of x */
+     "_like(broadcast_to(v, ()), take(x, arange(1), axis=axis, mode=clip))"},
+    {"_end", "v, x, axis:whole", "v"},
+    {"diff", "x, n=1, axis=-1, prepend",
+     "diff(concatenate([_end(prepend, x, axis), x], axis=axis), n, axis)"},
+    {"diff", "x, n=1, axis=-1, append",
+     "diff(concatenate([x, _end(append, x, axis)], axis=axis), n, axis)"},
+    {"diff", "x, n=1, axis=-1, prepend, append",
+     "diff(concatenate([_end(prepend, x, axis), x, _end(append, x, axis)], axis=axis), n, axis)"},
+    {"ediff1d", "x, to_begin", "concatenate([ravel(_as(to_begin, x)), ediff1d(x)])"},
+    {"ediff1d", "x, to_end", "concatenate([ediff1d(x), ravel(_as(to_end, x))])"},
+    {"ediff1d", "x, to_begin, to_end",
+     "concatenate([ravel(_as(to_begin, x)), ediff1d(x), ravel(_as(to_end, x))])"},
+    {"matrix_transpose", "x", "swapaxes(x, -1, -2)"},
+    {"permute_dims", "x, axes", "transpose(x, axes)"},
+    {"cumulative_sum", "x, dtype", "cumulative_sum(cast(x, dtype))"},
+    {"cumulative_sum", "x, axis:whole, dtype", "cumulative_sum(cast(x, dtype), axis=axis)"},
+    {"cumulative_sum", "x, axis=0, dtype, include_initial:True",
+     "cumulative_sum(cast(x, dtype), axis=axis, include_initial=True)"},
+    {"cumulative_sum", "x, include_initial=False", "cumsum(_vector(x), axis=0)"},
+    {"cumulative_sum", "x, include_initial:True",
+     "cumulative_sum(_vector(x), axis=0, include_initial=True)"},
+    {"cumulative_sum", "x, axis:whole, include_initial=False", "cumsum(x, axis=axis)"},
+    {"cumulative_sum", "x, axis:whole, include_initial:True",
+     "c = cumsum(x, axis=axis); concatenate([_as(_end(0, c, axis), c), c], axis=axis)"},
+    {"cumulative_prod", "x, dtype", "cumulative_prod(cast(x, dtype))"},
+    {"cumulative_prod", "x, axis:whole, dtype", "cumulative_prod(cast(x, dtype), axis=axis)"},
+    {"cumulative_prod", "x, include_initial=False", "cumprod(_vector(x), axis=0)"},
+    {"cumulative_prod", "x, include_initial:True",
+     "cumulative_prod(_vector(x), axis=0, include_initial=True)"},
+    {"cumulative_prod", "x, axis:whole, include_initial=False", "cumprod(x, axis=axis)"},
+    {"cumulative_prod", "x, axis:whole, include_initial:True",
+     "c = cumprod(x, axis=axis); concatenate([_as(_end(1, c, axis), c), c], axis=axis)"},
     {"isin", "x, test, invert=False", "_is_among(sort(ravel(test)), x)"},
     {"isin", "x, test, invert:True", "~isin(x, test)"},
     {"in1d", "x, test", "isin(ravel(x), test)"},
     {"unique", "x", "s = sort(x, axis=None); s[_first(s)]"},
+    {"unique", "x, equal_nan=True", "unique(x)"},
+    {"unique", "x, equal_nan:False", /* each NaN is one of its own */
+     "s = sort(x, axis=None); i = iota(s, 0); s[(i == 0) | (s != take(s, i - 1, mode=clip))]"},
     {"_both", "x, y", "sort(concatenate([ravel(x), ravel(y)]))"},
     {"union1d", "x, y", "s = _both(x, y); s[_first(s)]"},
     /* Of what a mask chooses (x, m), and of the first n values of a vector v (counted.c). */
@@ -72,8 +109,8 @@ const kiln__written kiln__written_rows[] = {
     {"_chosen", "m", "ravel(int8(m))"},
     {"_one", "", "arange(2) + 0.5"},
     {"_of_edges", "x, m, bins",
-     "c = any(m); e = _one_of(x, m); low = float64(min(where(m, x, e)));"
-     "high = float64(max(where(m, x, e)));"
+     "c = any(m); e = _one_of(x, m); low = 1.0 * min(where(m, x, e));"
+     "high = 1.0 * max(where(m, x, e));"
      "_edges_between(where(c, low, 0.0), where(c, high, 1.0), bins)"},
     {"_first_last", "v, n", "lexsort([v, iota(v, 0) >= n])"},
     {"_falling", "v, n", "o = argsort_descending(v, 0); o[argsort(o >= n)]"},
@@ -232,24 +269,38 @@ const kiln__written kiln__written_rows[] = {
     {"digitize", "x, bins, right:True",
      "f = bins[0] > bins[-1]; _digits(bins, f, _bin(_bins(bins, f), x))"},
     /* Evenly spaced, the last one exactly the largest element; each larger than the one before it. */
-    {"_edges", "x, bins", "_edges_between(float64(min(x)), float64(max(x)), bins)"},
+    {"_edges", "x, bins", "_edges_between(1.0 * min(x), 1.0 * max(x), bins)"},
+    {"_edges_in", "x, bins, low, high",
+     "_edges_between(_as(low, 1.0 * x), _as(high, 1.0 * x), bins)"},
+    /* Products are stored before they are added to, so that edges are rounded as NumPy's. */
     {"_edges_between", "a, b, bins",
-     "n = _at_least(bins, 1, 'the number of bins');"
-     "i = arange(n + 1); low = where(a == b, a - 0.5, a); high = where(a == b, b + 0.5, b);"
-     "s = (high - low) / n; e = where(i == n, high, i * s + low);"
-     "f = isfinite(a) & isfinite(b); ok = f & ((i == 0) | (e > (i - 1) * s + low));"
-     "_need(ok, e, where(f, n, where(isfinite(a), b, a)), where(f, 2, 1))"},
+     "n = _at_least(bins, 1, 'the number of bins'); j = arange(n + 1); i = _as(j, a);"
+     "low = where(a == b, a - 0.5, a); high = where(a == b, b + 0.5, b);"
+     "f = isfinite(a) & isfinite(b); s = (high - low) / n;"
+     "p = _need(f, i * s, float64(where(isfinite(a), b, a)), 1);"
+     "e = where(j == n, high, p + low); ok = (j == 0) | (e > take(e, j - 1, mode=clip));"
+     "_need(ok, e, float64(n), 2)"},
     {"_rising", "e",
      "i = iota(e, 0); _need(~(e < take(e, i - 1, mode=clip)), e, float64(i) - 1, 3)"},
-    {"histogram", "x", "histogram(x, 10)"},
-    {"histogram", "x, bins:whole, range",
-     "e = _edges_between(1.0 * range[0], 1.0 * range[1], bins); _histogram([ravel(x), e]), e"},
-    {"histogram", "x, bins=10, density:True",
-     "h, e = histogram(x, bins); h / sum(h) / (e[1:] - e[:-1]), e"},
-    {"histogram", "x, bins:whole", "e = _edges(x, bins); _histogram([ravel(x), e]), e"},
-    {"histogram", "x, bins", "_histogram([ravel(x), _rising(bins)]), bins"},
-    {"histogram2d", "x, y, bins:whole",
-     "e = _edges(x, bins); f = _edges(y, bins); float64(_histogram([x, y, e, f])), e, f"},
+    {"_bins_of", "x, bins:whole, range:None", "_edges(x, bins)"},
+    {"_bins_of", "x, bins:whole, range", "_edges_in(x, bins, range[0], range[1])"},
+    {"_bins_of", "x, bins, range", "_rising(bins)"},
+    {"histogram_bin_edges", "x, bins=10, range=None", "_bins_of(x, bins, range)"},
+    {"_given_bins", "x, bins:whole, range", "_bins_of(x, bins, range)"},
+    {"_given_bins", "x, bins, range", "bins"},
+    /* The number of each element's bin; one beyond all of them: in none. */
+    {"_bin_of", "x, e",
+     "r = ravel(x); n = e.size - 1; k = searchsorted(e, r, side='right') - 1;"
+     "where(r == e[-1], n - 1, where((k >= 0) & (k < n), k, n))"},
+    {"_spread", "k, w, n:whole",
+     "v = _wide(ravel(w)); scatter_add(_as(zeros(n + 1), v), k, v)[:n]"},
+    {"_counted", "x, e, weights:None", "_histogram([ravel(x), e])"},
+    {"_counted", "x, e, weights", "_as(_spread(_bin_of(x, e), weights, e.size - 1), weights)"},
+    {"histogram", "x, bins=10, range=None, density=False, weights=None",
+     "_counted(x, _bins_of(x, bins, range), weights), _given_bins(x, bins, range)"},
+    {"histogram", "x, bins=10, range=None, density:True, weights=None",
+     "e = _bins_of(x, bins, range); h = _counted(x, e, weights);"
+     "h / float64(e[1:] - e[:-1]) / sum(h), _given_bins(x, bins, range)"},
     {"histogram2d", "x, y, xbins, ybins",
      "float64(_histogram([x, y, _rising(xbins), _rising(ybins)])), xbins, ybins"},
     /* Of rows whose NaN do not count. They come last in sorted rows; `n` are the others. signbit() refuses complex
@@ -308,6 +359,10 @@ const kiln__written kiln__written_rows[] = {
     {"linspace", "start, stop, num=50, endpoint=True",
      "_spaced(start, stop, num, num - 1, num - 1)"},
     {"linspace", "start, stop, num=50, endpoint:False", "_spaced(start, stop, num, num, -1)"},
+    {"linspace", "start, stop, num=50, endpoint=True, retstep:True",
+     "linspace(start, stop, num), (stop - start) / (num - 1)"},
+    {"linspace", "start, stop, num=50, endpoint:False, retstep:True",
+     "linspace(start, stop, num, False), (stop - start) / num"},
     {"linspace", "start, stop, num=50, endpoint=True, dtype",
      "_floor_as(linspace(start, stop, num), zeros((), dtype))"},
     {"linspace", "start, stop, num=50, endpoint:False, dtype",
@@ -330,6 +385,8 @@ const kiln__written kiln__written_rows[] = {
     {"around", "x", "round(x)"},
     {"round", "x, decimals:whole", "around(x, decimals)"},
     /* where() makes the last axis one of three elements. */
+    {"cross", "x, y, axis:whole",
+     "moveaxis(cross(moveaxis(x, axis, -1), moveaxis(y, axis, -1)), -1, axis)"},
     {"cross", "x, y",
      "a = where(arange(3) < 3, x, False); b = where(arange(3) < 3, y, False);"
      "stack([a[..., 1] * b[..., 2] - a[..., 2] * b[..., 1],"
@@ -340,12 +397,25 @@ const kiln__written kiln__written_rows[] = {
     {"diagflat", "x", "_diag(ravel(x), 0)"},
     {"diagflat", "x, k:whole", "_diag(ravel(x), k)"},
     /* `| False` refuses all but whole numbers. */
+    {"bincount", "x, weights, length:whole",
+     "n = _at_least(length, 1, 'length'); r = ravel(x); r = _need((r | False) >= 0, r, float64(r), 5);"
+     "float64(_spread(minimum(r, n), weights, n))"},
     {"bincount", "x, length:whole",
      "n = _at_least(length, 1, 'length'); r = ravel(x);"
      "_histogram([_need((r | False) >= 0, r, float64(r), 5), arange(n + 1) - 0.5])"},
     {"fliplr", "x", "x[:, ::-1]"},
     {"flipud", "x", "x[::-1]"},
     {"identity", "n", "eye(n)"},
+    {"identity", "n, dtype", "eye(n, dtype=dtype)"},
+    {"meshgrid", "x", "ravel(x)"},
+    {"meshgrid", "x, y, z",
+     "broadcast_arrays(ravel(x)[:, None], ravel(y)[:, None, None], ravel(z))"},
+    {"meshgrid", "x, y, z, indexing:xy", "meshgrid(x, y, z)"},
+    {"meshgrid", "x, y, z, indexing:ij",
+     "broadcast_arrays(ravel(x)[:, None, None], ravel(y)[:, None], ravel(z))"},
+    {"meshgrid", "x, y, sparse:True", "ravel(x)[None], ravel(y)[:, None]"},
+    {"meshgrid", "x, y, indexing:xy, sparse:True", "ravel(x)[None], ravel(y)[:, None]"},
+    {"meshgrid", "x, y, indexing:ij, sparse:True", "ravel(x)[:, None], ravel(y)[None]"},
     {"meshgrid", "x, y", "broadcast_arrays(ravel(x), ravel(y)[:, None])"},
     {"meshgrid", "x, y, indexing:xy", "meshgrid(x, y)"},
     {"meshgrid", "x, y, indexing:ij", "broadcast_arrays(ravel(x)[:, None], ravel(y))"},

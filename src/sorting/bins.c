@@ -524,6 +524,56 @@ done:
     return status;
 }
 
+/* A number as NumPy rounds it where it computes in a dtype. */
+static double rounded(kiln_dtype dtype, double v)
+{
+    return dtype == KILN_FLOAT32   ? (double)(float)v
+           : dtype == KILN_FLOAT16 ? (double)kiln__float16_to_float(kiln__float16_from_double(v))
+                                   : v;
+}
+
+/* Edge number k of bins of equal width; each operation is rounded. */
+static double edge_at(kiln_dtype dtype, const double ends[2], double step, int64_t k, int64_t bins)
+{
+    if (k == bins)
+        return ends[1];
+    return rounded(dtype, rounded(dtype, rounded(dtype, (double)k) * step) + ends[0]);
+}
+
+/* Edges of float32 or float16. */
+static kiln_status narrow_edges(kiln_context *ctx, kiln_dtype dtype, const double ends[2],
+                                int64_t bins, kiln_array **out, kiln_error *err)
+{
+    const size_t bytes = kiln_dtype_size(dtype);
+    const double width = rounded(dtype, ends[1] - ends[0]);
+    const double step = rounded(dtype, width / rounded(dtype, (double)bins));
+    const int64_t shape[] = {bins + 1};
+    double before = -INFINITY;
+    char *host = NULL;
+    kiln_status status = KILN_OK;
+
+    KILN_TRY(kiln__make_room(&host, (size_t)(bins + 1) * bytes, err));
+    for (int64_t k = 0; k <= bins; k++) {
+        const double edge = edge_at(dtype, ends, step, k, bins);
+        const float narrow = (float)edge;
+        const uint16_t half = kiln__float16_from_double(edge);
+        if (!(edge > before)) {
+            status = kiln__fail(err, KILN_ERR_RANGE,
+                                "histogram_edges: too many bins for the range of the data, from %g to "
+                                "%g: cannot create %lld finite-sized bins",
+                                ends[0], ends[1], (long long)bins);
+            goto done;
+        }
+        before = edge;
+        memcpy(host + (size_t)k * bytes, bytes == sizeof narrow ? (const void *)&narrow : &half, bytes);
+    }
+    status = kiln_array_from_host(ctx, dtype, 1, shape, host, NULL, out, err);
+
+done:
+    kiln__free(host);
+    return status;
+}
+
 /* Whether every edge is larger than the one before it. Only bins about as narrow as the distance
  * of neighbouring numbers are looked at one by one. */
 static bool have_width(const double ends[2], int64_t bins)
@@ -565,10 +615,15 @@ kiln_status kiln_array_histogram_edges(const kiln_array *array, int64_t bins, co
     if (!isfinite(ends[0]) || !isfinite(ends[1]) || ends[0] > ends[1])
         return kiln__fail(err, KILN_ERR_RANGE, "histogram_edges: from %g to %g is no range",
                           ends[0], ends[1]);
+    const bool narrow = array->dtype == KILN_FLOAT32 || array->dtype == KILN_FLOAT16;
+    ends[0] = rounded(array->dtype, ends[0]);
+    ends[1] = rounded(array->dtype, ends[1]);
     if (ends[0] == ends[1]) {
-        ends[0] -= 0.5;
-        ends[1] += 0.5;
+        ends[0] = rounded(array->dtype, ends[0] - 0.5);
+        ends[1] = rounded(array->dtype, ends[1] + 0.5);
     }
+    if (narrow)
+        return narrow_edges(array->ctx, array->dtype, ends, bins, out, err);
     if (!have_width(ends, bins))
         return kiln__fail(
             err, KILN_ERR_RANGE,

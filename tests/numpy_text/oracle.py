@@ -39,7 +39,9 @@ def topk(x, k, axis=-1, largest=True):
     return np.take_along_axis(np.asarray(x), order, axis), order
 
 
-def argsort(x, axis=-1, key=None, descending=False, less=None):
+def argsort(x, axis=-1, key=None, descending=False, less=None, **idle):
+    if idle:
+        return np.argsort(x, axis, **({} if "stable" in idle else {"kind": "stable"}), **idle)
     if less is not None:
         rows = np.ravel(x) if axis is None else np.moveaxis(np.asarray(x), axis, -1)
         order = np.empty(rows.shape, np.int64)
@@ -58,8 +60,8 @@ def argsort(x, axis=-1, key=None, descending=False, less=None):
 
 
 def sort(x, axis=-1, **more):
-    if not more:
-        return np.sort(x, axis=axis)
+    if not more or "kind" in more or "stable" in more:
+        return np.sort(x, axis=axis, **more)
     if axis is None:
         return np.ravel(x)[argsort(x, None, **more)]
     return np.take_along_axis(x, argsort(x, axis, **more), axis)
@@ -166,9 +168,23 @@ def place(x, mask, values):
     return out
 
 
-def histogramdd(points, bins):
-    counts, edges = np.histogramdd(points, bins)
+def histogramdd(points, bins, **more):
+    counts, edges = np.histogramdd(points, bins, **more)
     return (counts, *edges)
+
+
+def histogram2d(x, y, *bins, **more):
+    return np.histogram2d(x, y, list(bins) if len(bins) == 2 else bins[0], **more)
+
+
+def partition(x, place, axis=-1):
+    np.partition(x, place, axis)
+    return np.sort(x, axis)
+
+
+def argpartition(x, place, axis=-1):
+    np.argpartition(x, place, axis)
+    return argsort(x, axis)
 
 
 def put(x, index, values):
@@ -268,8 +284,7 @@ def names():
         _at=Changed, scatter_set=scatter(lambda out, i, v: out.__setitem__(i, v)), scatter_add=scatter(np.add.at),
         scatter_multiply=scatter(np.multiply.at), scatter_minimum=scatter(np.minimum.at),
         scatter_maximum=scatter(np.maximum.at),
-        argpartition=lambda x, place, axis=-1: argsort(x, axis),
-        partition=lambda x, place, axis=-1: np.sort(x, axis),
+        argpartition=argpartition, partition=partition,
         partition_copy=partition_copy, insert=insert,
         quantile=of_floats(np.quantile), percentile=of_floats(np.percentile),
         nanquantile=of_floats(np.nanquantile), nanpercentile=of_floats(np.nanpercentile),
@@ -278,7 +293,7 @@ def names():
         cummin=lambda x, axis: np.minimum.accumulate(x, axis=axis),
         lu_factor=lambda a: (a, None), lu_solve=lambda factors, b: np.linalg.solve(factors[0], b),
         lstsq=lambda a, b: np.linalg.lstsq(a, b, rcond=None)[0],
-        histogram2d=lambda x, y, one, other: np.histogram2d(x, y, [one, other]),
+        histogram2d=histogram2d,
         svdvals=lambda x: np.linalg.svd(x, compute_uv=False),
         sliding_window_view=np.lib.stride_tricks.sliding_window_view,
         in1d=lambda x, test: np.isin(np.ravel(x), test),
