@@ -534,7 +534,7 @@ static const shown list[] = {
     {"concatenate([x[:2, :2], n[:1]], axis=None)", KILN_FLOAT64, "[0. 1. 4. 5. 5.]"},
     {"sum(concatenate([x, x * 2], axis=1), axis=0)", KILN_FLOAT64,
      "[12. 15. 18. 21. 24. 30. 36. 42.]"},
-    {"append(n, 7)", KILN_INT32, "[ 5 -3  2  7]"},
+    {"append(n, 7)", KILN_INT64, "[ 5 -3  2  7]"},
     {"stack([n, n + 1], axis=-1)", KILN_INT32, "[[ 5  6]\n [-3 -2]\n [ 2  3]]"},
     {"hstack([n, n[::-1]])", KILN_INT32, "[ 5 -3  2  2 -3  5]"},
     {"vstack([n, n > 0])", KILN_INT32, "[[ 5 -3  2]\n [ 1  0  1]]"},

@@ -159,7 +159,12 @@ static kiln_status edit(kiln__parser *p, kiln__parsed_call *c, reading *r, kiln_
 {
     const int64_t all = -1, axis = r->has_axis ? r->numbers[r->number_count] : 0;
 
-    (void)p;
+    if (r->f->what == KILN_REARRANGE_INSERT && c->arg[1].kind == KILN__PARSED_TUPLE &&
+        c->arg[1].count == 1 && axis != 0 && !kiln__is_of_numbers(p, &r->nodes[1]))
+        return kiln__parse_fail(p, c->arg[1].at, c->arg[1].width, KILN_ERR_UNSUPPORTED,
+                                "a list of one place is left out here, as NumPy looks at the shape of "
+                                "the values: write the place without brackets, or as an array of "
+                                "indices");
     if (!r->has_axis)
         r->nodes[0] = kiln_node_reshape(r->nodes[0], 1, &all, KILN__PLACE(c->at));
     memmove(r->numbers + 1, r->numbers, r->number_count * sizeof r->numbers[0]);

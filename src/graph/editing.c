@@ -77,6 +77,11 @@ static kiln_status call_delete(kiln__parser *p, kiln__parsed_call *c, kiln__pars
     if (axis < -KILN_RANK_MAX || axis >= KILN_RANK_MAX)
         return kiln__parse_fail(p, given->at, given->width, KILN_ERR_AXIS,
                                 "no array has such an axis");
+    if (c->arg[1].kind == KILN__PARSED_TUPLE) { /* [], of which nothing is deleted */
+        kiln__set_node(out, kiln_node_slice(x.node, (int)axis, KILN_SLICE_OPEN, KILN_SLICE_OPEN, 1,
+                                            KILN__PLACE(c->at)));
+        return KILN_OK;
+    }
     *keep = c->arg[1];
     kiln__set_node(keep, kept(p, c, x.node, (int)axis));
     x.at = c->at;
@@ -113,9 +118,10 @@ kiln_status kiln__apply_editing(kiln__parser *p, kiln__parsed_call *c, kiln__par
 
     if ((!inserts && !kiln__same_word(c->name, c->bytes, "delete")) || c->count < 2)
         return KILN_OK;
-    if (inserts && c->count > 2 && kiln__is_list(&c->arg[2]))
+    if (inserts && c->count > 2 && c->arg[2].kind == KILN__PARSED_TUPLE)
         KILN_CHECK(kiln__number_list(p, &c->arg[2], 0));
-    if (has_numbers(p, &c->arg[1]))
+    const bool nothing = c->arg[1].kind == KILN__PARSED_TUPLE && c->arg[1].count == 0;
+    if (has_numbers(p, &c->arg[1]) && (inserts || !nothing))
         return KILN_OK;
     *known = true;
     return (inserts ? call_insert : call_delete)(p, c, out);

@@ -218,6 +218,19 @@ static kiln_status refuse_list(const kiln__parser *p, const kiln__parsed_call *c
     return KILN_OK;
 }
 
+/* append(x, 3): the number has a dtype of its own, as one in a list, for NumPy makes an array of it. */
+static kiln_status list_appended(kiln__parser *p, kiln__parsed *v)
+{
+    if (v->kind != KILN__PARSED_NODE || !kiln__is_of_numbers(p, &v->node))
+        return KILN_OK;
+    v->items = kiln__tuple_new(p, 1);
+    if (v->items == NULL)
+        return kiln__fail_memory(p->err, sizeof *v->items);
+    v->items[0] = v->node;
+    v->count = 1;
+    return kiln__number_list(p, v, 0);
+}
+
 kiln_status kiln__join_counted(kiln__parser *p, kiln__parsed_call *c, kiln__parsed *out,
                                bool *known)
 {
@@ -225,6 +238,8 @@ kiln_status kiln__join_counted(kiln__parser *p, kiln__parsed_call *c, kiln__pars
     const bool appends = kiln__same_word(c->name, c->bytes, "append");
     joining *j = NULL;
 
+    if (appends && c->count >= 2)
+        KILN_CHECK(list_appended(p, &c->arg[1]));
     *known =
         appends && c->count >= 2 && (kiln__is_counted(&c->arg[0]) || kiln__is_counted(&c->arg[1]));
     for (size_t k = 0; k < KILN_COUNT_OF(names); k++)

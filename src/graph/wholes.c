@@ -38,7 +38,7 @@ static kiln_status read_numbers(const kiln__parser *p, kiln__parsed_call *c,
         }
         if (!whole && (v->kind != KILN__PARSED_NODE || v->node.kind != KILN_NODE_FLOAT))
             return kiln__parse_fail(p, v->at, v->width, KILN_ERR_ARGUMENT,
-                                    "a number is needed here");
+                                    "a number that the text tells is needed here, or a list of them");
         const double real = whole ? (double)v->node.value.i : v->node.value.f;
         memcpy(to, &real, sizeof real);
     }
