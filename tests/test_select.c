@@ -604,6 +604,16 @@ static void test_select__rows_of_all_kinds(void **state)
         }
 }
 
+/* A row that fits a block with its places, or without them alone, where blocks have less shared memory. */
+static void test_select__many_first_of_a_row(void **state)
+{
+    test_env *t = *state;
+    drawn d = draw_row(t, KILN_FLOAT32, 0, 5000);
+
+    check_chosen(t, &d, 1250);
+    drop_row(&d);
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -619,6 +629,7 @@ int main(int argc, char **argv)
         TEST(test_select__tells_what_is_wrong_in_expressions),
         TEST(test_select__is_recorded_by_name),
         TEST(test_select__rows_of_all_kinds),
+        TEST(test_select__many_first_of_a_row),
     };
     return test_env_main(argc, argv, "test_select", tests, COUNT(tests));
 }

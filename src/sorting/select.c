@@ -50,6 +50,7 @@ static kiln_status first_of_rows(const kiln__rows *r, bool descending, int64_t k
                     .length = r->length,
                     .descending = descending,
                     .keys = r->x->data,
+                    .order = order, /* wanted or not; where it goes is set below */
                     .wide = true};
     const bool few = kiln__first_suits(&s, keep), choose = kiln__choose_suits(&s, keep);
     const bool cut = keep == 0 || few || choose || kiln__sort_cuts(&s);
