@@ -172,7 +172,7 @@ typedef struct block {
 static block fit_rows(const kiln__sort *s)
 {
     const size_t bytes = kiln_dtype_size(s->dtype);
-    block b = {.threads = s->length <= 1024                                              ? 128
+    block b = {.threads = s->length <= (bytes <= 8 ? 2048 : 1024)                    ? 128
                           : s->length <= 4096 && s->length * (int64_t)bytes <= 32768 ? 256
                                                                                      : 512,
                .items = 1};
@@ -348,7 +348,7 @@ static void choose_tile(sweeps *w)
     static const tile tiles[2][4] = {
         /* elements of 1, of up to 4, of 8 and of 16 bytes: alone, and with their positions */
         {{512, 32, 2}, {384, 20, 3}, {512, 12, 2}, {384, 8, 2}},
-        {{512, 16, 2}, {512, 16, 2}, {384, 16, 2}, {256, 8, 3}},
+        {{512, 24, 2}, {512, 16, 2}, {384, 16, 2}, {384, 8, 2}},
     };
     const kiln__sort *s = w->s;
     const size_t bytes = kiln_dtype_size(s->dtype), most = room_most(s);
