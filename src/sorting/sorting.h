@@ -21,6 +21,7 @@
  *                      numbers.c reads and writes them, quick.c (the text of quick.h) sorts them
  *     sort_order.c     cpu device: the order of rows of 8-byte elements
  *     sort_halves.c    cpu device: long rows of such integers, by a few threads
+ *     number_rows.c    cpu device: elements as these integers and back, for the three files above
  * A part of the order, without sorting the rows:
  *     first.c          CUDA devices: the first elements of long rows
  *     choose.c         CUDA devices: a few neighbours in the order of rows that fit a block
