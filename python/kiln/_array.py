@@ -162,6 +162,10 @@ class ndarray(_kiln.Array):
     # ---- views and copies ----
 
     def __getitem__(self, key):
+        if key.__class__ is int:
+            element = _kiln.selected(self, key)
+            if element is not None:
+                return element
         if isinstance(key, (int, slice)) and not isinstance(key, bool):
             return _kiln.view(self, subscript(key))
         if _kiln.indexes(self, key) and key.ndim:

@@ -313,8 +313,8 @@ static PyObject *place(PyObject *self, PyObject *args)
 
 enum { JOINED_MAX = 64 };
 
-/* Arrays as they stand one behind the other along an axis; how many, or 0 where they are not arrays of one dtype, device and
- * shape but for that axis. */
+/* Arrays as they stand one behind the other along an axis; how many, or 0 where they are not arrays
+ * of one dtype, device and shape but for that axis. */
 static size_t read_joined(PyObject *tuple, int axis, kiln_array **all, int64_t *extents)
 {
     const Py_ssize_t count = PyTuple_Size(tuple);
@@ -358,7 +358,8 @@ static kiln_status join(kiln_array *const *all, size_t count, int axis, kiln_arr
     return status;
 }
 
-/* joined(tuple of arrays, axis): a new array, or None where the arrays have to be looked at more closely. */
+/* joined(tuple of arrays, axis): a new array, or None where the arrays have to be looked at more
+ * closely. */
 static PyObject *joined(PyObject *self, PyObject *args)
 {
     kiln_array *all[JOINED_MAX], *made = NULL;
@@ -386,6 +387,25 @@ static PyObject *joined(PyObject *self, PyObject *args)
         made = NULL;
     }
     Py_END_ALLOW_THREADS return give(status, &made, &err);
+}
+
+/* selected(array, index): array[index] of a number that fits 64 bits; else None. */
+static PyObject *selected(PyObject *self, PyObject *const *args, Py_ssize_t count)
+{
+    kiln_error err = KILN_ERROR_INIT;
+    kiln_array *a, *made = NULL;
+    long long index;
+    int beyond = 0;
+
+    (void)self;
+    if (count != 2 || (a = array_of(args[0])) == NULL)
+        return NULL;
+    index = PyLong_AsLongLongAndOverflow(args[1], &beyond);
+    if (index == -1 && PyErr_Occurred())
+        return NULL;
+    if (beyond != 0 || kiln_array_rank(a) == 0)
+        Py_RETURN_NONE;
+    return give(kiln_array_select(a, 0, index, &made, &err), &made, &err);
 }
 
 /* indexes(array, indices): whether both are arrays of one device, the second one of integers. */
@@ -433,6 +453,7 @@ PyMethodDef kilnpy_view_methods[] = {
     {"element", element, METH_O, "element(array)"},
     {"chosen", chosen, METH_VARARGS, "chosen(which, array, mask or None)"},
     {"place", place, METH_VARARGS, "place(array, mask, values)"},
+    {"selected", METHOD(selected), METH_FASTCALL, "selected(array, index)"},
     {"indexes", METHOD(indexes), METH_FASTCALL, "indexes(array, indices)"},
     {"joined", joined, METH_VARARGS, "joined(arrays, axis)"},
     {"text", text, METH_O, "text(array)"},
