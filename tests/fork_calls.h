@@ -158,6 +158,7 @@
     B(kiln_node_transpose, (o.node, NULL, "f", 1)) B(kiln_node_newaxis, (o.node, 0, "f", 1))       \
     B(kiln_node_flip, (o.node, 0, "f", 1)) B(kiln_node_select, (o.node, 0, 1, "f", 1))             \
     B(kiln_node_reshape, (o.node, 1, shape, "f", 1)) B(kiln_node_iota, (o.node, 0, "f", 1))        \
+    B(kiln_node_extent, (o.node, 0, "f", 1))                                                       \
     B(kiln_random_node, (o.open, KILN_DRAW_RANDOM, o.node, o.node, NULL, 0, KILN_FLOAT32, NULL, 1, \
                          shape, "f", 1))                                                           \
     A(kiln_random_array, (&t.random, o.ctx, KILN_DRAW_RANDOM, NULL, 0, KILN_FLOAT32, 1, shape,     \

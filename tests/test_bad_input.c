@@ -96,7 +96,6 @@ static const struct {
     {"lexsort([n, few])", KILN_ERR_SHAPE, "key 2 is not"},
     /* masks of the wrong shape */
     {"sum(n[m])", KILN_ERR_SHAPE, "mask of shape (4,) does not fit an array of shape (6,)"},
-    {"sum(compress(m, x))", KILN_ERR_SHAPE, "mask of shape (4,)"},
     /* negative repetitions, paddings of the wrong rank */
     {"repeat(i, -1)", KILN_ERR_ARGUMENT, "the number of repetitions is -1"},
     {"tile(i, -2)", KILN_ERR_ARGUMENT, "the number of repetitions is -2"},

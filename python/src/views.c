@@ -311,7 +311,10 @@ static PyObject *place(PyObject *self, PyObject *args)
     Py_RETURN_NONE;
 }
 
-enum { JOINED_MAX = 64 };
+enum {
+    JOINED_MAX = 64,
+    TOGETHER_BYTES = 1 << 20 /* so many are stored by one kernel of an expression on a GPU */
+};
 
 /* Arrays as they stand one behind the other along an axis; how many, or 0 where they are not arrays
  * of one dtype, device and shape but for that axis. */
@@ -337,6 +340,16 @@ static size_t read_joined(PyObject *tuple, int axis, kiln_array **all, int64_t *
         }
     }
     return count <= JOINED_MAX ? (size_t)count : 0;
+}
+
+static bool is_large_on_gpu(const kiln_array *a, const int64_t *extents)
+{
+    size_t bytes = kiln_dtype_size(kiln_array_dtype(a));
+
+    for (int n = 0; n < kiln_array_rank(a); n++)
+        bytes *= (size_t)extents[n];
+    return bytes >= TOGETHER_BYTES &&
+           kiln_context_device(kiln_array_context(a))->backend != KILN_BACKEND_CPU;
 }
 
 static kiln_status join(kiln_array *const *all, size_t count, int axis, kiln_array *made,
@@ -375,7 +388,7 @@ static PyObject *joined(PyObject *self, PyObject *args)
     if (axis < 0 && PyTuple_Size(tuple) > 0 && kilnpy_is_array(PyTuple_GetItem(tuple, 0)))
         axis += kiln_array_rank(((array_object *)PyTuple_GetItem(tuple, 0))->array);
     const size_t count = read_joined(tuple, axis, all, extents);
-    if (count == 0)
+    if (count == 0 || is_large_on_gpu(all[0], extents))
         Py_RETURN_NONE;
     Py_BEGIN_ALLOW_THREADS /* The caller holds the arrays. */
         status = kiln_array_empty(kiln_array_context(all[0]), kiln_array_dtype(all[0]),
