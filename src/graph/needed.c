@@ -23,12 +23,10 @@ static const kiln__kept_texts texts = {
             .out = "T z",
             .snippet = {[KILN__SNIPPET_OP] =
                             "static const char *const said[][2] = {\n"
-                            "    {\"choice\", \"the probabilities in p are not negative and sum to "
-                            "1; these sum "
-                            "to %g\"},\n"
+                            "    {\"choice\", \"the probabilities in p must not be negative and must "
+                            "sum to 1; these sum to %g\"},\n"
                             "    {\"histogram\", \"elements must be finite where no edges are "
-                            "given; one is "
-                            "%g\"},\n"
+                            "given; one is %g\"},\n"
                             "    {\"histogram\", \"too many bins for the range of the data: cannot "
                             "create %g "
                             "finite-sized bins\"},\n"
