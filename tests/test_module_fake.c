@@ -413,7 +413,7 @@ static void test_module_fake__a_launch_is_what_was_asked_for(void **state)
     assert_int_equal(cuda->refused, 0);
 }
 
-/* 48 KiB without leave hold the kernel's own shared memory, too, and leave is not taken back. */
+/* Until a limit is set, static shared memory counts towards the 48 KiB of a launch; a limit is never lowered. */
 static void test_module_fake__leave_for_shared_memory(void **state)
 {
     (void)state;

@@ -9,7 +9,7 @@
  * Rule: a kernel loads no byte outside of the rows of its inputs and stores none outside of those of its outputs, for
  *       parts of one array are written by several kernels and blocks at a time.
  *
- * uses.c, plan.c and emit.c call this file. Tests: test_scan, test_plan, test_golden, test_rearrange.
+ * uses.c, plan.c and emit.c call this file. Tests: test_copies, test_scan, test_plan, test_golden.
  */
 #include "codegen/emit.h"
 #include "codegen/lexer.h"

@@ -83,8 +83,9 @@ void kiln__cuda_entry_prefer_shared(kiln__device *device, void *entry, int perce
     kiln__cuda_leave(pushed);
 }
 
-/* Without leave, 48 KiB hold what a launch gives and the kernel's own shared memory together. Leave is never
- * taken back, since another thread may be about to use it. */
+/* Raises the function's limit of dynamic shared memory where a launch needs more than it allows. Before a limit
+ * is set, the dynamic memory of a launch and the kernel's static memory together may have 48 KiB. The limit is
+ * never lowered, since another thread may be about to launch with it. */
 kiln_status kiln__cuda_allow_shared(kiln__device *device, void *entry, uint32_t shared_bytes,
                                     kiln_error *err)
 {
