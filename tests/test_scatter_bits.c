@@ -35,10 +35,18 @@ static void sum_by_chunks(double *x, int64_t places, const int64_t *index, const
     free(total), free(chunk), free(at);
 }
 
+/* As numpy.add.at: each value in its turn is added to its element. */
+static void sum_in_order(double *x, const int64_t *index, const double *value, int64_t count,
+                         int64_t width, bool narrow)
+{
+    for (int64_t k = 0; k < count; k++)
+        x[index[k] * width] = plus(x[index[k] * width], value[k * width], narrow);
+}
+
 /* Random values, whose sums are rounded, at random places, many of them at a few where that is
  * said. */
 static void check_bits(test_env *t, kiln_dtype dtype, int64_t places, int64_t count, int64_t width,
-                       bool crowded)
+                       bool crowded, bool fast)
 {
     const bool narrow = dtype == KILN_FLOAT32;
     const int64_t all = places * width, many = count * width;
@@ -65,9 +73,15 @@ static void check_bits(test_env *t, kiln_dtype dtype, int64_t places, int64_t co
     OK(t, kiln_array_cast(given, dtype, &v, &t->err));
     OK(t, kiln_array_from_host(t->ctx, KILN_INT64, 1, &count, index, NULL, &i, &t->err));
     const kiln_subscript at = kiln_subscript_array(i);
-    OK(t, kiln_array_scatter(x, &at, 1, kiln_arg_array(v), KILN_SCATTER_ADD, NULL, &t->err));
-    for (int64_t c = 0; c < width; c++)
-        sum_by_chunks(want + c, places, index, value + c, count, width, narrow);
+    kiln_scatter_options opts = KILN_SCATTER_OPTIONS_INIT;
+    opts.fast = fast;
+    OK(t, kiln_array_scatter(x, &at, 1, kiln_arg_array(v), KILN_SCATTER_ADD, &opts, &t->err));
+    for (int64_t c = 0; c < width; c++) {
+        if (fast)
+            sum_in_order(want + c, index, value + c, count, width, narrow);
+        else
+            sum_by_chunks(want + c, places, index, value + c, count, width, narrow);
+    }
     OK(t, kiln_array_cast(x, KILN_FLOAT64, &result, &t->err));
     OK(t, kiln_array_to_host(result, got, (size_t)all * sizeof *got, NULL, &t->err));
     for (int64_t k = 0; k < all; k++)
@@ -86,9 +100,23 @@ static void test_scatter_bits__sums_have_those_of_chunks(void **state)
     test_env *t = *state;
 
     for (size_t k = 0; k < COUNT(sizes); k++) {
-        check_bits(t, KILN_FLOAT32, sizes[k][0], sizes[k][1], 1, true);
-        check_bits(t, KILN_FLOAT64, sizes[k][0], sizes[k][1], 1, true);
-        check_bits(t, KILN_FLOAT64, sizes[k][0] % 1000, sizes[k][1], 3, true);
+        check_bits(t, KILN_FLOAT32, sizes[k][0], sizes[k][1], 1, true, false);
+        check_bits(t, KILN_FLOAT64, sizes[k][0], sizes[k][1], 1, true, false);
+        check_bits(t, KILN_FLOAT64, sizes[k][0] % 1000, sizes[k][1], 3, true, false);
+    }
+}
+
+static void test_scatter_bits__fast_sums_on_the_cpu_are_in_order(void **state)
+{
+    test_env *t = *state;
+    const kiln_device_info *device = kiln_context_device(t->ctx);
+
+    if (device->backend != KILN_BACKEND_CPU || device->unit_count > 8)
+        skip();
+    for (int64_t places = 1; places < 100000; places *= 10) {
+        check_bits(t, KILN_FLOAT32, places, 3000, 1, true, true);
+        check_bits(t, KILN_FLOAT64, places, 3000, 1, true, true);
+        check_bits(t, KILN_FLOAT32, places, 500, 200, true, true);
     }
 }
 
@@ -102,10 +130,10 @@ static void test_scatter_bits__sums_at_many_places_have_those_of_chunks(void **s
     if (kiln_context_device(t->ctx)->backend != KILN_BACKEND_CPU)
         return;
     for (size_t k = 0; k < COUNT(counts); k++) {
-        check_bits(t, KILN_FLOAT32, (1 << 18) + 3, counts[k], 1, false);
-        check_bits(t, KILN_FLOAT64, (1 << 17) + 1, counts[k], 1, false);
-        check_bits(t, KILN_FLOAT32, (1 << 18) + 3, counts[k], 1, true);
-        check_bits(t, KILN_FLOAT64, (1 << 17) + 1, counts[k] / 100, 1, true);
+        check_bits(t, KILN_FLOAT32, (1 << 18) + 3, counts[k], 1, false, false);
+        check_bits(t, KILN_FLOAT64, (1 << 17) + 1, counts[k], 1, false, false);
+        check_bits(t, KILN_FLOAT32, (1 << 18) + 3, counts[k], 1, true, false);
+        check_bits(t, KILN_FLOAT64, (1 << 17) + 1, counts[k] / 100, 1, true, false);
     }
 }
 
@@ -113,6 +141,7 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         TEST(test_scatter_bits__sums_have_those_of_chunks),
+        TEST(test_scatter_bits__fast_sums_on_the_cpu_are_in_order),
         TEST(test_scatter_bits__sums_at_many_places_have_those_of_chunks),
     };
 

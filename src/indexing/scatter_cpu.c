@@ -1,7 +1,7 @@
 /*
  * scatter_cpu.c - assignments and sums at places on the cpu device, without sorting the places.
  *
- *     places, values > [integers, assignments: each value changes its element, in C-order]
+ *     places, values > [integers, assignments, fast sums: each value changes its element]
  *                    > [floating-point sums: chunk sums of each place > added]
  *
  * scatter_run.c calls this file where it is faster than sorting.
@@ -31,10 +31,15 @@ typedef struct job {
     bool wide;
 } job;
 
+static bool has_floats(const kiln__scattering *s)
+{
+    return s->target->dtype == KILN_FLOAT32 || s->target->dtype == KILN_FLOAT64;
+}
+
+/* Whether floating-point values are added in an order that is the same on every device. */
 static bool is_float_sum(const kiln__scattering *s)
 {
-    return s->what == KILN_SCATTER_ADD &&
-           (s->target->dtype == KILN_FLOAT32 || s->target->dtype == KILN_FLOAT64);
+    return s->what == KILN_SCATTER_ADD && has_floats(s) && !s->o.fast;
 }
 
 bool kiln__scatter_suits_cpu(const kiln__scattering *s)
@@ -51,7 +56,7 @@ bool kiln__scatter_suits_cpu(const kiln__scattering *s)
     if (is_float_sum(s))
         return s->row == 1 && (places <= PLACES_MIN || places / PLACES_A_VALUE <= s->count);
     return s->what == KILN_SCATTER_SET ||
-           (s->what == KILN_SCATTER_ADD && (kind == 'i' || kind == 'u'));
+           (s->what == KILN_SCATTER_ADD && (kind == 'i' || kind == 'u' || has_floats(s)));
 }
 
 bool kiln__scatter_takes_indices(const kiln__scattering *s)
@@ -62,7 +67,7 @@ bool kiln__scatter_takes_indices(const kiln__scattering *s)
            i->size == s->count && (i->dtype == KILN_INT32 || i->dtype == KILN_INT64);
 }
 
-/* ---- assignments and sums of integers -------------------------------------------------------- */
+/* ---- values that change their elements in C-order -------------------------------------------- */
 
 static __attribute__((noinline, cold)) void report_place(const job *j, int64_t place, int64_t k)
 {
@@ -111,14 +116,18 @@ IN_ORDER(add, uint8_t, +=)
 IN_ORDER(add, uint16_t, +=)
 IN_ORDER(add, uint32_t, +=)
 IN_ORDER(add, uint64_t, +=)
+IN_ORDER(add, float, +=)
+IN_ORDER(add, double, +=)
 IN_ORDER(set, uint8_t, =)
 IN_ORDER(set, uint16_t, =)
 IN_ORDER(set, uint32_t, =)
 IN_ORDER(set, uint64_t, =)
 IN_ORDER(set, pair, =)
 
-static kiln__cpu_entry entry_in_order(bool adds, size_t size)
+static kiln__cpu_entry entry_in_order(bool adds, bool floats, size_t size)
 {
+    if (adds && floats)
+        return size == sizeof(float) ? add_float : add_double;
     switch (size) {
     case 1:
         return adds ? add_uint8_t : set_uint8_t;
@@ -301,7 +310,7 @@ kiln_status kiln__scatter_cpu(const kiln__scattering *s, const kiln_array *targe
              .size = size,
              .wide = places->dtype == KILN_INT64};
     const kiln__launch_config config = {.grid_x = j.units, .block = 1};
-    kiln__cpu_entry entry = entry_in_order(s->what == KILN_SCATTER_ADD, size);
+    kiln__cpu_entry entry = entry_in_order(s->what == KILN_SCATTER_ADD, has_floats(s), size);
 
     if (is_float_sum(s)) {
         const int64_t bytes =
