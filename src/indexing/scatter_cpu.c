@@ -192,13 +192,31 @@ static int cell_places_log2(const job *j)
     return log2;
 }
 
-#define FLOAT_SUMS(T, W, K)                                                                        \
+/* An element and the sum of its values, which is -0 where there are none: then the element keeps
+ * its bits. A selection by masks becomes vector instructions, where jumps would often be guessed
+ * wrong. */
+#define ADDED_SUMS(T, W)                                                                           \
+    typedef union bits_##T {                                                                       \
+        T number;                                                                                  \
+        W bits;                                                                                    \
+    } bits_##T;                                                                                    \
+    static inline T added_##T(T element, T sum)                                                    \
+    {                                                                                              \
+        const bits_##T before = {element}, more = {sum}, both = {element + sum};                   \
+        const W has = -(W)(more.bits != (W)1 << (8 * sizeof more.bits - 1));                       \
+        const bits_##T after = {.bits = (both.bits & has) | (before.bits & ~has)};                 \
+        return after.number;                                                                       \
+    }
+ADDED_SUMS(float, uint32_t)
+ADDED_SUMS(double, uint64_t)
+
+#define FLOAT_SUMS(T, K)                                                                           \
     static bool sum_by_cells_##T##_##K(const job *given, int log2)                                 \
     {                                                                                              \
         const job j = *given;                                                                      \
         const K *const places = j.places;                                                          \
         const T *const values = (const T *)(const void *)j.values;                                 \
-        T *const target = (T *)(void *)j.target, *const sums = j.states;                           \
+        T *const restrict target = (T *)(void *)j.target, *const restrict sums = j.states;         \
         uint8_t *const cells = (uint8_t *)(sums + j.none);                                         \
         bool few = true;                                                                           \
         for (int64_t p = 0; p < j.none; p++)                                                       \
@@ -217,11 +235,8 @@ static int cell_places_log2(const job *j)
             }                                                                                      \
             few = most < KILN__SCATTER_CHUNK;                                                      \
         }                                                                                          \
-        for (int64_t p = 0; p < j.none && few; p++) {                                              \
-            W bits;                                                                                \
-            memcpy(&bits, &sums[p], sizeof bits);                                                  \
-            target[p] = bits != (W)1 << (8 * sizeof bits - 1) ? target[p] + sums[p] : target[p];   \
-        }                                                                                          \
+        for (int64_t p = 0; p < j.none && few; p++)                                                \
+            target[p] = added_##T(target[p], sums[p]);                                             \
         return few;                                                                                \
     }                                                                                              \
                                                                                                    \
@@ -230,8 +245,9 @@ static int cell_places_log2(const job *j)
         const job j = *given;                                                                      \
         const K *const places = j.places;                                                          \
         const T *const values = (const T *)(const void *)j.values;                                 \
-        T *const target = (T *)(void *)j.target, *const totals = j.totals;                         \
-        state_##T *const states = j.states;                                                        \
+        T *const restrict target = (T *)(void *)j.target, *const restrict totals = j.totals;       \
+        state_##T *const restrict states = j.states;                                               \
+        bool chunks = false;                                                                       \
         for (int64_t p = 0; p < j.none; p++)                                                       \
             states[p] = (state_##T){-(T)0, 0};                                                     \
         for (int64_t k = 0; k < j.count; k++) {                                                    \
@@ -242,17 +258,17 @@ static int cell_places_log2(const job *j)
             if ((uint8_t)s->count == KILN__SCATTER_CHUNK) {                                        \
                 totals[place] = s->count > CHUNKS ? totals[place] + s->sum : s->sum;               \
                 *s = (state_##T){values[k], CHUNKS + 1};                                           \
+                chunks = true;                                                                     \
             } else {                                                                               \
                 s->sum += values[k];                                                               \
                 s->count++;                                                                        \
             }                                                                                      \
         }                                                                                          \
-        for (int64_t p = 0; p < j.none; p++) {                                                     \
-            T sum = states[p].sum;                                                                 \
+        for (int64_t p = 0; p < j.none && chunks; p++)                                             \
             if (states[p].count > CHUNKS)                                                          \
-                sum += totals[p];                                                                  \
-            target[p] = states[p].count > 0 ? target[p] + sum : target[p];                         \
-        }                                                                                          \
+                states[p].sum += totals[p];                                                        \
+        for (int64_t p = 0; p < j.none; p++)                                                       \
+            target[p] = added_##T(target[p], states[p].sum);                                       \
     }
 typedef struct state_float {
     float sum;
@@ -262,10 +278,10 @@ typedef struct state_double {
     double sum;
     uint32_t count;
 } state_double;
-FLOAT_SUMS(float, uint32_t, int32_t)
-FLOAT_SUMS(float, uint32_t, int64_t)
-FLOAT_SUMS(double, uint64_t, int32_t)
-FLOAT_SUMS(double, uint64_t, int64_t)
+FLOAT_SUMS(float, int32_t)
+FLOAT_SUMS(float, int64_t)
+FLOAT_SUMS(double, int32_t)
+FLOAT_SUMS(double, int64_t)
 
 static void sum_floats(const void *args, int64_t begin, int64_t end)
 {
