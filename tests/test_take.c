@@ -217,6 +217,51 @@ static void test_take__a_report_names_computed_indices(void **state)
     }
 }
 
+/* One wrong index among `rows` of a table of 40 rows of `width`: a kernel tells it, wherever it stands, and only it. */
+static void check_told(test_env *t, const char *text, int64_t rows, int64_t width)
+{
+    static const char *const names[] = {"x", "i"};
+    const int64_t shape[] = {40, width};
+    int32_t *indices = calloc((size_t)rows, sizeof *indices);
+    kiln_array *x = test_ramp(t, 2, shape), *i = NULL, *y = NULL;
+    kiln_graph *g = NULL;
+    const int64_t at = (int64_t)test_random_below(t, (uint64_t)rows);
+    char said[96];
+
+    for (int64_t k = 0; k < rows; k++)
+        indices[k] = (int32_t)test_random_below(t, 80) - 40;
+    OK(t, kiln_graph_parse(t->ctx, text, names, 2, NULL, &g, NULL, &t->err));
+    for (int wrong = 0; wrong < 3; wrong++) {
+        static const int32_t values[] = {7, 40, -41};
+        indices[at] = values[wrong];
+        OK(t, kiln_array_from_host(t->ctx, KILN_INT32, 1, &rows, indices, NULL, &i, &t->err));
+        OK(t, kiln_call(g, &t->err, x, i, &y));
+        const kiln_status got = kiln_context_synchronize(t->ctx, &t->err);
+        CHECK(got == (wrong > 0 ? KILN_ERR_INDEX : KILN_OK), "%s, index %d at %d of %d: %s", text,
+              (int)values[wrong], (int)at, (int)rows, kiln_status_name(got));
+        snprintf(said, sizeof said, "index %d in input `i` is out of range for axis 0 of input `x`, which has 40",
+                 (int)values[wrong]);
+        CHECK(wrong == 0 || strstr(t->err.message, said) != NULL, "%s: %s", text, t->err.message);
+        kiln_error_clear(&t->err);
+        kiln_array_release(i), kiln_array_release(y), y = NULL;
+    }
+    kiln_array_release(x);
+    kiln_graph_destroy(g);
+    free(indices);
+}
+
+static void test_take__kernels_of_all_families_tell_a_wrong_index(void **state)
+{
+    static const char *const texts[] = {
+        "x[i] * 2", "sum(x[i], axis=1)", "sum(x[i], axis=0)", "sum(x[i] * x[i])", "argmax(x[i])",
+        "var(x[i], axis=1)", "softmax(x[i], axis=1)", "cumsum(x[i, 0])", "sum(x[i, 0][x[i, 0] > 2])"};
+    static const int64_t sizes[][2] = {{1, 1}, {3, 5}, {70, 3}, {3000, 2}, {20, 300}, {3, 5000}};
+
+    for (size_t k = 0; k < COUNT(texts); k++)
+        for (size_t s = 0; s < COUNT(sizes); s++)
+            check_told(*state, texts[k], sizes[s][0], sizes[s][1]);
+}
+
 static void refuse(test_env *t, const char *in, kiln_status status, const char *why)
 {
     kiln_elementwise *op = NULL;
@@ -248,6 +293,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         TEST(test_take__modes),          TEST(test_take__several_indices),
         TEST(test_take__any_layout),     TEST(test_take__indices_out_of_range_are_told),
+        TEST(test_take__kernels_of_all_families_tell_a_wrong_index),
         TEST(test_take__bad_signatures), TEST(test_take__a_report_names_computed_indices),
     };
     return test_env_main(argc, argv, "test_take", tests, COUNT(tests));

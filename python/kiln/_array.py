@@ -687,9 +687,14 @@ def squeeze(x, axis=None):
     return x[tuple(0 if a in axes else slice(None) for a in range(x.ndim))]
 
 
+_TURNED = slice(None, None, -1)
+
+
 def flip(x, axis=None):
+    if axis is None:
+        return x[(_TURNED,) * x.ndim]
     turned = normal_axes(range(x.ndim) if axis is None else axis, x.ndim)
-    return x[tuple(slice(None, None, -1 if a in turned else None) for a in range(x.ndim))]
+    return x[tuple(_TURNED if a in turned else slice(None) for a in range(x.ndim))]
 
 
 def moveaxis(x, source, destination):

@@ -10,8 +10,9 @@
  * and stays at index 0 of the indexed ones. Its address and the indices give the element. If no
  * axis moves, the raw parameter suffices.
  *
- * A loop notes an index out of range in a variable of its own, and reports it after the last element; what is noted
- * lies in registers, so that of many indices the others are reported where they are met, as in other kernels.
+ * Loops and reductions note an index out of range in a variable of its own, and report it after the last element: a call
+ * for each element would keep the loads of the next ones from being made before it. What is noted lies in registers, so
+ * that of many indices the others are reported where they are met, as in row programs.
  *
  * Test: test_gather.
  */
@@ -104,6 +105,12 @@ static void put_check(kiln__writer *w, const kiln__lowered *n, uint32_t k, const
         return;
     w->noted++;
     kiln__buf_printf(text, ", kiln__bad%d", w->noted);
+    if (w->kernel->kind == KILN__STEP_REDUCE) {
+        kiln__buf_printf(prep, "kiln_noted_once<%s> kiln__bad%d(%s.shape()[%u], ", dtype, w->noted, table, k);
+        put_told(w, n, k, axis, "", prep);
+        kiln__buf_puts(prep, ");\n");
+        return;
+    }
     kiln__buf_printf(prep, "kiln_noted<%s> kiln__bad%d;\n", dtype, w->noted);
     kiln__buf_printf(after, "kiln_tell(kiln__bad%d, %s.shape()[%u], ", w->noted, table, k);
     put_told(w, n, k, axis, "", after);
@@ -115,9 +122,11 @@ static void put_place(kiln__writer *w, const kiln__lowered *n, uint32_t k, const
 {
     static const char *const modes[] = {
         [KILN_INDEX_CHECK] = "check", [KILN_INDEX_WRAP] = "wrap", [KILN_INDEX_CLIP] = "clip"};
+    const char *mode = modes[n->op];
 
-    kiln__buf_printf(text, "kiln_at_%s(%s, %s.shape()[%u], %s.strides()[%u]",
-                     noted ? "noted" : modes[n->op], index, table, k, table, k);
+    if (noted)
+        mode = w->kernel->kind == KILN__STEP_REDUCE ? "noted_once" : "noted";
+    kiln__buf_printf(text, "kiln_at_%s(%s, %s.shape()[%u], %s.strides()[%u]", mode, index, table, k, table, k);
     if (n->op == KILN_INDEX_CHECK)
         put_check(w, n, k, table, noted, text);
     kiln__buf_putc(text, ')');
@@ -138,8 +147,8 @@ const char *kiln__gather_text(kiln__writer *w, uint32_t low, const kiln__axis_ma
     const kiln__axis_map *walking = walking_map(w, n, map, &walks);
     const char *table = kiln__table_param(w, n, walking, walks);
     const char *base = walks ? kiln__walking_param(w, n->operand[0], walking) : NULL;
-    const bool noted = n->op == KILN_INDEX_CHECK && w->kernel->kind == KILN__STEP_LOOP &&
-                       w->noted + (int)count <= NOTED_MAX;
+    const bool ends = w->kernel->kind == KILN__STEP_LOOP || (w->kernel->kind == KILN__STEP_REDUCE && !w->post);
+    const bool noted = n->op == KILN_INDEX_CHECK && ends && w->noted + (int)count <= NOTED_MAX;
     kiln__buf *text = &b->scratch[KILN__BUF_TEXT];
     kiln__buf_printf(text, base != NULL ? "kiln_at(&%s, " : "kiln_at(%s.kiln__data, ",
                      base != NULL ? base : table);

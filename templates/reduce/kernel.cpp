@@ -63,6 +63,9 @@ _type_reduce;
 //% if out_indexer
     [[maybe_unused]] const auto _out_ind = kiln__a.out_indexer.walker();
 //% end
+//% if loop_prep
+${loop_prep}
+//% end
     auto reduce = [&](const _type_reduce &a, const _type_reduce &b) -> _type_reduce {
         return (_type_reduce)(
 ${reduce}
