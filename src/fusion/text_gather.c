@@ -10,9 +10,9 @@
  * and stays at index 0 of the indexed ones. Its address and the indices give the element. If no
  * axis moves, the raw parameter suffices.
  *
- * Loops and reductions note an index out of range in a variable of its own, and report it after the last element: a call
- * for each element would keep the loads of the next ones from being made before it. What is noted lies in registers, so
- * that of many indices the others are reported where they are met, as in row programs.
+ * An index out of range is noted in a variable of its own, and reported after the last element: a call for each element
+ * would keep the loads of the next ones from being made before it. What is noted lies in registers, so that of many
+ * indices the others are reported where they are met.
  *
  * Test: test_gather.
  */
@@ -105,7 +105,7 @@ static void put_check(kiln__writer *w, const kiln__lowered *n, uint32_t k, const
         return;
     w->noted++;
     kiln__buf_printf(text, ", kiln__bad%d", w->noted);
-    if (w->kernel->kind == KILN__STEP_REDUCE) {
+    if (w->kernel->kind != KILN__STEP_LOOP) {
         kiln__buf_printf(prep, "kiln_noted_once<%s> kiln__bad%d(%s.shape()[%u], ", dtype, w->noted, table, k);
         put_told(w, n, k, axis, "", prep);
         kiln__buf_puts(prep, ");\n");
@@ -125,7 +125,7 @@ static void put_place(kiln__writer *w, const kiln__lowered *n, uint32_t k, const
     const char *mode = modes[n->op];
 
     if (noted)
-        mode = w->kernel->kind == KILN__STEP_REDUCE ? "noted_once" : "noted";
+        mode = w->kernel->kind == KILN__STEP_LOOP ? "noted" : "noted_once";
     kiln__buf_printf(text, "kiln_at_%s(%s, %s.shape()[%u], %s.strides()[%u]", mode, index, table, k, table, k);
     if (n->op == KILN_INDEX_CHECK)
         put_check(w, n, k, table, noted, text);
@@ -147,8 +147,7 @@ const char *kiln__gather_text(kiln__writer *w, uint32_t low, const kiln__axis_ma
     const kiln__axis_map *walking = walking_map(w, n, map, &walks);
     const char *table = kiln__table_param(w, n, walking, walks);
     const char *base = walks ? kiln__walking_param(w, n->operand[0], walking) : NULL;
-    const bool ends = w->kernel->kind == KILN__STEP_LOOP || (w->kernel->kind == KILN__STEP_REDUCE && !w->post);
-    const bool noted = n->op == KILN_INDEX_CHECK && ends && w->noted + (int)count <= NOTED_MAX;
+    const bool noted = n->op == KILN_INDEX_CHECK && !w->post && w->noted + (int)count <= NOTED_MAX;
     kiln__buf *text = &b->scratch[KILN__BUF_TEXT];
     kiln__buf_printf(text, base != NULL ? "kiln_at(&%s, " : "kiln_at(%s.kiln__data, ",
                      base != NULL ? base : table);
@@ -161,4 +160,15 @@ const char *kiln__gather_text(kiln__writer *w, uint32_t low, const kiln__axis_ma
     }
     kiln__buf_putc(text, ')');
     return kiln__build_note_text(b, text);
+}
+
+void kiln__write_noted(kiln__writer *w)
+{
+    const char **snippet = w->step->request.snippet;
+    kiln__buf *prep = &w->b->scratch[KILN__BUF_PREP], *after = &w->b->scratch[KILN__BUF_AFTER];
+
+    if (prep->length > 0)
+        snippet[KILN__SNIPPET_LOOP_PREP] = kiln__build_text(w->b, prep);
+    if (after->length > 0)
+        snippet[KILN__SNIPPET_AFTER_LOOP] = kiln__build_text(w->b, after);
 }

@@ -86,12 +86,7 @@ void kiln__write_loop(kiln__writer *w)
         kiln__buf_printf(body, "%s = %s;\n", name, texts[r]);
     }
     w->step->request.snippet[KILN__SNIPPET_OP] = kiln__build_text(b, body);
-    if (w->noted > 0) {
-        w->step->request.snippet[KILN__SNIPPET_LOOP_PREP] =
-            kiln__build_text(b, &b->scratch[KILN__BUF_PREP]);
-        w->step->request.snippet[KILN__SNIPPET_AFTER_LOOP] =
-            kiln__build_text(b, &b->scratch[KILN__BUF_AFTER]);
-    }
+    kiln__write_noted(w);
     w->step->request.keep_axes = w->uses_tuple;
     kiln__buf *why = &b->scratch[KILN__BUF_TEXT];
     kiln__buf_printf(why, "%d operation%s", w->operations, w->operations == 1 ? "" : "s");

@@ -230,8 +230,7 @@ static void write_map(kiln__writer *w, const kiln__member *members, size_t count
         kiln__write_pass(w, members, count, "kiln_graph_part", statements, elements);
     if (pass.declaration != NULL)
         kiln__buf_puts(&w->b->scratch[KILN__BUF_PREAMBLE], pass.declaration);
-    if (w->noted > 0)
-        request->snippet[KILN__SNIPPET_LOOP_PREP] = kiln__build_text(w->b, &w->b->scratch[KILN__BUF_PREP]);
+    kiln__write_noted(w);
     request->snippet[KILN__SNIPPET_MAP] = pass.map;
     request->snippet[KILN__SNIPPET_REDUCE_TYPE] = pass.type;
     request->snippet[KILN__SNIPPET_REDUCE] = pass.reduce;

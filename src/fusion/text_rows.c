@@ -160,6 +160,7 @@ static void write_outputs(kiln__writer *w, int stage_count, kiln_row_stage *stag
     put_element_outputs(w, texts);
     w->step->request.snippet[KILN__SNIPPET_OP] = kiln__build_text(b, &b->scratch[KILN__BUF_BODY]);
     put_row_outputs(w, texts);
+    kiln__write_noted(w);
     w->step->request.row_out = kiln__build_text(b, &b->scratch[KILN__BUF_MORE]);
 }
 

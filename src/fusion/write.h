@@ -147,6 +147,9 @@ void kiln__write_custom(kiln__writer *w);
 const char *kiln__gather_text(kiln__writer *w, uint32_t low, const kiln__axis_map *map,
                               const char *const *operands);
 
+/* Give the step's request what the texts of gathers want before and after the loop. */
+void kiln__write_noted(kiln__writer *w);
+
 /* ---- text_snippet.c ---- */
 
 /* Append the statements of a SNIPPET over these operands. Returns the name of its result. */

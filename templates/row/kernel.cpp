@@ -55,6 +55,9 @@ static_assert(sizeof(part_${s.n}) <= ${part_bytes_max}, "an accumulator may have
 //% for p in ones
     const ${p.type} ${p.name} = *a.ptr_${p.name};
 //% end
+//% if loop_prep
+${loop_prep}
+//% end
 
 //% part stage
 //# The functions of stage s: `map` of one element (with its place in the row, where a text asks for it), `reduce` and `merge` of two values and two
