@@ -47,6 +47,9 @@ ${preamble}
 //% if indexer
     auto _ind = a.indexer.walker();
 //% end
+//% for p in noted
+    ${p.notes}
+//% end
 //% if loop_prep
 ${loop_prep}
 //% end

@@ -217,6 +217,86 @@ static void test_take__a_report_names_computed_indices(void **state)
     }
 }
 
+/* ---- reductions ---- */
+
+/* The sum and the greatest of w[r, c] * x or of w[r, c] alone, over rows, columns or all of an array. */
+static void check_reduction(test_env *t, bool greatest, bool times, int axis, int64_t rows, int64_t columns)
+{
+    const int64_t shape[] = {rows, columns}, table[] = {7, 5}, count = rows * columns;
+    const kiln_axes one = {1, {axis}};
+    const int64_t results = axis < 0 ? 1 : axis == 0 ? columns : rows;
+    int32_t *i = calloc((size_t)count, sizeof *i);
+    double w[35], *x = calloc((size_t)count, sizeof *x), *got = calloc((size_t)results, sizeof *got);
+    double *want = calloc((size_t)results, sizeof *want);
+    kiln_reduction_call_options opts = KILN_REDUCTION_CALL_OPTIONS_INIT;
+    kiln_array *wa = NULL, *ia = NULL, *ja = NULL, *xa = NULL, *y = NULL;
+    kiln_reduction *op = NULL;
+    int16_t *j = calloc((size_t)columns, sizeof *j);
+
+    for (int k = 0; k < 35; k++)
+        w[k] = (double)test_random_below(t, 2000) - 1000;
+    for (int64_t k = 0; k < columns; k++)
+        j[k] = (int16_t)((int)test_random_below(t, 10) - 5);
+    for (int64_t k = 0; k < count; k++) {
+        i[k] = (int32_t)test_random_below(t, 14) - 7;
+        x[k] = (double)test_random_below(t, 9);
+        const double element = w[(i[k] + 7) % 7 * 5 + (j[k % columns] + 5) % 5] * (times ? x[k] : 1);
+        double *const to = &want[axis < 0 ? 0 : axis == 0 ? k % columns : k / columns];
+        const bool first = axis < 0 ? k == 0 : axis == 0 ? k < columns : k % columns == 0;
+        *to = first ? element : !greatest ? *to + element : element > *to ? element : *to;
+    }
+    OK(t, kiln_array_from_host(t->ctx, KILN_FLOAT64, 2, table, w, NULL, &wa, &t->err));
+    OK(t, kiln_array_from_host(t->ctx, KILN_INT32, 2, shape, i, NULL, &ia, &t->err));
+    OK(t, kiln_array_from_host(t->ctx, KILN_INT16, 1, &columns, j, NULL, &ja, &t->err));
+    OK(t, kiln_array_from_host(t->ctx, KILN_FLOAT64, 2, shape, x, NULL, &xa, &t->err));
+    OK(t, kiln_reduction_create(t->ctx, "take T w by r c, int32 r, int16 c, T x", "T y", times ? "w * x" : "w",
+                                greatest ? "max(a, b)" : "a + b", "y = a", greatest ? NULL : "0", NULL, &op,
+                                &t->err));
+    opts.axes = axis < 0 ? KILN_ALL_AXES : &one;
+    OK(t, kiln_reduction_run(op, KILN_ARGS(wa, ia, ja, xa, &y), &opts, &t->err));
+    OK(t, kiln_array_to_host(y, got, (size_t)results * sizeof *got, NULL, &t->err));
+    for (int64_t k = 0; k < results; k++)
+        CHECK(got[k] == want[k], "%s of %s, (%d, %d), axis %d: %d is %g, not %g", greatest ? "max" : "sum",
+              times ? "w * x" : "w", (int)rows, (int)columns, axis, (int)k, got[k], want[k]);
+    kiln_array_release(wa), kiln_array_release(ia), kiln_array_release(ja);
+    kiln_array_release(xa), kiln_array_release(y);
+    kiln_reduction_destroy(op);
+    free(i), free(j), free(x), free(got), free(want);
+}
+
+static void test_take__reductions(void **state)
+{
+    static const int64_t sizes[][2] = {{1, 1}, {3, 5}, {70, 3}, {3000, 2}, {20, 300}, {3, 5000}, {129, 64}};
+
+    for (size_t s = 0; s < COUNT(sizes); s++)
+        for (int axis = -1; axis < 2; axis++)
+            for (int what = 0; what < 4; what++)
+                check_reduction(*state, (what & 1) != 0, (what & 2) != 0, axis, sizes[s][0], sizes[s][1]);
+}
+
+/* A reduction of one's own tells a wrong index, and what does not fit is refused before it runs. */
+static void test_take__reductions_refuse_what_does_not_fit(void **state)
+{
+    test_env *t = *state;
+    const int64_t four = 4, none = 0, square[] = {2, 2};
+    static const int32_t indices[] = {0, 3, -5, 1};
+    kiln_array *w = test_ramp(t, 1, &four), *wide = test_ramp(t, 2, square), *i = NULL, *y = NULL, *empty = NULL;
+    kiln_reduction *op = NULL;
+
+    OK(t, kiln_array_zeros(t->ctx, KILN_FLOAT32, 1, &none, &empty, &t->err));
+    OK(t, kiln_array_from_host(t->ctx, KILN_INT32, 1, &four, indices, NULL, &i, &t->err));
+    OK(t, kiln_reduction_create(t->ctx, "take T w by at, int32 at", "T y", "w", "a + b", "y = a", "0", NULL, &op,
+                                &t->err));
+    FAILS(t, KILN_ERR_SHAPE, kiln_call(op, &t->err, wide, i, &y), "`w` has 2 axes and is taken by 1 index");
+    FAILS(t, KILN_ERR_INDEX, kiln_call(op, &t->err, empty, i, &y), "`w` has no elements to take");
+    OK(t, kiln_call(op, &t->err, w, i, &y));
+    FAILS(t, KILN_ERR_INDEX, kiln_context_synchronize(t->ctx, &t->err),
+          "index -5 in input `at` is out of range for axis 0 of input `w`, which has 4 elements");
+    kiln_array_release(w), kiln_array_release(wide), kiln_array_release(i);
+    kiln_array_release(y), kiln_array_release(empty);
+    kiln_reduction_destroy(op);
+}
+
 /* One wrong index among `rows` of a table of 40 rows of `width`: a kernel tells it, wherever it stands, and only it. */
 static void check_told(test_env *t, const char *text, int64_t rows, int64_t width)
 {
@@ -283,9 +363,13 @@ static void test_take__bad_signatures(void **state)
     refuse(t, "take T by x, int32 x", KILN_ERR_SYNTAX, "name is missing");
     refuse(t, "take T w by x 3, int32 x", KILN_ERR_SYNTAX, "\"3\"");
     FAILS(t, KILN_ERR_UNSUPPORTED,
-          kiln_reduction_create(t->ctx, "take T w by j, int32 j", "T y", "w", "a + b", "y = a", "0",
+          kiln_reduction_create(t->ctx, "take T w by j, int32 j", "T y", "w", "a + b", "y = a + w", "0",
                                 NULL, &sum, &t->err),
-          "elementwise");
+          "`w` is taken by index, which the map can do and `post` cannot");
+    FAILS(t, KILN_ERR_UNSUPPORTED,
+          kiln_reduction_create(t->ctx, "T x", "take T y by x", "x", "a + b", "y = a", "0", NULL, &sum,
+                                &t->err),
+          "inputs");
 }
 
 int main(int argc, char **argv)
@@ -293,6 +377,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         TEST(test_take__modes),          TEST(test_take__several_indices),
         TEST(test_take__any_layout),     TEST(test_take__indices_out_of_range_are_told),
+        TEST(test_take__reductions),     TEST(test_take__reductions_refuse_what_does_not_fit),
         TEST(test_take__kernels_of_all_families_tell_a_wrong_index),
         TEST(test_take__bad_signatures), TEST(test_take__a_report_names_computed_indices),
     };

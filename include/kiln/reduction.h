@@ -72,7 +72,8 @@ KILN_EXTERN_C_BEGIN
 /**
  * Define a reduction; parses and checks, compiles nothing yet. All texts are copied.
  *
- * @param in       Input parameters, e.g. "T x, T y"; raw ones are allowed.
+ * @param in       Input parameters, e.g. "T x, T y", or "take T w by at, int32 at" for elements
+ *                 that indices name; raw ones are allowed.
  * @param outputs  Output parameters, e.g. "T y, int64 count"; none may be raw.
  * @param map      Expression of type `_type_reduce` (or converted to it).
  * @param reduce   Expression over `a` and `b`.

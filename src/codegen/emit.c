@@ -87,11 +87,6 @@ static bool is_skewed(const emitter *e, size_t p)
     return kiln__transpose_skewed(e->def, e->v) == p;
 }
 
-static bool is_taken(const emitter *e, size_t p)
-{
-    return e->def->params[p].taken > 0;
-}
-
 /* Reductions: inputs that are mapped, inputs that only `post` reads, and outputs. */
 static bool is_mapped(const emitter *e, size_t p)
 {
@@ -251,7 +246,7 @@ static const struct {
     param_is is;
 } param_lists[] = {
     {"scalars", is_scalar},           {"raws", is_raw},
-    {"taken", is_taken},
+    {"taken", kiln__is_taken},              {"noted", kiln__take_is_noted},
     {"pointers", is_pointer},         {"lined", is_first_output},
     {"ones", is_one_input},           {"counts", is_one_output},
     {"walking", is_walking},          {"registers", is_register},
@@ -328,6 +323,7 @@ static void find_conditions(emitter *e)
         {"copied", d->copied[0] != '\0'},
         {"after_loop", d->snippet[KILN__SNIPPET_AFTER_LOOP][0] != '\0'},
         {"size", d->uses_size},
+        {"takes", d->takes},
         {"index", has_index(e)},
         {"indexer", d->uses_indexer},
         {"index_strides", has_index_strides(e)},
@@ -512,28 +508,6 @@ static bool put_number(const emitter *e, const char *name, size_t bytes, kiln__b
     return number >= 0;
 }
 
-/* The element of an input that its indices name. */
-static void put_taken(const emitter *e, kiln__buf *out)
-{
-    static const char *const modes[] = {
-        [KILN__TAKE_CHECK] = "check", [KILN__TAKE_WRAP] = "wrap", [KILN__TAKE_CLIP] = "clip"};
-    const kiln__param *p = &e->def->params[e->p];
-
-    kiln__buf_printf(out, "kiln_at(%s.kiln__data, ", p->name);
-    for (int k = 1; k < p->taken; k++)
-        kiln__buf_puts(out, "kiln_at_both(");
-    for (int k = 0; k < p->taken; k++) {
-        const char *index = e->def->params[p->by[k]].name;
-        kiln__buf_printf(out, "%skiln_at_%s(%s, %s.shape()[%d], %s.strides()[%d]", k > 0 ? ", " : "",
-                         modes[p->take_mode], index, p->name, k, p->name, k);
-        if (p->take_mode == KILN__TAKE_CHECK)
-            kiln__buf_printf(out, ", kiln__a.report, %d, (long long)i, \"input `%s`\", \"input `%s`\"", k,
-                             p->name, index);
-        kiln__buf_puts(out, k > 0 ? "))" : ")");
-    }
-    kiln__buf_puts(out, ")");
-}
-
 /* The name that the template of this layout has in its folder. */
 static const char *skeleton_of(const emitter *e)
 {
@@ -684,15 +658,12 @@ static bool value(void *state, const char *name, size_t bytes, kiln__buf *out)
     emitter *e = state;
     if (kiln__slot_put(e, name, bytes, out) || put_text(e, name, bytes, out) ||
         put_number(e, name, bytes, out) || kiln__window_put(e, name, bytes, out) || kiln__copies_put(e, name, bytes, out) ||
+        kiln__takes_put(e, name, bytes, out) ||
         kiln__row_put(&e->row, name, bytes, e->p, out))
         return true;
     const kiln__snippet_kind of_stage = kiln__row_snippet(&e->row, name, bytes);
     if (of_stage != KILN__SNIPPET_COUNT) {
         put_snippet(e, of_stage, out);
-        return true;
-    }
-    if (kiln__same_word(name, bytes, "p.taken")) {
-        put_taken(e, out);
         return true;
     }
     if (kiln__same_word(name, bytes, "title")) {

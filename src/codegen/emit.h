@@ -18,7 +18,7 @@ typedef struct kiln__slot_list {
 } slot_list;
 
 /* A condition of templates whose value is the same in all of a kernel. */
-enum { CONDITIONS_MAX = 56 };
+enum { CONDITIONS_MAX = 60 };
 typedef struct condition {
     const char *name;
     bool holds;
@@ -226,6 +226,15 @@ int kiln__window_test(const emitter *e, const char *name, size_t bytes);
 
 /* Append the value of a name; false for unknown ones. */
 bool kiln__window_put(const emitter *e, const char *name, size_t bytes, kiln__buf *out);
+
+/* ---- takes.c ---- */
+
+/* Whether an input is taken by index, and whether such indices out of range are noted and reported at the end. */
+bool kiln__is_taken(const emitter *e, size_t p);
+bool kiln__take_is_noted(const emitter *e, size_t p);
+
+/* The texts that only inputs taken by index have. False for other names. */
+bool kiln__takes_put(const emitter *e, const char *name, size_t bytes, kiln__buf *out);
 
 /* ---- copies.c ---- */
 

@@ -242,18 +242,6 @@ static kiln_status find_rest(kiln__definition *def, const struct kiln__scan *sca
                             "kernel \"%s\": otherwise assigns none of the outputs", def->name);
 }
 
-/* Whether a text mentions an input, itself or as the index of one that is taken. */
-static bool mentions(const kiln__definition *def, const kiln__tokens *text, size_t p)
-{
-    bool found = kiln__tokens_mention(text, def->params[p].name);
-
-    for (size_t q = 0; q < def->input_count; q++)
-        for (int k = 0; k < def->params[q].taken; k++)
-            found = found ||
-                    (def->params[q].by[k] == p && kiln__tokens_mention(text, def->params[q].name));
-    return found;
-}
-
 /* Which inputs are needed where something is kept only, and whether results are made of none. A macro may
  * stand for anything, so with macros all are needed for all. Where results need an input that is loaded for all
  * elements, its registers must last until they are computed, and so none is loaded later than others. */
@@ -267,10 +255,10 @@ static kiln_status scan(kiln__definition *def, const struct kiln__scan *scan, ki
     if (def->includes || kiln__macro_next(scan, &which, &at, &macro))
         return KILN_OK;
     for (size_t p = 0; p < def->input_count; p++) {
-        const bool used = mentions(def, &scan->text[KILN__SNIPPET_OP], p);
-        const bool rest = mentions(def, &scan->text[KILN__SNIPPET_OTHERWISE], p);
+        const bool used = kiln__mentions_input(def, &scan->text[KILN__SNIPPET_OP], p);
+        const bool rest = kiln__mentions_input(def, &scan->text[KILN__SNIPPET_OTHERWISE], p);
         decide[p] = def->params[p].raw || rest ||
-                    mentions(def, &scan->text[KILN__SNIPPET_WHERE], p);
+                    kiln__mentions_input(def, &scan->text[KILN__SNIPPET_WHERE], p);
         computed = computed || ((used || rest) && !def->params[p].raw);
         both = both || ((used || rest) && decide[p] && !def->params[p].raw);
     }

@@ -71,6 +71,9 @@ static inline bool kiln__tokens_mention(const kiln__tokens *tokens, const char *
     return false;
 }
 
+/* Whether a text mentions input `p`, itself or as the index of one that is taken. (uses.c) */
+bool kiln__mentions_input(const kiln__definition *def, const kiln__tokens *text, size_t p);
+
 /* The order of words, for qsort() and bsearch(). */
 static inline int kiln__compare_words(const void *a, const void *b)
 {

@@ -201,7 +201,7 @@ static void take_for_variant(selection *chosen, const kiln__definition *def, con
     }
     take_name(chosen, "@base");
     if (def->takes)
-        take_name(chosen, "@gather");
+        take_name(chosen, def->reports ? "@noted" : "@gather");
     for (int k = 0; k < KILN__SNIPPET_COUNT; k++) {
         const size_t guards = kiln__guard_put(def, v, def->snippet[k], NULL);
         if (guards != 0)

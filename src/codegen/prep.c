@@ -6,7 +6,7 @@
  * CuPy gives every element a thread of its own, so what `op` does to a variable of loop_prep is
  * gone with the element. A thread of kiln has many elements. So each element gets a copy of every
  * variable that `op` may change. Variables that after_loop mentions have no copies, since they
- * collect something over the elements of a thread.
+ * collect something over the elements of a thread, and neither have kiln's own (kiln__*).
  *
  *     loop_prep  double s1 {floor(0.25 * n)}; const double den {1.0 / n};
  *     op         if (n % 2 == 0) s1 += 0.5; w = s1 * den;          s1 is copied
@@ -223,7 +223,8 @@ typedef struct gathering {
 static void gather(void *state, const char *name)
 {
     gathering *g = state;
-    if (!kiln__tokens_mention(&g->scan->text[KILN__SNIPPET_AFTER_LOOP], name) &&
+    if (strncmp(name, "kiln__", 6) != 0 &&
+        !kiln__tokens_mention(&g->scan->text[KILN__SNIPPET_AFTER_LOOP], name) &&
         changes(g->scan, name))
         kiln__buf_printf(&g->names, ", %s", name);
 }

@@ -189,7 +189,7 @@ void kiln__batch_scan(kiln__definition *def, const kiln__scan *scan)
     size_t value = 0;
 
     *out = (kiln__batching){0};
-    if (!def->family->maps || !def->family->shrinks || !by_value(def))
+    if (!def->family->maps || !def->family->shrinks || !by_value(def) || def->takes)
         return;
     if (stated.stated) {
         *out = stated;

@@ -408,9 +408,10 @@ static kiln_status parse_take(const parser *p, size_t *begin, size_t *end, kiln_
 
     if (!kiln__token_is(&p->tokens, *begin, "take"))
         return KILN_OK;
-    if (p->side == 1 || p->def->module || p->def->family != &kiln__family_loop)
+    if (p->side == 1 || p->def->module ||
+        (p->def->family != &kiln__family_loop && p->def->family != &kiln__family_reduction))
         return refuse_token(p, KILN_ERR_UNSUPPORTED, *begin,
-                            "belongs before inputs of elementwise kernels");
+                            "belongs before inputs of elementwise kernels and reductions");
     while (by < *end && !kiln__token_is(&p->tokens, by, "by"))
         by++;
     if (by + 1 >= *end)

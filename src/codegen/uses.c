@@ -316,13 +316,36 @@ static void find_numbers_wanted(kiln__definition *def, const kiln__scan *scan)
     }
 }
 
+bool kiln__mentions_input(const kiln__definition *def, const kiln__tokens *text, size_t p)
+{
+    bool found = kiln__tokens_mention(text, def->params[p].name);
+
+    for (size_t q = 0; q < def->input_count; q++)
+        for (int k = 0; k < def->params[q].taken; k++)
+            found = found ||
+                    (def->params[q].by[k] == p && kiln__tokens_mention(text, def->params[q].name));
+    return found;
+}
+
+/* Elements that indices name are values of the map: what it gives is reduced, and `post` sees that alone. */
+static kiln_status check_taken(const kiln__definition *def, const kiln__scan *scan, kiln_error *err)
+{
+    for (size_t p = 0; p < def->input_count && def->family->maps; p++)
+        if (def->params[p].taken > 0 &&
+            kiln__tokens_mention(&scan->text[KILN__SNIPPET_POST], def->params[p].name))
+            return kiln__fail(err, KILN_ERR_UNSUPPORTED,
+                              "kernel \"%s\": `%s` is taken by index, which the map can do and `post` cannot",
+                              def->name, def->params[p].name);
+    return KILN_OK;
+}
+
 static void find_post_only(kiln__definition *def, const kiln__scan *scan)
 {
     for (size_t p = 0; p < def->input_count && def->family->shrinks; p++)
         def->params[p].post_only =
             !def->params[p].raw &&
             kiln__tokens_mention(&scan->text[KILN__SNIPPET_POST], def->params[p].name) &&
-            !kiln__tokens_mention(&scan->text[KILN__SNIPPET_MAP], def->params[p].name);
+            !kiln__mentions_input(def, &scan->text[KILN__SNIPPET_MAP], p);
 }
 
 
@@ -420,11 +443,12 @@ kiln_status kiln__scan_definition(kiln__definition *def, kiln_error *err)
 
     KILN_TRY(lex_all(def, &scan, err));
     KILN_TRY(kiln__words_collect(def, &scan, err));
-    def->uses_index = kiln__definition_uses(def, "i") || def->reports;
+    def->uses_index = kiln__definition_uses(def, "i") || (def->reports && !def->family->maps);
     def->uses_size = kiln__definition_uses(def, "n") && find_param(def, "n") == NULL &&
                      !is_placeholder_of(def, 'n');
     def->uses_indexer = kiln__definition_uses(def, "_ind");
     if (def->family->maps) {
+        KILN_TRY(check_taken(def, &scan, err));
         find_post_only(def, &scan);
         KILN_TRY(find_numbers(def, &scan, err));
     }

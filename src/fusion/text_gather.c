@@ -89,12 +89,11 @@ static void put_told(kiln__writer *w, const kiln__lowered *n, uint32_t k, int ax
                      indices_name(w->b, n, k, indices));
 }
 
-/* The end of a place that is checked, and, where it is noted, the texts before the loop and after it. */
+/* The end of a place that is checked, and, where it is noted, what stands before the loop. */
 static void put_check(kiln__writer *w, const kiln__lowered *n, uint32_t k, const char *table,
                       bool noted, kiln__buf *text)
 {
-    kiln__buf *prep = &w->b->scratch[KILN__BUF_PREP], *after = &w->b->scratch[KILN__BUF_AFTER];
-    const char *dtype = kiln_dtype_ctype(w->b->lowered[n->operand[1 + k]].dtype);
+    kiln__buf *prep = &w->b->scratch[KILN__BUF_PREP];
     int axis = 0;
 
     while (n->map[axis].from != KILN__BY_INDEX - (int)k)
@@ -105,16 +104,10 @@ static void put_check(kiln__writer *w, const kiln__lowered *n, uint32_t k, const
         return;
     w->noted++;
     kiln__buf_printf(text, ", kiln__bad%d", w->noted);
-    if (w->kernel->kind != KILN__STEP_LOOP) {
-        kiln__buf_printf(prep, "kiln_noted_once<%s> kiln__bad%d(%s.shape()[%u], ", dtype, w->noted, table, k);
-        put_told(w, n, k, axis, "", prep);
-        kiln__buf_puts(prep, ");\n");
-        return;
-    }
-    kiln__buf_printf(prep, "kiln_noted<%s> kiln__bad%d;\n", dtype, w->noted);
-    kiln__buf_printf(after, "kiln_tell(kiln__bad%d, %s.shape()[%u], ", w->noted, table, k);
-    put_told(w, n, k, axis, "", after);
-    kiln__buf_puts(after, ");\n");
+    kiln__buf_printf(prep, "kiln_noted<%s> kiln__bad%d(%s.shape()[%u], ",
+                     kiln_dtype_ctype(w->b->lowered[n->operand[1 + k]].dtype), w->noted, table, k);
+    put_told(w, n, k, axis, "", prep);
+    kiln__buf_puts(prep, ");\n");
 }
 
 static void put_place(kiln__writer *w, const kiln__lowered *n, uint32_t k, const char *table,
@@ -122,11 +115,9 @@ static void put_place(kiln__writer *w, const kiln__lowered *n, uint32_t k, const
 {
     static const char *const modes[] = {
         [KILN_INDEX_CHECK] = "check", [KILN_INDEX_WRAP] = "wrap", [KILN_INDEX_CLIP] = "clip"};
-    const char *mode = modes[n->op];
 
-    if (noted)
-        mode = w->kernel->kind == KILN__STEP_LOOP ? "noted" : "noted_once";
-    kiln__buf_printf(text, "kiln_at_%s(%s, %s.shape()[%u], %s.strides()[%u]", mode, index, table, k, table, k);
+    kiln__buf_printf(text, "kiln_at_%s(%s, %s.shape()[%u], %s.strides()[%u]",
+                     noted ? "noted" : modes[n->op], index, table, k, table, k);
     if (n->op == KILN_INDEX_CHECK)
         put_check(w, n, k, table, noted, text);
     kiln__buf_putc(text, ')');
@@ -164,11 +155,8 @@ const char *kiln__gather_text(kiln__writer *w, uint32_t low, const kiln__axis_ma
 
 void kiln__write_noted(kiln__writer *w)
 {
-    const char **snippet = w->step->request.snippet;
-    kiln__buf *prep = &w->b->scratch[KILN__BUF_PREP], *after = &w->b->scratch[KILN__BUF_AFTER];
+    kiln__buf *prep = &w->b->scratch[KILN__BUF_PREP];
 
     if (prep->length > 0)
-        snippet[KILN__SNIPPET_LOOP_PREP] = kiln__build_text(w->b, prep);
-    if (after->length > 0)
-        snippet[KILN__SNIPPET_AFTER_LOOP] = kiln__build_text(w->b, after);
+        w->step->request.snippet[KILN__SNIPPET_LOOP_PREP] = kiln__build_text(w->b, prep);
 }

@@ -43,8 +43,7 @@ enum {
     KILN__BUF_MORE,     /* signature of outputs per row */
     KILN__BUF_ROW,      /* statements per row */
     KILN__BUF_PREAMBLE, /* structs, the user's preambles */
-    KILN__BUF_PREP,     /* before the loop, and after it */
-    KILN__BUF_AFTER
+    KILN__BUF_PREP      /* before the loop */
 };
 
 /* What the walk without writing found. */
@@ -147,7 +146,7 @@ void kiln__write_custom(kiln__writer *w);
 const char *kiln__gather_text(kiln__writer *w, uint32_t low, const kiln__axis_map *map,
                               const char *const *operands);
 
-/* Give the step's request what the texts of gathers want before and after the loop. */
+/* Give the step's request what the texts of gathers want before the loop. */
 void kiln__write_noted(kiln__writer *w);
 
 /* ---- text_snippet.c ---- */

@@ -65,8 +65,7 @@ static kiln_status put_combination(const kiln__scattering *s, kiln__buf *out, ki
 /* A kernel's texts. Those whose `key` is not 0 are kept by the context, and are empty where the kernel is there. */
 typedef struct kernel_text {
     const char *name;
-    kiln__buf in, op;
-    kiln__buf prep, after; /* before the loop and after it */
+    kiln__buf in, op, prep; /* prep: before the loop */
     const char *out;
 } kernel_text;
 
@@ -77,11 +76,10 @@ enum { NOTED_MAX = 4 };
 static void put_noted(const kiln__scattering *s, int k, const char *extent, kernel_text *t)
 {
     kiln__buf_printf(&t->op, ", kiln__bad%d", k);
-    kiln__buf_printf(&t->prep, "kiln_noted<%s> kiln__bad%d;\n",
+    kiln__buf_printf(&t->prep, "kiln_noted<%s> kiln__bad%d(",
                      kiln_dtype_ctype(s->index[k]->dtype), k);
-    kiln__buf_printf(&t->after, "kiln_tell(kiln__bad%d, ", k);
-    kiln__buf_printf(&t->after, extent, k);
-    kiln__buf_printf(&t->after, ", report.kiln__data, %d, \"the array\", \"index array %d\");\n",
+    kiln__buf_printf(&t->prep, extent, k);
+    kiln__buf_printf(&t->prep, ", report.kiln__data, %d, \"the array\", \"index array %d\");\n",
                      s->axis[k], k + 1);
 }
 
@@ -163,11 +161,10 @@ static kiln_status make_kernel(kiln_context *ctx, const void *data, kiln__kernel
                                kiln_error *err)
 {
     const wanted *w = data;
-    kernel_text t = {
-        NULL, KILN__BUF_INIT, KILN__BUF_INIT, KILN__BUF_INIT, KILN__BUF_INIT, "raw T x"};
+    kernel_text t = {NULL, KILN__BUF_INIT, KILN__BUF_INIT, KILN__BUF_INIT, "raw T x"};
     kiln_status status = w->put(w->s, &t, err);
 
-    if (status == KILN_OK && (t.in.failed || t.op.failed || t.prep.failed || t.after.failed))
+    if (status == KILN_OK && (t.in.failed || t.op.failed || t.prep.failed))
         status = kiln__fail_memory(err, t.op.capacity);
     if (status == KILN_OK) {
         const kiln__definition_request request = {
@@ -175,15 +172,13 @@ static kiln_status make_kernel(kiln_context *ctx, const void *data, kiln__kernel
             .in = t.in.text,
             .out = t.out,
             .snippet = {[KILN__SNIPPET_LOOP_PREP] = t.prep.text,
-                        [KILN__SNIPPET_OP] = t.op.text,
-                        [KILN__SNIPPET_AFTER_LOOP] = t.after.text},
+                        [KILN__SNIPPET_OP] = t.op.text},
         };
         status = kiln__kernel_new(ctx, false, &kiln__loop_calls, &request, out, err);
     }
     kiln__buf_clear(&t.in);
     kiln__buf_clear(&t.prep);
     kiln__buf_clear(&t.op);
-    kiln__buf_clear(&t.after);
     return status;
 }
 

@@ -55,26 +55,6 @@ static kiln_status decide_shape(const kiln__definition *d, const kiln__call *cal
     return status;
 }
 
-/* Inputs that are read by index have an axis for each index, and elements where there are indices. */
-static kiln_status check_taken(const kiln__definition *d, const kiln__resolved *r, int64_t size,
-                               kiln_error *err)
-{
-    for (size_t p = 0; p < d->input_count; p++) {
-        const kiln_array *a = r->array[p];
-        const int taken = d->params[p].taken;
-        if (taken == 0)
-            continue;
-        if (a->rank != taken)
-            return kiln__fail(err, KILN_ERR_SHAPE,
-                              "kernel \"%s\": `%s` has %d axes and is taken by %d ind%s", d->name,
-                              d->params[p].name, a->rank, taken, taken == 1 ? "ex" : "ices");
-        if (a->size == 0 && size > 0)
-            return kiln__fail(err, KILN_ERR_INDEX, "kernel \"%s\": `%s` has no elements to take",
-                              d->name, d->params[p].name);
-    }
-    return KILN_OK;
-}
-
 static kiln_status decide_loop(const kiln__definition *d, const kiln__call *call, kiln__resolved *r,
                                kiln_error *err)
 {
@@ -88,7 +68,7 @@ static kiln_status decide_loop(const kiln__definition *d, const kiln__call *call
     if (status == KILN_OK)
         status = kiln__shape_size(r->rank, r->shape, itemsize, &size, err);
     if (status == KILN_OK && d->takes)
-        status = check_taken(d, r, size, err);
+        status = kiln__check_taken(d, r, size, err);
     for (size_t p = d->input_count; p < d->param_count && status == KILN_OK; p++)
         if (d->params[p].raw && r->array[p] == NULL && !call->has_size)
             status = kiln__fail(err, KILN_ERR_UNDECIDED_SIZE,

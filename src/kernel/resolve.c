@@ -124,7 +124,27 @@ kiln_status kiln__decide_inputs(const kiln__definition *d, kiln__resolved *r, ki
         return kiln__fail(err, KILN_ERR_UNDECIDED_SIZE,
                           "kernel \"%s\": no input array that is not raw was given", d->name);
     KILN_CHECK(kiln__broadcast_inputs(d, r, err));
-    return kiln__shape_size(r->rank, r->shape, 16, &size, err);
+    KILN_CHECK(kiln__shape_size(r->rank, r->shape, 16, &size, err));
+    return d->takes ? kiln__check_taken(d, r, size, err) : KILN_OK;
+}
+
+kiln_status kiln__check_taken(const kiln__definition *d, const kiln__resolved *r, int64_t size,
+                              kiln_error *err)
+{
+    for (size_t p = 0; p < d->input_count; p++) {
+        const kiln_array *a = r->array[p];
+        const int taken = d->params[p].taken;
+        if (taken == 0)
+            continue;
+        if (a->rank != taken)
+            return kiln__fail(err, KILN_ERR_SHAPE,
+                              "kernel \"%s\": `%s` has %d axes and is taken by %d ind%s", d->name,
+                              d->params[p].name, a->rank, taken, taken == 1 ? "ex" : "ices");
+        if (a->size == 0 && size > 0)
+            return kiln__fail(err, KILN_ERR_INDEX, "kernel \"%s\": `%s` has no elements to take",
+                              d->name, d->params[p].name);
+    }
+    return KILN_OK;
 }
 
 void kiln__decide_results(kiln__resolved *r, bool keepdims)

@@ -55,8 +55,13 @@ bool kiln__decides_shape(const kiln__definition *d, const kiln__resolved *r, siz
 /* Broadcast the inputs into rank and shape. ERR_SHAPE. */
 kiln_status kiln__broadcast_inputs(const kiln__definition *d, kiln__resolved *r, kiln_error *err);
 
-/* The same where only inputs decide the shape: also check that one of them does, and that the size
- * does not overflow. ERR_UNDECIDED_SIZE, ERR_SHAPE, ERR_OVERFLOW. */
+/* Inputs that are taken by index have an axis for each index, and elements where there are indices: `size` of
+ * them. ERR_SHAPE, ERR_INDEX. */
+kiln_status kiln__check_taken(const kiln__definition *d, const kiln__resolved *r, int64_t size,
+                              kiln_error *err);
+
+/* The same as kiln__broadcast_inputs() where only inputs decide the shape: also check that one of them does, that the
+ * size does not overflow, and what is taken by index. ERR_UNDECIDED_SIZE, ERR_SHAPE, ERR_OVERFLOW, ERR_INDEX. */
 kiln_status kiln__decide_inputs(const kiln__definition *d, kiln__resolved *r, kiln_error *err);
 
 /* Mark the axes in `axes` (NULL: all) in r->along. ERR_ARGUMENT, ERR_AXIS. */

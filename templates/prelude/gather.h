@@ -110,16 +110,29 @@ KILN_FN long long kiln_bytes_to(long long at)
     return at;
 }
 
-//% section noted on cuda needs gather when kiln_noted kiln_noted_once
-// noted (CUDA): an index out of range is noted where it is met and reported behind the loop, so that the kernel has one
-// report and no call for each element that a thread holds. A place is a pair, which needs no branch.
+//% section noted on cuda needs gather when kiln_noted
+// noted (CUDA): an index out of range is noted where it is met and reported when the kernel ends, so that the kernel has
+// one report and no call for each element that a thread holds. A place is a pair, which needs no branch.
 struct kiln_place {
     long long at;
     bool in;
 };
 template <class I> struct kiln_noted {
+    static constexpr long long none = -2; // -1: an index that no element's number belongs to
+    const long long n, *report;
+    const int axis;
+    const char *const array, *const indices;
     I value = 0;
-    long long element = -1; // -1: all indices were in range
+    long long element = none;
+    KILN_METHOD kiln_noted(long long n, const long long *report, int axis, const char *array, const char *indices)
+        : n(n), report(report), axis(axis), array(array), indices(indices)
+    {
+    }
+    KILN_METHOD ~kiln_noted()
+    {
+        if (element != none)
+            kiln__report_index(report, (long long)value, (I)-1 > (I)0, n, axis, element, array, indices);
+    }
 };
 template <class I>
 KILN_FN kiln_place kiln__at_noted(I i, long long n, long long step, long long element, kiln_noted<I> &bad)
@@ -135,31 +148,6 @@ KILN_FN kiln_place kiln__at_noted(I i, long long n, long long step, long long el
 }
 #define kiln_at_noted(i, n, step, report, axis, element, array, indices, bad) \
     kiln__at_noted(i, n, step, element, bad)
-template <class I>
-KILN_FN void kiln_tell(const kiln_noted<I> &bad, long long n, const long long *report, int axis,
-                       const char *array, const char *indices)
-{
-    if (bad.element >= 0)
-        kiln__report_index(report, (long long)bad.value, (I)-1 > (I)0, n, axis, bad.element, array, indices);
-}
-// The same where nothing runs behind the loop: reported when the kernel ends.
-template <class I> struct kiln_noted_once : kiln_noted<I> {
-    long long n;
-    const long long *report;
-    int axis;
-    const char *array, *indices;
-    KILN_METHOD kiln_noted_once(long long n, const long long *report, int axis, const char *array, const char *indices)
-        : n(n), report(report), axis(axis), array(array), indices(indices)
-    {
-    }
-    KILN_METHOD ~kiln_noted_once()
-    {
-        if (this->element >= 0)
-            kiln__report_index(report, (long long)this->value, (I)-1 > (I)0, n, axis, -1, array, indices);
-    }
-};
-#define kiln_at_noted_once(i, n, step, report, axis, element, array, indices, bad) \
-    kiln__at_noted(i, n, step, 0, bad)
 KILN_FN kiln_place kiln_at_both(kiln_place x, kiln_place y)
 {
     return {x.at + y.at, x.in && y.in};
@@ -177,16 +165,13 @@ template <class T> KILN_FN T kiln_at(const T *base, kiln_place p)
     return p.in ? *(const T *)((const char *)base + p.at) : T();
 }
 
-//% section noted on cpu needs gather when kiln_noted kiln_noted_once
+//% section noted on cpu needs gather when kiln_noted
 // noted (CPU): an index out of range is reported where it is met, out of the loop over elements.
-template <class I> struct kiln_noted {};
+template <class I> struct kiln_noted {
+    KILN_METHOD kiln_noted(long long, const long long *, int, const char *, const char *) {}
+};
 #define kiln_at_noted(i, n, step, report, axis, element, array, indices, bad) \
     kiln_at_check(i, n, step, report, axis, element, array, indices)
-#define kiln_tell(bad, n, report, axis, array, indices) ((void)0)
-template <class I> struct kiln_noted_once {
-    KILN_METHOD kiln_noted_once(long long, const long long *, int, const char *, const char *) {}
-};
-#define kiln_at_noted_once kiln_at_noted
 
 //% section change needs gather when kiln_change
 // change: the element `at` bytes behind the first one, combined with a value.

@@ -1,5 +1,5 @@
 //% own acc at_ at_0 empty finish first fold index initial item k merge number_ number_I
-//% own number_J number_O out_ p part post reduce reg_ rest take v where x y
+//% own number_J number_O of_ out_ p part post reduce reg_ rest take v where x y
 //% plain set value
 //% insert :preface
 //% if identity
@@ -62,6 +62,9 @@ _type_reduce;
 //% end
 //% if out_indexer
     [[maybe_unused]] const auto _out_ind = kiln__a.out_indexer.walker();
+//% end
+//% for p in noted
+    ${p.notes}
 //% end
 //% if loop_prep
 ${loop_prep}
@@ -207,9 +210,29 @@ ${map}
         _out_ind.set(_i);
 //% end
         fold(acc, (_type_reduce)(
-${map}
+//% insert :mapped
         ));
     };
+//% end
+
+//% part mapped
+//# The value of an element. The name of an input that is taken by index is that of its element there.
+//% if takes
+        [&] {
+//% for p in taken
+            const ${p.type} of_${p.name} = ${p.taken};
+//% end
+            {
+//% for p in taken
+                const ${p.type} ${p.name} = of_${p.name};
+//% end
+                return (
+${map}
+                );
+            }
+        }()
+//% else
+${map}
 //% end
 
 //% part result
