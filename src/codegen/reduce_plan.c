@@ -74,15 +74,20 @@ enum {
 
 /* The bytes of inputs whose fastest axis is reduced, minus the bytes of those whose fastest axis
  * is kept: a positive sum means rows. An input that is broadcast along one half is read from a
- * cache in any case, and counts only when there is no other input (`still_ones`). */
-static int64_t weigh(const kiln__walk *keep, const kiln__walk *red, bool still_ones, bool *any)
+ * cache and counts only when there is no other (`still_ones`), but for one that is read by address,
+ * of which each index names another row: it counts where elements of a row are neighbours. */
+static int64_t weigh(const kiln__operand *operands, const kiln__walk *keep, const kiln__walk *red,
+                     bool still_ones, bool *any)
 {
     int64_t weight = 0;
     for (int k = 0; k < red->count; k++) {
         const int64_t kept = kiln__magnitude(keep->stride[k][keep->rank - 1]);
         const int64_t reduced = kiln__magnitude(red->stride[k][red->rank - 1]);
-        if (!kiln__walk_is_input(red, k) || (kept == 0 && reduced == 0) ||
-            (!still_ones && (kept == 0 || reduced == 0)))
+        const bool still = kept == 0 || reduced == 0;
+        if (!kiln__walk_is_input(red, k) || (kept == 0 && reduced == 0))
+            continue;
+        const bool named = still && operands[red->param[k]].by_address;
+        if (named ? kept + reduced != red->itemsize[k] : still && !still_ones)
             continue;
         const bool row = kept == 0 || (reduced != 0 && reduced <= kept);
         weight += row ? red->itemsize[k] : -(int64_t)red->itemsize[k];
@@ -91,19 +96,15 @@ static int64_t weigh(const kiln__walk *keep, const kiln__walk *red, bool still_o
     return weight;
 }
 
-static int64_t rows_weight(const kiln__walk *keep, const kiln__walk *red)
+static bool takes_rows(const kiln__plan_request *q, const kiln__walk *keep, const kiln__walk *red)
 {
     bool any = false;
-    const int64_t weight = weigh(keep, red, false, &any);
-    if (kiln__walk_size(keep) == 1)
-        return 1;
-    return any ? weight : weigh(keep, red, true, &any);
-}
+    const int64_t weight = weigh(q->operands, keep, red, false, &any);
 
-static bool takes_rows(kiln_backend backend, const kiln__walk *keep, const kiln__walk *red)
-{
-    return rows_weight(keep, red) > 0 ||
-           (backend != KILN_BACKEND_CPU && kiln__walk_exceeds_grid(keep));
+    if (kiln__walk_size(keep) == 1 ||
+        (q->device.backend != KILN_BACKEND_CPU && kiln__walk_exceeds_grid(keep)))
+        return true;
+    return (any ? weight : weigh(q->operands, keep, red, true, &any)) > 0;
 }
 
 /* Widest vectors along the last axis of `inner` that all inputs' alignment allows, of up to `most`
@@ -713,8 +714,7 @@ static void plan_reduction(const kiln__plan_request *q, kiln__plan *plan)
     const bool empty = make_nonempty(&keep);
     clear_strides(&keep, &red);
 
-    v->layout = takes_rows(q->device.backend, &keep, &red) ? KILN__LAYOUT_ROWS
-                                                           : KILN__LAYOUT_COLUMNS;
+    v->layout = takes_rows(q, &keep, &red) ? KILN__LAYOUT_ROWS : KILN__LAYOUT_COLUMNS;
     choose_access(&keep, &red, v);
     v->block = BLOCK_THREADS;
     v->reduction.segments = v->reduction.lanes = 1;
