@@ -248,7 +248,8 @@ static void test_graph_plan__weights_are_not_held(void **state)
 /* A letter for each kind of step. */
 static const char letters[] = {[KILN__STEP_LOOP] = 'l',   [KILN__STEP_REDUCE] = 'r',
                                [KILN__STEP_ROW] = 'w',    [KILN__STEP_CUSTOM] = 'c',
-                               [KILN__STEP_CUSTOM_REDUCE] = 'C', [KILN__STEP_OPAQUE] = 'o'};
+                               [KILN__STEP_CUSTOM_REDUCE] = 'C', [KILN__STEP_OPAQUE] = 'o',
+                               [KILN__STEP_PARTS] = 'p'};
 
 /* The steps of an expression of x and y of shape (rows, columns), v (columns) and w (columns, 64): a letter for each. */
 static void steps_of(test_env *t, const char *text, kiln_backend backend, int64_t rows,
@@ -297,6 +298,10 @@ static void test_graph_plan__which_kernels_there_are(void **state)
         {"rows: not of few long rows", "x - sum(x, axis=1, keepdims=True)", 4, 40000000, "rl", "rl"},
         {"online: logsumexp", "m = max(x, axis=1, keepdims=True); log(sum(exp(x - m), axis=1))", 8, 400000, "r", "rr"},
         {"joins: parts are stored in place", "concatenate([x * 2, y * 3])", 512, 4096, "l", "l"},
+        {"parts: copies share a launch", "pad(x, 1)", 512, 4096, "p", "lll"},
+        {"parts: not of what another one stores", "pad(roll(x, (1, 2), axis=(0, 1)), 1)", 512, 4096, "pl", "lllllll"},
+        {"parts: not of computed ones", "concatenate([x, exp(y[1:]), x[2:]])", 512, 4096, "lll", "lll"},
+        {"parts: not of rows that are turned", "concatenate([x.T, x[:, 1:].T])", 4096, 4096, "ll", "ll"},
         {"reshape: no copy", "reshape(x * 2, (-1,)) + 1", 512, 4096, "l", "l"},
         {"gather: read where it is used", "sum(take(x, [0, 2], axis=0), axis=1)", 512, 4096, "r", "r"},
         {"product_epilogue: relu", "maximum(x @ w, 0)", 512, 4096, "o", "ol"},

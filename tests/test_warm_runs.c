@@ -82,6 +82,8 @@ static const expression expressions[] = {
     {"x @ x.T, tensordot(x, y, 1), kron(x, y)", {X("int32", 2, {20, 20}), Y("int32", 2, {20, 9})}},
     {"inv(x), det(x), cholesky(x)", {X("float32", 3, {5, 8, 8})}},
     {"eigh(x), svd(x)", {X("float64", 3, {5, 8, 8})}},
+    {"pad(x, 1), roll(x, (1, 2), axis=(0, 1))", {X("float16", 2, {20, 600})}},
+    {"pad(x, 1, mode=edge) * 2, delete(x, 3, axis=2)", {X("float64", 3, {5, 6, 7})}},
     {"qr(x)", {X("float64", 2, {200, 30})}},
     {"cumsum(x, axis=0)[argmax(x, axis=1)], x.T", {X("float32", 2, {90, 60})}},
 };

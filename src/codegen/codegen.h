@@ -775,4 +775,6 @@ struct kiln__family {
 kiln_status kiln__diagnose(const kiln__definition *def, const char *source, const char *log,
                            kiln_error *err);
 
+#include "codegen/parts.h"
+
 #endif

@@ -182,6 +182,7 @@ typedef struct kiln__plan_kernel {
     uint64_t inputs;    /* arguments beneath its roots, as bits (sink.c) */
     struct kiln__row_kernel *rows;
     const struct kiln__survey *survey; /* made before it is written (write.c); may be NULL */
+    const struct kiln__copied *copied; /* of a loop that only copies: by root (parts.c); else NULL */
     kiln__step *step;
 } kiln__plan_kernel;
 

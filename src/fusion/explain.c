@@ -46,7 +46,8 @@ static const char *kind_name(kiln__step_kind kind)
                                         [KILN__STEP_ROW] = "row program",
                                         [KILN__STEP_CUSTOM] = "custom kernel",
                                         [KILN__STEP_CUSTOM_REDUCE] = "custom reduction",
-                                        [KILN__STEP_OPAQUE] = "library call"};
+                                        [KILN__STEP_OPAQUE] = "library call",
+                                        [KILN__STEP_PARTS] = "copies"};
     return names[kind];
 }
 

@@ -20,6 +20,7 @@
  *     schedule.c  tasks                  > kernels with levels
  *     sink.c      kernels                > kernels in order, results sunk into later ones
  *     write.c     kernels                > steps: definitions, parameters, temporaries
+ *     parts.c     steps that only copy   > fewer of them
  *
  * and below them, each file using only those above it in its group:
  *
@@ -322,12 +323,15 @@ typedef enum kiln__step_kind {
     KILN__STEP_ROW,
     KILN__STEP_CUSTOM,        /* the user's kiln_elementwise */
     KILN__STEP_CUSTOM_REDUCE, /* the user's kiln_reduction */
-    KILN__STEP_OPAQUE         /* no kernel: an opaque operation */
+    KILN__STEP_OPAQUE,        /* no kernel: an opaque operation */
+    KILN__STEP_PARTS          /* copies to parts of arrays: parameter k is copied to the kth output. No
+                                 definition: the kernel is one of kiln's own (src/codegen/parts.h) */
 } kiln__step_kind;
 
 typedef struct kiln__step {
     kiln__step_kind kind;
-    kiln__definition_request request; /* not of custom and opaque steps; the program owns the texts */
+    kiln__definition_request request; /* not of custom and opaque steps, of parts the name; the program
+                                         owns the texts */
     const void *kernel;               /* custom steps: the kernel; opaque steps: the kiln__opaque */
     const int64_t *data;              /* opaque steps: the node's data, which the graph owns */
     size_t data_count;
@@ -399,6 +403,9 @@ kiln_status kiln__program_build(const kiln__ir *ir, const kiln__graph_arg *args,
                                 const kiln__graph_target *target, kiln__program **out,
                                 kiln_error *err);
 void kiln__program_destroy(kiln__program *program); /* accepts NULL */
+
+/* A number of a program as an element of a dtype. False where it is none. (parts.c) */
+bool kiln__number_element(const kiln__number *number, kiln_dtype dtype, unsigned char out[16]);
 
 /* Append a description of the program: as text, and as a graph in the language DOT. */
 void kiln__program_explain(const kiln__ir *ir, const kiln__program *program, kiln__buf *out);

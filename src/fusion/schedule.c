@@ -552,6 +552,7 @@ bool kiln__inlined(const kiln__build *b, const kiln__plan_kernel *kernel, uint32
     case KILN__STEP_CUSTOM:
     case KILN__STEP_CUSTOM_REDUCE:
     case KILN__STEP_OPAQUE:
+    case KILN__STEP_PARTS:
         break;
     }
     return false;

@@ -86,6 +86,7 @@ void kiln__write_loop(kiln__writer *w)
         kiln__buf_printf(body, "%s = %s;\n", name, texts[r]);
     }
     w->step->request.snippet[KILN__SNIPPET_OP] = kiln__build_text(b, body);
+    kiln__find_copies(w, texts);
     kiln__write_noted(w);
     w->step->request.keep_axes = w->uses_tuple;
     kiln__buf *why = &b->scratch[KILN__BUF_TEXT];

@@ -1,7 +1,7 @@
 /*
  * write.c - the last pass: one step of the program for each kernel.
  *
- *     sink > [write > text_loop, text_reduce, text_rows > text > names, values] > program
+ *     sink > [write > text_loop, text_reduce, text_rows > text > names, values] > parts > program
  *
  * It names the parameters and temporaries, has the texts of each kernel written (twice, see
  * write.h), and fills the steps that src/graph runs. program.c calls it.
@@ -42,6 +42,8 @@ static void write_kernel(kiln__writer *w)
     case KILN__STEP_CUSTOM_REDUCE:
     case KILN__STEP_OPAQUE:
         kiln__write_custom(w);
+        break;
+    case KILN__STEP_PARTS: /* no kernel is planned as one */
         break;
     }
 }
@@ -224,5 +226,7 @@ void kiln__write_steps(kiln__build *b, kiln__plan_kernel *kernels)
     p->first_write = kiln__build_alloc(b, b->ir->output_count * sizeof *p->first_write);
     for (kiln__plan_kernel *k = kernels; k != NULL; k = k->next)
         write_step(b, k, (uint32_t)p->step_count++);
+    if (b->target->backend == KILN_BACKEND_CUDA)
+        kiln__join_parts(b, kernels);
     sort_temps(b);
 }

@@ -54,6 +54,12 @@ typedef struct kiln__survey {
     size_t reused_count;
 } kiln__survey;
 
+/* What a root of a loop is a copy of. */
+typedef struct kiln__copied {
+    uint8_t param;             /* an input of the step */
+    const kiln__number *value; /* not NULL: a number instead */
+} kiln__copied;
+
 typedef struct kiln__writer {
     kiln__build *b;
     kiln__plan_kernel *kernel;
@@ -139,6 +145,13 @@ bool kiln__is_linear(const kiln__writer *w, const int64_t *coef, int64_t *factor
 void kiln__order_axes(kiln__writer *w);
 void kiln__write_loop(kiln__writer *w);
 void kiln__write_custom(kiln__writer *w);
+
+/* ---- parts.c ---- */
+
+/* Set `copied` of the kernel that has been written, whose roots have these texts. */
+void kiln__find_copies(kiln__writer *w, const char *const *texts);
+/* Make one step of several that only copy, where the target does them by one launch. */
+void kiln__join_parts(kiln__build *b, const kiln__plan_kernel *kernels);
 
 /* ---- text_gather.c ---- */
 

@@ -67,17 +67,6 @@ static void drop_temps(kiln__graph_run *run, uint32_t step)
     }
 }
 
-kiln_array *kiln__run_value(const kiln__graph_run *run, const kiln__step_param *param)
-{
-    const size_t inputs = run->graph->ir.input_count;
-    if (param->kind == KILN__VALUE_REPORT)
-        return run->graph->report;
-    if (param->kind == KILN__VALUE_TEMP)
-        return run->temps[param->index];
-    return param->index < inputs ? run->call->args[param->index].value.array
-                                 : run->outputs[param->index - inputs];
-}
-
 /* ---- steps ----------------------------------------------------------------------------------------- */
 
 kiln__call kiln__run_call(const kiln__bound_step *step, const kiln_arg *args, kiln_stream *stream)
@@ -172,9 +161,10 @@ static kiln_status run_steps(kiln__graph_run *run, kiln_error *err)
     for (uint32_t s = 0; s < p->step_count; s++) {
         if (p->temp_count > 0)
             KILN_CHECK(kiln__run_temps(run, s, err));
-        KILN_CHECK(run->entry->steps[s].kernel != NULL
-                       ? run_step(run, &run->entry->steps[s], err)
-                       : kiln__step_opaque(run, &p->steps[s], NULL, err));
+        kiln__bound_step *const bound = &run->entry->steps[s];
+        KILN_CHECK(bound->kernel != NULL  ? run_step(run, bound, err)
+                   : bound->parts != NULL ? kiln__parts_run(run, bound, err)
+                                          : kiln__step_opaque(run, &p->steps[s], NULL, err));
         if (p->temp_count > 0)
             drop_temps(run, s);
     }

@@ -38,7 +38,16 @@ void kiln__run_deliver(kiln__graph_run *run); /* hand fresh outputs to the calle
 void kiln__run_end(kiln__graph_run *run);     /* release the entry and all arrays not delivered */
 
 /* The array that a parameter is a view of. */
-kiln_array *kiln__run_value(const kiln__graph_run *run, const kiln__step_param *param);
+static inline kiln_array *kiln__run_value(const kiln__graph_run *run, const kiln__step_param *param)
+{
+    const size_t inputs = run->graph->ir.input_count;
+    if (param->kind == KILN__VALUE_REPORT)
+        return run->graph->report;
+    if (param->kind == KILN__VALUE_TEMP)
+        return run->temps[param->index];
+    return param->index < inputs ? run->call->args[param->index].value.array
+                                 : run->outputs[param->index - inputs];
+}
 kiln__call kiln__run_call(const kiln__bound_step *step, const kiln_arg *args, kiln_stream *stream);
 
 /* Make arrays for a step's views, and prepare the step, or give its source if `text_out` is not
@@ -48,5 +57,10 @@ kiln_status kiln__step_with_handles(const kiln__graph_run *run, const kiln__boun
 /* Run an opaque step, or prepare it if `launch_out` is not NULL. */
 kiln_status kiln__step_opaque(const kiln__graph_run *run, const kiln__step *step,
                               kiln_launch **launch_out, kiln_error *err);
+
+/* Run a step that copies to parts, or prepare it. (part_copies.c) */
+kiln_status kiln__parts_run(const kiln__graph_run *run, const kiln__bound_step *step, kiln_error *err);
+kiln_status kiln__parts_prepare(const kiln__graph_run *run, const kiln__bound_step *step, kiln_launch **out,
+                                kiln_error *err);
 
 #endif

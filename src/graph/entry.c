@@ -220,6 +220,8 @@ static kiln_status bind_step(kiln_graph *graph, const kiln__step *step, kiln__bo
             KILN_CHECK(need_report(graph, err));
         KILN_CHECK(make_view(graph, &step->params[p], &bound->views[p], err));
     }
+    if (step->kind == KILN__STEP_PARTS)
+        return kiln__parts_bind(step, &bound->parts, err);
     return kiln__graph_kernel(graph, step, &bound->kernel, err);
 }
 

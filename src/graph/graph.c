@@ -73,6 +73,7 @@ void kiln__entry_destroy(void *item)
         for (size_t v = 0; entry->steps[s].views != NULL && v < entry->steps[s].view_count; v++)
             kiln__free(entry->steps[s].views[v].header);
         kiln__free(entry->steps[s].views);
+        kiln__free(entry->steps[s].parts);
     }
     kiln__free(entry->steps);
     kiln__program_destroy(entry->program);
@@ -216,7 +217,7 @@ kiln_status kiln__graph_kernel(kiln_graph *graph, const kiln__step *step, kiln__
     kiln__buf texts = KILN__BUF_INIT;
 
     *out = NULL;
-    if (step->kind == KILN__STEP_OPAQUE)
+    if (step->kind == KILN__STEP_OPAQUE || step->kind == KILN__STEP_PARTS)
         return KILN_OK;
     if (step->kind == KILN__STEP_CUSTOM || step->kind == KILN__STEP_CUSTOM_REDUCE) {
         /* Both handles begin with their kernel. */

@@ -9,6 +9,7 @@
  * entry.c    everything about a call that does not change while layouts stay the same
  * call.c     the path of one call
  * prepare.c  prepared launches
+ * part_copies.c  steps that copy to parts of arrays
  * prefetch.c kernels of a call, compiled ahead
  * step.c     the variant that a step needs, without arrays and without a device
  * show.c     explain, DOT, source
@@ -41,8 +42,15 @@ typedef struct kiln__param_view {
     size_t bytes;       /* of the array struct with its axes */
 } kiln__param_view;
 
+/* The launch of a step that copies to parts. */
+typedef struct kiln__bound_parts {
+    _Atomic(void *) entry; /* of the kernel, once a run needed it */
+    kiln__parts plan;
+} kiln__bound_parts;
+
 typedef struct kiln__bound_step {
-    kiln__kernel *kernel;    /* NULL: an opaque operation */
+    kiln__kernel *kernel;     /* NULL: an opaque operation, or parts */
+    kiln__bound_parts *parts; /* not NULL: the step copies to parts */
     kiln__param_view *views; /* one for each parameter */
     size_t view_count, input_count;
     const kiln_axes *axes; /* reductions */
@@ -282,6 +290,13 @@ kiln_status kiln__opaque_run(const kiln__step *step, kiln_array *const *values, 
 kiln_status kiln__opaque_prepare(kiln_context *ctx, const kiln__step *step,
                                  kiln_array *const *values, kiln_stream *stream, kiln_launch **out,
                                  kiln_error *err);
+
+/* ---- copies to parts (part_copies.c) --------------------------------------------------------- */
+
+/* Lay out the launch of a KILN__STEP_PARTS. The caller frees *out, also after a failure. */
+kiln_status kiln__parts_bind(const kiln__step *step, kiln__bound_parts **out, kiln_error *err);
+/* The source of its kernel, which the caller frees. */
+kiln_status kiln__parts_source(const kiln__bound_parts *parts, char **text_out, kiln_error *err);
 
 /* ---- text (parse.c) -------------------------------------------------------------------------- */
 

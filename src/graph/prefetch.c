@@ -12,7 +12,7 @@
 #include "kiln/prefetch.h"
 #include "graph/graph.h"
 
-/* Opaque operations have nothing to compile. */
+/* Opaque operations and copies to parts have nothing to compile: whole templates are compiled where they are needed. */
 static kiln_status begin(const kiln_graph *graph, const kiln__entry *entry,
                          const kiln__graph_call *call, kiln_prefetch **parts, size_t *count_out,
                          kiln_error *err)

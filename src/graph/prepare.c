@@ -86,9 +86,10 @@ static kiln_status prepare(kiln__graph_run *run, kiln_launch **parts, kiln_error
                           run->graph->ir.name);
     for (uint32_t s = 0; s < p->step_count; s++) {
         KILN_CHECK(kiln__run_temps(run, s, err));
-        KILN_CHECK(run->entry->steps[s].kernel != NULL
-                       ? kiln__step_with_handles(run, &run->entry->steps[s], &parts[s], NULL, err)
-                       : kiln__step_opaque(run, &p->steps[s], &parts[s], err));
+        const kiln__bound_step *const bound = &run->entry->steps[s];
+        KILN_CHECK(bound->kernel != NULL  ? kiln__step_with_handles(run, bound, &parts[s], NULL, err)
+                   : bound->parts != NULL ? kiln__parts_prepare(run, bound, &parts[s], err)
+                                          : kiln__step_opaque(run, &p->steps[s], &parts[s], err));
         KILN_CHECK(connect(run, s, parts[s], err));
     }
     return KILN_OK;

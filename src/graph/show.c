@@ -85,6 +85,10 @@ kiln_status kiln_graph_source(kiln_graph *graph, const kiln_arg *args, size_t ar
                             graph->ir.name, kernel, run.entry->program->step_count);
         goto done;
     }
+    if (run.entry->steps[kernel].parts != NULL) {
+        status = kiln__parts_source(run.entry->steps[kernel].parts, text_out, err);
+        goto done;
+    }
     if (run.entry->steps[kernel].kernel == NULL) {
         status = kiln__fail(err, KILN_ERR_UNSUPPORTED,
                             "graph \"%s\": step %zu is %s, which has no generated source",

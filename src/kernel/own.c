@@ -47,6 +47,7 @@ static kiln_status define(const kiln__own_request *r, const char *text, kiln__de
 {
     KILN_CHECK(
         kiln__module_definition(r->entry, text, r->macros, r->macro_count, NULL, 0, out, err));
+    (*out)->module_prelude = strstr(text, "KILN_FN") != NULL; /* what it uses of the prelude comes with it */
     (*out)->template_file = kiln__strdup(r->file);
     if ((*out)->template_file != NULL)
         return KILN_OK;

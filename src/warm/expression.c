@@ -222,7 +222,8 @@ static kiln_status take_step(expansion *x, const kiln__step *step, bool clusters
 {
     kiln__definition *def = NULL;
     kiln__step call = *step;
-    kiln_status status = step->kind == KILN__STEP_OPAQUE
+    kiln_status status = step->kind == KILN__STEP_PARTS ? KILN_OK
+                         : step->kind == KILN__STEP_OPAQUE
                              ? kiln__opaque_kernel(step, &call, &def, x->err)
                              : kiln__definition_create(&step->request, &def, x->err);
 

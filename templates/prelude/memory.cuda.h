@@ -94,7 +94,7 @@ KILN_FN void kiln__load_shifted(T (&dst)[N], const void *src, const int past)
     }
 }
 
-//% section words needs memory
+//% section words needs memory when kiln__copied
 // words (CUDA): 16 bytes that begin `past` bytes behind the beginning of two words.
 KILN_FN uint4 kiln__word_within(const uint4 &low, const uint4 &high, int past)
 {

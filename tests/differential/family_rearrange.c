@@ -176,6 +176,18 @@ static void draw_rest(dt_random *d, dt_random *r, dt_case *c, kiln_rearrangement
         draw_joined(d, r, c, what, rank);
 }
 
+/* Of the first operand: small, or few rows that a GPU copies by words or line by line. */
+static void draw_first_shape(dt_random *r, int rank, int64_t *shape)
+{
+    dt_draw_small_shape(r, rank, shape);
+    if (rank == 0 || !dt_once_in(r, 4))
+        return;
+    for (int k = 0; k < rank - 1; k++)
+        shape[k] = 1 + dt_below(r, 4);
+    shape[rank - 1] = 64 << dt_below(r, 8);
+    shape[rank - 1] += dt_below(r, 40);
+}
+
 static bool draw(dt_random *d, dt_random *r, dt_case *c)
 {
     const kiln_rearrangement what = what_of(c);
@@ -191,7 +203,7 @@ static bool draw(dt_random *d, dt_random *r, dt_case *c)
     const int rank = least + dt_below(d, 4 - least);
     int64_t shape[DT_RANK];
 
-    dt_draw_small_shape(r, rank, shape);
+    draw_first_shape(r, rank, shape);
     for (int k = 0; k < rank && what == KILN_REARRANGE_SQUEEZE; k++)
         shape[k] = dt_once_in(d, 2) ? 1 : shape[k];
     dt_draw_operand(r, c, dt_draw_dtype(d), dt_draw_fill(r), rank, shape);
