@@ -88,7 +88,8 @@ typedef enum kiln__view_kind {
     KILN__VIEW_MASKED, /* the first operand, checked: its first axes must be those of the second, a
                           mask */
     KILN__VIEW_LIKE,   /* the first operand, broadcast to the shape of the second */
-    KILN__VIEW_OVER,   /* the first operand, with all axes of the second added behind its own */
+    KILN__VIEW_OVER,   /* the first operand, with those axes of the second behind its own that it lacks */
+    KILN__VIEW_BEFORE, /* the first operand, with all axes of the second added behind its own */
     KILN__VIEW_WHOLE,  /* the first operand, a mask, checked: it must have all axes of the second */
     KILN__VIEW_BESIDE, /* the first operand, checked: it broadcasts with the second one, of which the
                           first axes that a third operand, a mask, has, or the axis in data are of
@@ -98,6 +99,7 @@ typedef enum kiln__view_kind {
     KILN__VIEW_APART,  /* data: two axes, which must be different ones of the operand */
     KILN__VIEW_RANKED, /* data: the operand must have so many axes at least, at most; KILN__HINT_... */
     KILN__VIEW_HOLDING, /* data: the operand must have an axis and an index along it */
+    KILN__VIEW_SIZED,   /* data: an axis of the operand, and how many elements it must have there */
     KILN__VIEW_WEAK,   /* the operand, an int64 without axes, as a plain number */
     KILN__VIEW_FOLDED  /* data: axis. The first operand, with the axes from this one on that are those of
                           the second, a mask, merged into one; of one operand as many axes as the

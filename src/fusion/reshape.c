@@ -197,8 +197,12 @@ uint32_t kiln__lower_reshape(kiln__build *b, uint32_t node, uint32_t operand)
         else if (kiln__mul_overflow(known, shape[a], &known))
             known = 0;
     }
+    if (open >= 0 && known == 0)
+        kiln__build_fail(b, node, KILN_ERR_SHAPE, "%s cannot be %s: no extent -1 follows from one of 0",
+                         kiln__build_shape(b, o.rank, o.shape),
+                         kiln__build_shape(b, rank, wanted));
     if (open >= 0)
-        shape[open] = known > 0 ? o.size / known : 0;
+        shape[open] = o.size / known;
     if (kiln__lowered_size(b, node, rank, shape, o.dtype) != o.size)
         kiln__build_fail(b, node, KILN_ERR_SHAPE, "%s cannot be %s",
                          kiln__build_shape(b, o.rank, o.shape),

@@ -273,6 +273,17 @@ static void lay_over(const kiln__lowered *o, const kiln__lowered *over, view_sha
         s->shape[a] = over->shape[a];
 }
 
+/* Every element stands for all of an array of the second operand's shape. */
+static void stand_before(kiln__build *b, uint32_t node, const kiln__lowered *o,
+                         const kiln__lowered *behind, view_shape *s)
+{
+    s->rank = o->rank + behind->rank;
+    if (s->rank > KILN_RANK_MAX)
+        kiln__build_fail(b, node, KILN_ERR_SHAPE, "the result has more axes than there may be");
+    for (int a = 0; a < behind->rank; a++)
+        s->shape[o->rank + a] = behind->shape[a];
+}
+
 /* An array as it is, after a look for an index along an axis. */
 static uint32_t holding(kiln__build *b, uint32_t node, uint32_t operand)
 {
@@ -283,6 +294,21 @@ static uint32_t holding(kiln__build *b, uint32_t node, uint32_t operand)
     if (data[1] < -extent || data[1] >= extent)
         kiln__build_fail(b, node, KILN_ERR_AXIS, "place %lld is not one of a row of %lld elements",
                          (long long)data[1], (long long)extent);
+    return operand;
+}
+
+/* An array as it is, after a look at how many elements it has along an axis. */
+static uint32_t sized(kiln__build *b, uint32_t node, uint32_t operand)
+{
+    const int64_t *data = b->ir->data + b->ir->nodes[node].data;
+    const kiln__lowered *o = &b->lowered[operand];
+    const int64_t extent = o->shape[kiln__lower_axis(b, node, data[0], o->rank)];
+
+    if (extent != data[1])
+        kiln__build_fail(b, node, KILN_ERR_SHAPE,
+                         "%lld elements are needed along axis %lld, and the shape is %s",
+                         (long long)data[1], (long long)data[0],
+                         kiln__build_shape(b, o->rank, o->shape));
     return operand;
 }
 
@@ -304,7 +330,8 @@ static bool lower_unmoved(kiln__build *b, uint32_t node, uint32_t *operand)
     static uint32_t (*const views[])(kiln__build *, uint32_t, uint32_t) = {
         [KILN__VIEW_MASKED] = masked,   [KILN__VIEW_WHOLE] = whole, [KILN__VIEW_BESIDE] = beside,
         [KILN__VIEW_ALIGNED] = aligned, [KILN__VIEW_APART] = apart, [KILN__VIEW_RANKED] = ranked,
-        [KILN__VIEW_WEAK] = weak,       [KILN__VIEW_HOLDING] = holding,       [KILN__VIEW_FOLDED] = fold};
+        [KILN__VIEW_WEAK] = weak,       [KILN__VIEW_HOLDING] = holding,
+        [KILN__VIEW_SIZED] = sized,     [KILN__VIEW_FOLDED] = fold};
     const size_t op = (size_t)b->ir->nodes[node].op;
 
     if (op >= KILN_COUNT_OF(views) || views[op] == NULL)
@@ -354,6 +381,11 @@ uint32_t kiln__lower_view(kiln__build *b, uint32_t node, uint32_t operand)
     case KILN__VIEW_OVER: {
         const uint32_t over = kiln__lowered_strong(b, b->ir->edges[n->operands + 1]);
         lay_over(&b->lowered[operand], &b->lowered[over], &s);
+        break;
+    }
+    case KILN__VIEW_BEFORE: {
+        const uint32_t behind = kiln__lowered_strong(b, b->ir->edges[n->operands + 1]);
+        stand_before(b, node, &b->lowered[operand], &b->lowered[behind], &s);
         break;
     }
     case KILN__VIEW_FLIP: {

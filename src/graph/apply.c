@@ -206,8 +206,12 @@ kiln_status kiln__number_list(kiln__parser *p, kiln__parsed *v, size_t count)
     const kiln_node at = kiln_node_arange(p->graph, (int64_t)all, KILN__PLACE(v->at));
     kiln_node node = {0};
 
-    if (v->count == 0)
+    if (v->count == 0 && count > 0)
         return kiln__parse_fail(p, v->at, v->width, KILN_ERR_ARGUMENT, "there is no value here");
+    if (v->count == 0) {
+        kiln__set_node(v, kiln_node_cast(at, KILN_FLOAT64, KILN__PLACE(v->at)));
+        return KILN_OK;
+    }
     for (size_t k = all; k-- > 0;) {
         const kiln_node item = v->items[k % v->count];
         if (!kiln__is_of_numbers(p, &item))
@@ -248,6 +252,9 @@ kiln_status kiln__number_lists(kiln__parser *p, kiln__parsed *v)
         kiln__parsed one = *v;
         one.items = items + begin;
         one.count = (size_t)v->rows[k];
+        if (one.count == 0)
+            return kiln__parse_fail(p, v->at, v->width, KILN_ERR_ARGUMENT,
+                                    "a list among these has no value");
         KILN_CHECK(kiln__number_list(p, &one, 0));
         items[k] = one.node; /* `begin` is at least k: no list is empty */
     }

@@ -130,44 +130,99 @@ static kiln_status read_number(const kiln__parser *p, const kiln__parsed *v, con
     return KILN_OK;
 }
 
-/* nanquantile(x, q, axis=None, method='linear', keepdims=False), nanpercentile(); q may be a list. */
+/* A result that has the axes of `of` first, with those that were reduced as axes of one element. */
+static kiln_node kept_before(kiln_node of, kiln_node y, kiln_node x, const kiln_axes *axes, size_t at)
+{
+    const kiln_node shape = kiln_node_reduce(KILN_REDUCE_COUNT_NONZERO, x, axes, true,
+                                             KILN_DTYPE_NONE, KILN__PLACE(at));
+    return kiln__node_reshape_like(y, kiln__node_before(of, shape, KILN__PLACE(at)), KILN__PLACE(at));
+}
+
+/* Rows of written_rows.c that find quantiles of sorted rows. */
+static const char *const finders[] = {
+    [KILN_QUANTILE_LINEAR] = "_nan_linear",
+    [KILN_QUANTILE_INVERTED_CDF] = "_nan_inverted_cdf",
+    [KILN_QUANTILE_AVERAGED_INVERTED_CDF] = "_nan_averaged_inverted_cdf",
+    [KILN_QUANTILE_CLOSEST_OBSERVATION] = "_nan_closest",
+    [KILN_QUANTILE_INTERPOLATED_INVERTED_CDF] = "_nan_interpolated",
+    [KILN_QUANTILE_HAZEN] = "_nan_hazen",
+    [KILN_QUANTILE_WEIBULL] = "_nan_weibull",
+    [KILN_QUANTILE_MEDIAN_UNBIASED] = "_nan_median_unbiased",
+    [KILN_QUANTILE_NORMAL_UNBIASED] = "_nan_normal_unbiased",
+    [KILN_QUANTILE_LOWER] = "_nan_lower",
+    [KILN_QUANTILE_HIGHER] = "_nan_higher",
+    [KILN_QUANTILE_MIDPOINT] = "_nan_midpoint",
+    [KILN_QUANTILE_NEAREST] = "_nan_nearest"};
+
+/* Make the second argument a node of numbers between 0 and 1. */
+static kiln_status read_probabilities(kiln__parser *p, kiln__parsed_call *c, int64_t *method)
+{
+    static const char percents[] = "percentile";
+    const size_t percent_bytes = sizeof percents - 1;
+    const bool hundreds = c->bytes >= percent_bytes &&
+                          memcmp(c->name + c->bytes - percent_bytes, percents, percent_bytes) == 0;
+    kiln__parsed *v = &c->arg[1];
+    const bool several = v->kind == KILN__PARSED_TUPLE || v->kind == KILN__PARSED_ROWS;
+    bool whole = several ? v->count > 0 : v->node.kind == KILN_NODE_INT;
+    bool told = !several && v->kind == KILN__PARSED_NODE && kiln__is_plain(&v->node);
+    size_t count = v->count;
+
+    for (size_t k = 0; v->kind == KILN__PARSED_ROWS && k < v->count; k++)
+        count = (k == 0 ? 0 : count) + (size_t)v->rows[k];
+    double number = 0;
+    for (size_t k = 0; k < (several ? count : told); k++) {
+        const kiln_node *one = several ? &v->items[k] : &v->node;
+        whole = whole && one->kind == KILN_NODE_INT;
+        if (kiln__is_plain(one))
+            KILN_CHECK(read_number(p, v, one, hundreds ? 100 : 1, &number));
+        told = told || kiln__is_plain(one);
+    }
+    if (v->kind == KILN__PARSED_TUPLE && v->count > 0)
+        KILN_CHECK(kiln__number_list(p, v, 0));
+    else
+        KILN_CHECK(kiln__need_node(p, v));
+    if (whole && told && !hundreds && *method == KILN_QUANTILE_LINEAR)
+        *method = KILN_QUANTILE_LOWER; /* 0 and 1 are the first element and the last one */
+    if (hundreds && kiln__is_plain(&v->node))
+        v->node = kiln_node_of_float(number / 100);
+    else if (hundreds)
+        v->node = kiln_node_op2(KILN_OP_DIVIDE, v->node, kiln_node_of_int(100), KILN__PLACE(c->at));
+    if (!told)
+        KILN_CHECK(kiln__written_call(p, c, "_probabilities", &v->node, 1, &v->node));
+    return KILN_OK;
+}
+
+/* quantile(x, q, axis=None, method='linear', keepdims=False), percentile(), nanquantile(), nanpercentile(). The
+ * result has q's axes first; with one number q, as wholes.c reads it, quantile() and percentile() do not come here. */
 static kiln_status call_quantile(kiln__parser *p, kiln__parsed_call *c, kiln__parsed *out)
 {
-    static const char *const names[] = {
-        "_nan_linear",  "_nan_inverted_cdf",    "_nan_averaged_inverted_cdf",
-        "_nan_closest", "_nan_interpolated",    "_nan_hazen",
-        "_nan_weibull", "_nan_median_unbiased", "_nan_normal_unbiased",
-        "_nan_lower",   "_nan_higher",          "_nan_midpoint",
-        "_nan_nearest"}; /* by kiln_quantile_method */
-    const bool hundreds = kiln__same_word(c->name, c->bytes, "nanpercentile");
-    const int64_t first = 0;
-    kiln_node parts[KILN__TUPLE_MAX];
+    const bool leaves_nan = memcmp(c->name, "nan", 3) == 0;
+    const kiln_axes last = {.count = 1, .axis = {-1}};
     quantiles q = {.all = true};
+    kiln_node count = {0};
     int64_t method = 0;
 
     if (c->count < 2 || c->count > 3)
         return fail(p, c, KILN_ERR_ARGUMENT_COUNT,
-                    "is called as nanquantile(x, q, axis=None, method='linear', keepdims=False)");
-    kiln__parsed *v = &c->arg[1];
-    const bool several = v->kind == KILN__PARSED_TUPLE;
-    const size_t count = several ? v->count : 1;
+                    "is called with x, q, axis=None, method='linear' and keepdims=False");
     KILN_CHECK(kiln__quantile_method(p, c, &method));
     KILN_CHECK(read_rows(p, c, 2, &q));
-    if (!several)
-        KILN_CHECK(kiln__need_node(p, v));
-    if (count == 0)
-        return kiln__parse_fail(p, v->at, v->width, KILN_ERR_ARGUMENT, "there is no quantile here");
-    for (size_t k = 0; k < count; k++) {
-        double number = 0;
-        KILN_CHECK(
-            read_number(p, v, several ? &v->items[k] : &v->node, hundreds ? 100 : 1, &number));
-        const kiln_node nodes[] = {q.rows, kiln_node_of_float(hundreds ? number / 100 : number)};
-        KILN_CHECK(kiln__written_call(p, c, names[method], nodes, 2, &parts[k]));
-        parts[k] = kept(&q, c, parts[k]);
+    KILN_CHECK(read_probabilities(p, c, &method));
+    KILN_CHECK(kiln__written_call(p, c, leaves_nan ? "_nan_count" : "_row_count", &q.rows, 1, &count));
+    const bool one = kiln__is_plain(&c->arg[1].node);
+    const kiln_node of = c->arg[1].node,
+                    each = one ? of : kiln__node_before(of, count, KILN__PLACE(c->at));
+    const kiln_node sorted =
+        kiln_node_sorting("sort", &q.rows, 1, &last, NULL, 0, 0, KILN__PLACE(c->at));
+    kiln_node y = {0};
+    KILN_CHECK(kiln__written_call(p, c, finders[method], (kiln_node[]){sorted, count, each}, 3, &y));
+    if (!leaves_nan)
+        KILN_CHECK(kiln__written_call(p, c, "_or_last_nan", (kiln_node[]){sorted, y}, 2, &y));
+    if (one || !q.keep) {
+        kiln__set_node(out, kept(&q, c, y));
+        return KILN_OK;
     }
-    kiln__set_node(out, several ? kiln_node_rearrange(KILN_REARRANGE_STACK, parts, count, &first, 1,
-                                                      KILN__PLACE(c->at))
-                                : parts[0]);
+    kiln__set_node(out, kept_before(of, y, q.x, q.all ? NULL : &(kiln_axes){1, {(int)q.axis}}, c->at));
     return KILN_OK;
 }
 
@@ -393,7 +448,8 @@ static kiln_status call_over(kiln__parser *p, kiln__parsed_call *c, kiln__parsed
                              kiln__parsed *out)
 {
     const kiln__parsed keep = c->keepdims, given = *axis;
-    const bool lists = c->count > 1 && c->arg[1].kind == KILN__PARSED_TUPLE && axis != &c->arg[1];
+    const bool several = c->count > 1 && axis != &c->arg[1] &&
+                         !(c->arg[1].kind == KILN__PARSED_NODE && kiln__is_plain(&c->arg[1].node));
     int64_t numbers[2 * KILN_RANK_MAX];
     const size_t count = given.count;
 
@@ -404,7 +460,8 @@ static kiln_status call_over(kiln__parser *p, kiln__parsed_call *c, kiln__parsed
     KILN_CHECK(kiln__read_ordered_axes(p, &given, numbers));
     for (size_t k = 0; k < count; k++)
         numbers[count + k] = (int64_t)k - (int64_t)count;
-    kiln_node x = kiln__graph_number(p->graph, c->arg[0].node);
+    const kiln_node given_x = kiln__graph_number(p->graph, c->arg[0].node);
+    kiln_node x = given_x;
     x = kiln_node_rearrange(KILN_REARRANGE_MOVEAXIS, &x, 1, numbers, 2 * count, KILN__PLACE(c->at));
     kiln__set_node(&c->arg[0], kiln__node_merged(x, (int64_t)count, KILN__PLACE(c->at)));
     kiln__set_node(axis, kiln_node_of_int(-1));
@@ -416,10 +473,15 @@ static kiln_status call_over(kiln__parser *p, kiln__parsed_call *c, kiln__parsed
     if (keep.kind != KILN__PARSED_NODE || keep.node.kind != KILN_NODE_BOOL)
         return kiln__parse_fail(p, keep.at, keep.width, KILN_ERR_ARGUMENT,
                                 "keepdims is True or False");
+    if (keep.node.value.b && several) {
+        kiln_axes axes = {.count = (int)count};
+        for (size_t k = 0; k < count; k++)
+            axes.axis[k] = (int)numbers[k];
+        kiln__set_node(out, kept_before(c->arg[1].node, out->node, given_x, &axes, c->at));
+        return KILN_OK;
+    }
     for (size_t k = 0; k < count && keep.node.value.b; k++)
-        kiln__set_node(out,
-                       kiln_node_newaxis(out->node, (int)(numbers[k] + (lists && numbers[k] >= 0)),
-                                         KILN__PLACE(c->at)));
+        kiln__set_node(out, kiln_node_newaxis(out->node, (int)numbers[k], KILN__PLACE(c->at)));
     return KILN_OK;
 }
 
@@ -441,6 +503,12 @@ static kiln__parsed *several_axes(kiln__parsed_call *c)
 
 /* ---- by name --------------------------------------------------------------------------------------- */
 
+/* Whether quantile() or percentile() has one number that the text tells. */
+static bool takes_one_number(const kiln__parsed_call *c)
+{
+    return c->count < 2 || (c->arg[1].kind == KILN__PARSED_NODE && kiln__is_plain(&c->arg[1].node));
+}
+
 bool kiln__composed_takes(const kiln__parsed_call *c, const char *name, size_t bytes)
 {
     for (size_t k = 0; k < RETURNS; k++)
@@ -459,6 +527,8 @@ kiln_status kiln__apply_composed(kiln__parser *p, kiln__parsed_call *c, kiln__pa
     } functions[] = {{"nanmedian", call_median},
                      {"nanquantile", call_quantile},
                      {"nanpercentile", call_quantile},
+                     {"quantile", call_quantile},
+                     {"percentile", call_quantile},
                      {"place", call_place},
                      {"unique", call_unique},
                      {"partition_copy", call_partition_copy}};
@@ -473,6 +543,8 @@ kiln_status kiln__apply_composed(kiln__parser *p, kiln__parsed_call *c, kiln__pa
         if (functions[k].call == call_unique && c->count == 1 && c->axis.width == 0 &&
             (c->named_count == 0 || (c->named_count == 1 && has_equal_nan(c))))
             break; /* by a sort without places (written.c) */
+        if (functions[k].call == call_quantile && c->name[0] != 'n' && takes_one_number(c))
+            break; /* by what one number needs of a row (wholes.c) */
         *known = true;
         return functions[k].call(p, c, out);
     }

@@ -261,27 +261,6 @@ static kiln_status apply_mapped(kiln__parser *p, kiln__parsed_call *c, kiln__par
     return KILN_OK;
 }
 
-/* quantile(x[m], [0.25, 0.5]): a result for each number of the list. */
-static kiln_status apply_each(kiln__parser *p, kiln__parsed_call *c, const kiln__parsed *given,
-                              kiln__parsed *out)
-{
-    const kiln__parsed list = c->arg[1];
-    const int64_t first = 0;
-    kiln_node parts[KILN__TUPLE_MAX];
-
-    if (list.count == 0)
-        return kiln__parse_fail(p, list.at, list.width, KILN_ERR_ARGUMENT,
-                                "there is no quantile here");
-    for (size_t k = 0; k < list.count; k++) {
-        kiln__set_node(&c->arg[1], list.items[k]);
-        KILN_CHECK(kiln__call_counted(p, c, 0, given, KILN__ROW_OF_COUNTED, out));
-        parts[k] = out->node;
-    }
-    kiln__set_node(out, kiln_node_rearrange(KILN_REARRANGE_STACK, parts, list.count, &first, 1,
-                                            KILN__PLACE(c->at)));
-    return KILN_OK;
-}
-
 /* quantile(x[m], q, method=...), by nanquantile() of an array with NaN in place of elements that
  * are not chosen. The result is NaN if a chosen element is. */
 static kiln_status apply_method(kiln__parser *p, kiln__parsed_call *c, const kiln__parsed *chosen,
@@ -331,7 +310,7 @@ static kiln_status apply_first(kiln__parser *p, kiln__parsed_call *c, way how, k
         if (same_length(&v, &c->named[k].value))
             kiln__set_node(&c->named[k].value, c->named[k].value.node);
     if (how == FLAT && c->count > 1 && c->arg[1].kind == KILN__PARSED_TUPLE)
-        return apply_each(p, c, &given, out);
+        KILN_CHECK(kiln__number_list(p, &c->arg[1], 0));
     KILN_CHECK(kiln__call_counted(
         p, c, 0, &given, how == SOUGHT ? KILN__ROW_AMONG_COUNTED : KILN__ROW_OF_COUNTED, out));
     if (how == VECTOR || how == ELEMENTS)

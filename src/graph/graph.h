@@ -196,10 +196,14 @@ kiln_node kiln__node_aligned(kiln_node y, int axis, kiln_node x, int other, cons
 kiln_node kiln__node_apart(kiln_node x, int64_t axis, int64_t other, const char *file, int line);
 /* x, after a check that it has an index along an axis. */
 kiln_node kiln__node_holding(kiln_node x, int64_t axis, int64_t index, const char *file, int line);
+/* x, after a check that it has so many elements along an axis. */
+kiln_node kiln__node_sized(kiln_node x, int64_t axis, int64_t extent, const char *file, int line);
 /* x, after a check that it has so many axes; `hint` is a KILN__HINT_... */
 kiln_node kiln__node_ranked(kiln_node x, int least, int most, int hint, const char *file, int line);
 /* x broadcast to the shape of `like`. */
 kiln_node kiln__node_broadcast_like(kiln_node x, kiln_node like, const char *file, int line);
+/* x with the axes of `behind` added behind its own, along which its elements are repeated. */
+kiln_node kiln__node_before(kiln_node x, kiln_node behind, const char *file, int line);
 /* x in the shape of `like`, with as many elements. */
 kiln_node kiln__node_reshape_like(kiln_node x, kiln_node like, const char *file, int line);
 /* An extent of x, a whole number: of an axis, KILN__EXTENT_ALL or KILN__EXTENT_RANK; `rank`: how many axes

@@ -94,6 +94,13 @@ kiln_node kiln__node_holding(kiln_node x, int64_t axis, int64_t index, const cha
     return kiln__record(&node, &x, 1, data, 2, "index", file, line);
 }
 
+kiln_node kiln__node_sized(kiln_node x, int64_t axis, int64_t extent, const char *file, int line)
+{
+    const kiln__node node = {.kind = KILN__NODE_VIEW, .op = KILN__VIEW_SIZED};
+    const int64_t data[] = {axis, extent};
+    return kiln__record(&node, &x, 1, data, 2, "shape", file, line);
+}
+
 /* ---- shapes and dtypes ------------------------------------------------------------------------- */
 
 kiln_node kiln__node_places(kiln_node x, int axis, const char *file, int line)
@@ -106,6 +113,11 @@ kiln_node kiln__node_places(kiln_node x, int axis, const char *file, int line)
 kiln_node kiln__node_broadcast_like(kiln_node x, kiln_node like, const char *file, int line)
 {
     return view(KILN__VIEW_LIKE, x, like, NULL, 0, "broadcast_to", file, line);
+}
+
+kiln_node kiln__node_before(kiln_node x, kiln_node behind, const char *file, int line)
+{
+    return view(KILN__VIEW_BEFORE, x, behind, NULL, 0, "broadcast_to", file, line);
 }
 
 kiln_node kiln__node_reshape_like(kiln_node x, kiln_node like, const char *file, int line)

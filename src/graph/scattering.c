@@ -87,7 +87,7 @@ static kiln_status apply_put(kiln__parser *p, kiln__parsed_call *c, bool along, 
     const size_t places = c->count > 1 && kiln__is_list(&c->arg[1]) ? c->arg[1].count : 0;
     if (c->count > 2 && kiln__is_list(&c->arg[2]))
         KILN_CHECK(kiln__number_list(p, &c->arg[2], along ? 0 : places));
-    if (places > 0)
+    if (c->count > 1 && kiln__is_list(&c->arg[1]))
         KILN_CHECK(kiln__index_list(p, &c->arg[1]));
     KILN_CHECK(need(p, c, 3, along));
     KILN_CHECK(kiln__index_mode(p, c, &mode));

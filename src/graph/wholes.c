@@ -42,8 +42,14 @@ static kiln_status read_numbers(const kiln__parser *p, kiln__parsed_call *c,
         const double real = whole ? (double)v->node.value.i : v->node.value.f;
         memcpy(to, &real, sizeof real);
     }
-    return o->numbers[numbers] == 'm' ? kiln__quantile_method(p, c, &data[given->data_count++])
-                                      : KILN_OK;
+    if (o->numbers[numbers] != 'm')
+        return KILN_OK;
+    int64_t *const method = &data[given->data_count++];
+    KILN_CHECK(kiln__quantile_method(p, c, method));
+    if (*method == KILN_QUANTILE_LINEAR && c->arg[given->count].node.kind == KILN_NODE_INT &&
+        kiln__same_word(o->name, strlen(o->name), "quantile"))
+        *method = KILN_QUANTILE_LOWER; /* of 0 and 1 elements, as NumPy has it */
+    return KILN_OK;
 }
 
 /* What an operation has beside its operands, from the arguments that are no operands. `*first_out`: which
@@ -159,28 +165,6 @@ static kiln_status call_ranked(kiln__parser *p, kiln__parsed_call *c, const kiln
     return kiln__keep_axes(p, c, 1 + strcspn(o->numbers, "m"), &out->node);
 }
 
-/* quantile(x, [0.25, 0.5]): one for each, along a new first axis. */
-static kiln_status call_quantiles(kiln__parser *p, kiln__parsed_call *c, const kiln__opaque *o,
-                                  kiln__parsed *out)
-{
-    const kiln__parsed *q = &c->arg[1];
-    const int64_t first = 0;
-    kiln_node parts[KILN__TUPLE_MAX];
-    kiln__parsed_call one = *c;
-
-    if (q->count == 0)
-        return kiln__parse_fail(p, q->at, q->width, KILN_ERR_ARGUMENT, "there is no quantile here");
-    for (size_t k = 0; k < q->count; k++) {
-        kiln__set_node(&one.arg[1], q->items[k]);
-        KILN_CHECK(call_ranked(p, &one, o, out));
-        parts[k] = out->node;
-    }
-    c->takes = one.takes;
-    kiln__set_node(out, kiln_node_rearrange(KILN_REARRANGE_STACK, parts, q->count, &first, 1,
-                                            KILN__PLACE(c->at)));
-    return KILN_OK;
-}
-
 /* partition(x, (2, 5)): a sorted row has all elements in their places. Planning checks that a row has them. */
 static kiln_status call_places_of(kiln__parser *p, kiln__parsed_call *c, kiln__parsed *out)
 {
@@ -229,8 +213,6 @@ kiln_status kiln__apply_whole(kiln__parser *p, kiln__parsed_call *c, const kiln_
                        kiln_node_cast(c->arg[0].node, c->dtype.dtype, KILN__PLACE(c->at)));
         c->takes |= KILN__TAKES_DTYPE;
     }
-    if (quantiles && c->count > 1 && c->arg[1].kind == KILN__PARSED_TUPLE)
-        return call_quantiles(p, c, o, out);
     return (quantiles || kiln__same_word(c->name, c->bytes, "median") ? call_ranked
                                                                       : call_opaque)(p, c, o, out);
 }

@@ -117,7 +117,7 @@ const kiln__written kiln__written_rows[] = {
     {"_of_median", "v, n", "_of_quantile(v, n, 0.5)"},
     {"_of_quantile", "v, n, q",
      "s = v[_first_last(v, n)]; l = _nan_at(s, n, n - 1);"
-     "r = _nan_between(s, n, (n - 1) * q); where((n == 0) | (l != l), nan, r)"},
+     "r = _nan_between(s, n, (n - 1) * q, q); where((n == 0) | (l != l), nan, r)"},
     {"_of_percentile", "v, n, q", "_of_quantile(v, n, q / 100)"},
     {"_of_topk", "v, n, k:whole, axis=-1, largest=True",
      "w = moveaxis(v, axis, 0); o = _falling(w, n)[:k]; _need(n >= k, w[o], float64(n), 8), o"},
@@ -306,34 +306,38 @@ const kiln__written kiln__written_rows[] = {
     /* Of rows whose NaN do not count. They come last in sorted rows; `n` are the others. signbit() refuses complex
      * numbers, which have no quantiles. */
     {"_nan_count", "x", "sum((x == x) & (signbit(x) | True), axis=-1)"},
+    {"_row_count", "x", "_like(x.shape[-1], signbit(x[..., 0]))"}, /* signbit() refuses complex numbers */
+    /* Element i of each sorted row in s, of which the first n count; i may have further axes before those of n. */
     {"_nan_at", "s, n, i",
-     "take_along_axis(s, int64(clip(i, 0, maximum(n - 1, 0)))[..., None], -1)[..., 0]"},
-    {"_nan_between", "s, n, v",
-     "f = floor(v); a = 1.0 * _nan_at(s, n, f); b = 1.0 * _nan_at(s, n, f + 1); t = _as(v - f, a);"
-     "d = b - a; where(t < 0.5, a + d * t, b - d * (1 - t))"},
-    {"_nan_virtual", "x, q, a, b",
-     "n = _nan_count(x); _nan_between(sort(x), n, n * q + (a + q * (1 - a - b)) - 1)"},
+     "take(ravel(s), reshape(arange(n.size), n.shape) * s.shape[-1] +"
+     " int64(clip(i, 0, maximum(n - 1, 0))), mode=clip)"},
+    /* A number q is weak; an array decides on the dtype with s, whose differences bool does not have. */
+    {"_nan_between", "s, n, v, q",
+     "f = floor(v); e = _nan_at(s, n, f); a = 1.0 * e; b = 1.0 * _nan_at(s, n, f + 1);"
+     "t = _as(v - f, 1.0 * (e - e) + q); d = b - a; where(t < 0.5, a + d * t, b - d * (1 - t))"},
+    {"_nan_virtual", "s, n, q, a, b", "_nan_between(s, n, n * q + (a + q * (1 - a - b)) - 1, q)"},
     {"_nan_middle", "x",
      "s = sort(x); n = sum(x == x, axis=-1);"
      "0.5 * _nan_at(s, n, (n - 1) // 2) + 0.5 * _nan_at(s, n, n // 2)"},
-    {"_nan_linear", "x, q", "n = _nan_count(x); _nan_between(sort(x), n, (n - 1) * q)"},
-    {"_nan_lower", "x, q", "n = _nan_count(x); _nan_at(sort(x), n, floor((n - 1) * q))"},
-    {"_nan_higher", "x, q", "n = _nan_count(x); _nan_at(sort(x), n, ceil((n - 1) * q))"},
-    {"_nan_nearest", "x, q", "n = _nan_count(x); _nan_at(sort(x), n, rint((n - 1) * q))"},
-    {"_nan_midpoint", "x, q",
-     "n = _nan_count(x); v = (n - 1) * q; _nan_between(sort(x), n, 0.5 * (floor(v) + ceil(v)))"},
-    {"_nan_inverted_cdf", "x, q", "n = _nan_count(x); _nan_at(sort(x), n, ceil(n * q - 1))"},
-    {"_nan_averaged_inverted_cdf", "x, q",
-     "n = _nan_count(x); v = n * q - 1;"
-     "_nan_between(sort(x), n, where(v == floor(v), v + 0.5, ceil(v)))"},
-    {"_nan_closest", "x, q",
-     "n = _nan_count(x); v = n * q - 1.5; f = floor(v);"
-     "_nan_at(sort(x), n, where((v == f) & (f % 2 != 0), f, f + 1))"},
-    {"_nan_interpolated", "x, q", "_nan_virtual(x, q, 0, 1)"},
-    {"_nan_hazen", "x, q", "_nan_virtual(x, q, 0.5, 0.5)"},
-    {"_nan_weibull", "x, q", "_nan_virtual(x, q, 0, 0)"},
-    {"_nan_median_unbiased", "x, q", "_nan_virtual(x, q, 1 / 3, 1 / 3)"},
-    {"_nan_normal_unbiased", "x, q", "_nan_virtual(x, q, 0.375, 0.375)"},
+    {"_nan_linear", "s, n, q", "_nan_between(s, n, (n - 1) * q, q)"},
+    {"_nan_lower", "s, n, q", "_nan_at(s, n, floor((n - 1) * q))"},
+    {"_nan_higher", "s, n, q", "_nan_at(s, n, ceil((n - 1) * q))"},
+    {"_nan_nearest", "s, n, q", "_nan_at(s, n, rint((n - 1) * q))"},
+    {"_nan_midpoint", "s, n, q",
+     "v = (n - 1) * q; _nan_between(s, n, 0.5 * (floor(v) + ceil(v)), q)"},
+    {"_nan_inverted_cdf", "s, n, q", "_nan_at(s, n, ceil(n * q - 1))"},
+    {"_nan_averaged_inverted_cdf", "s, n, q",
+     "v = n * q - 1; _nan_between(s, n, where(v == floor(v), v + 0.5, ceil(v)), q)"},
+    {"_nan_closest", "s, n, q",
+     "v = n * q - 1.5; f = floor(v); _nan_at(s, n, where((v == f) & (f % 2 != 0), f, f + 1))"},
+    {"_nan_interpolated", "s, n, q", "_nan_virtual(s, n, q, 0, 1)"},
+    {"_nan_hazen", "s, n, q", "_nan_virtual(s, n, q, 0.5, 0.5)"},
+    {"_nan_weibull", "s, n, q", "_nan_virtual(s, n, q, 0, 0)"},
+    {"_nan_median_unbiased", "s, n, q", "_nan_virtual(s, n, q, 1 / 3, 1 / 3)"},
+    {"_nan_normal_unbiased", "s, n, q", "_nan_virtual(s, n, q, 0.375, 0.375)"},
+    /* A row whose last element is NaN has no quantile but that. */
+    {"_or_last_nan", "s, y", "l = s[..., -1]; where(l != l, l, y)"},
+    {"_probabilities", "q", "_need((q >= 0) & (q <= 1), q, float64(q), 11)"},
     /* NumPy's empty() promises no values. */
     {"full", "shape, fill_value", "broadcast_to(fill_value, shape)"},
     {"full", "shape, fill_value, dtype", "cast(broadcast_to(fill_value, shape), dtype)"},

@@ -137,9 +137,19 @@ def put_at(d):
 
 def lists_of_quantiles(d):
     x = d.array(1, "iuf", same=True)
-    if x.size == 0 or np.isinf(np.asarray(x.value, np.float64)).any() or x.kind == "f" and x.dtype.itemsize < 8:
-        raise Rejected  # a list is an array of float64 for NumPy
-    d.add("quantile({0}, [0.25, 0.5, 1.0], axis=%s)" % d.axis(x, none=True), x, terms=0)
+    numbers = np.asarray(x.value, np.float64)
+    if x.size == 0 or np.isinf(numbers).any() or x.dtype == np.float16:
+        raise Rejected
+    q = d.input(value=d.rng.random(d.shape(0, 2)))
+    name = d.among("quantile", "nanquantile", "percentile")
+    if name == "nanquantile" and (q.rank != 1 or np.isnan(numbers).all()):
+        raise Rejected  # NumPy mixes up the axes of a matrix of quantiles
+    probabilities = d.among("[0.25, 0.5, 1.0]", "{1}", "{1}", "{1}")
+    method = d.among("linear", "lower", "hazen", "median_unbiased", "nearest", "averaged_inverted_cdf")
+    if name == "percentile":
+        probabilities = "(%s * 100.0)" % probabilities if "{" in probabilities else "[10, 100, 0.5]"
+    d.add("%s({0}, %s, axis=%s, method='%s'%s)" % (name, probabilities, d.axis(x, none=True), method,
+                                                 d.among("", ", keepdims=True")), x, q, terms=0)
 
 
 def nonzeros(d):
@@ -368,5 +378,5 @@ WEIGHTS = {
     compared_near: 2, cleaned: 2, running_without_nan: 1, covered: 2, interpolated: 1,
     nan_quantiles: 3, histograms_of_points: 2, values_by_lists: 2, placed_values: 2, columns: 2, distinct: 4, searched_complex: 1, repeated_rows: 2,
     named: 4, named_jumps: 3, pair: 5, complex_parts: 2, two_results: 2, views_of_views: 6, nan_reduced: 3,
-    softmaxes: 2, factored: 3, put_at: 3, lists_of_quantiles: 1, nonzeros: 1, made_of_numbers: 1,
+    softmaxes: 2, factored: 3, put_at: 3, lists_of_quantiles: 3, nonzeros: 1, made_of_numbers: 1,
 }
