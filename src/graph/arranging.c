@@ -15,8 +15,7 @@
 
 enum {
     NUMBERS_MAX = 256,
-    NONE = -1,   /* no axis */
-    NAMED = 1000 /* an axis by its name alone */
+    NONE = -1 /* no axis */
 };
 #define SAME INT64_MIN /* as many columns as rows */
 
@@ -251,43 +250,6 @@ static kiln_status ediff1d(kiln__parser *p, kiln__parsed_call *c, reading *r, ki
     return diff(p, c, r, out);
 }
 
-/* y - z. Subtracting 0.0 first turns integers into float64, so that differences do not wrap. */
-static kiln_node difference(kiln_node y, kiln_node z, size_t at)
-{
-    y = kiln_node_op2(KILN_OP_SUBTRACT, y, kiln_node_of_float(0), KILN__PLACE(at));
-    return kiln_node_op2(KILN_OP_SUBTRACT, y, z, KILN__PLACE(at));
-}
-
-/* gradient(x, distance, axis): half the difference of both neighbours, at the ends that of one neighbour,
- * over the distance, which has no axes. At the ends elements are chosen by their index, which refuses axes with fewer than two. */
-static kiln_status gradient(kiln__parser *p, kiln__parsed_call *c, reading *r, kiln__parsed *out)
-{
-    const int64_t along = r->has_axis ? r->numbers[0] : -1;
-    const int axis = (int)along;
-    const kiln_node x = r->has_axis ? r->nodes[0] /* NumPy's default is all axes */
-                                    : kiln__node_ranked(r->nodes[0], 1, 1, KILN__HINT_AXIS,
-                                                        KILN__PLACE(c->at));
-    kiln_node parts[3];
-
-    if (r->node_count > 1 && !kiln__is_of_numbers(p, &r->nodes[1])) /* NumPy's vectors are places */
-        r->nodes[1] = kiln_node_broadcast_to(r->nodes[1], 0, NULL, KILN__PLACE(c->arg[1].at));
-    for (int k = 0; k < 3; k += 2)
-        parts[k] = kiln_node_newaxis(
-            difference(kiln_node_select(x, axis, k == 0 ? 1 : -1, KILN__PLACE(c->at)),
-                       kiln_node_select(x, axis, k == 0 ? 0 : -2, KILN__PLACE(c->at)), c->at),
-            axis, KILN__PLACE(c->at));
-    parts[1] =
-        difference(kiln_node_slice(x, axis, 2, KILN_SLICE_OPEN, 1, KILN__PLACE(c->at)),
-                   kiln_node_slice(x, axis, KILN_SLICE_OPEN, -2, 1, KILN__PLACE(c->at)), c->at);
-    parts[1] = kiln_node_op2(KILN_OP_DIVIDE, parts[1], kiln_node_of_int(2), KILN__PLACE(c->at));
-    kiln_node whole =
-        kiln_node_rearrange(KILN_REARRANGE_CONCATENATE, parts, 3, &along, 1, KILN__PLACE(c->at));
-    if (r->node_count > 1)
-        whole = kiln_node_op2(KILN_OP_DIVIDE, whole, r->nodes[1], KILN__PLACE(c->at));
-    kiln__set_node(out, whole);
-    return KILN_OK;
-}
-
 /* Positions along axis `axis` of a shape. */
 static kiln_node positions(kiln__parser *p, kiln__parsed_call *c, int rank, const int64_t *shape,
                            int axis)
@@ -424,16 +386,6 @@ static const function functions[] = {
      2,
      edit,
      "x, obj, values, axis=None"},
-    {"gradient",
-     KILN_REARRANGE_PAD,
-     false,
-     1,
-     0,
-     0,
-     {0},
-     NAMED,
-     gradient,
-     "x, distance=1, axis=-1"},
     {"indices", KILN_REARRANGE_PAD, false, 0, 1, KILN_RANK_MAX, {0}, NONE, indices, "shape"},
     {"trace",
      KILN_REARRANGE_DIAGONAL,
@@ -493,7 +445,7 @@ static kiln_status take_axis(const kiln__parser *p, kiln__parsed_call *c, const 
 
     if (f->axis_at == NONE)
         return KILN_OK;
-    if (f->axis_at != NAMED && c->count > before + 1)
+    if (c->count > before + 1)
         return fail_count(p, c, f);
     KILN_CHECK(kiln__call_axis(p, c, before, &axis));
     if (c->count > before)
@@ -507,7 +459,7 @@ static kiln_status read_axes(kiln__parser *p, kiln__parsed_call *c, reading *r)
     const kiln_rearrangement what = r->f->what;
     const bool several = what == KILN_REARRANGE_SQUEEZE || what == KILN_REARRANGE_FLIP ||
                          what == KILN_REARRANGE_ROLL;
-    const bool required = r->f->finish == diff || r->f->finish == gradient;
+    const bool required = r->f->finish == diff;
 
     r->has_axis = c->axis.width != 0 && c->axis.kind != KILN__PARSED_NONE;
     if (!r->has_axis)
@@ -570,8 +522,7 @@ static kiln_status read_call(kiln__parser *p, kiln__parsed_call *c, reading *r)
     }
     if (inserts && c->count != 3)
         return fail_count(p, c, f);
-    if ((f->finish == pad && c->count > 2) || inserts || /* the constant, the values */
-        (f->finish == gradient && c->count > 1))         /* the distance */
+    if ((f->finish == pad && c->count > 2) || inserts) /* the constant, the values */
         KILN_CHECK(add_node(p, c, &c->arg[--c->count], r));
     KILN_CHECK(read_positions(p, c, at, r));
     return read_axes(p, c, r);

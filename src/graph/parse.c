@@ -185,7 +185,8 @@ static kiln_status parse_keyword(kiln__parser *p, kiln__parsed_call *c, size_t a
     if (into == NULL && c->named_count < KILN__NAMED_MAX &&
         (kiln__written_takes(c, name, bytes) || kiln__arranging_takes(c, name, bytes) ||
          kiln__making_takes(c, name, bytes) || kiln__ordered_takes(c, name, bytes) ||
-         kiln__composed_takes(c, name, bytes) || kiln__histograms_takes(c, name, bytes))) {
+         kiln__composed_takes(c, name, bytes) || kiln__histograms_takes(c, name, bytes) ||
+         kiln__gradients_takes(c, name, bytes))) {
         c->named[c->named_count].name = name;
         c->named[c->named_count].bytes = bytes;
         into = &c->named[c->named_count++].value;

@@ -89,6 +89,7 @@ typedef struct kiln__parser {
     size_t name_count, name_base; /* names before the base belong to another text */
     struct kiln__kept *kept;      /* memory of parsed values */
     size_t result_count;
+    size_t wanted; /* names that stand before the one value of the statement; 0: none, or further values came first */
     /* Parse the statements of `text`; `out` becomes the result, a tuple where there are several. */
     kiln_status (*statements)(struct kiln__parser *p, kiln__parsed *out);
     /* kiln__join_operands() and kiln__multiply_parts(), for apply.c. */
@@ -372,6 +373,11 @@ kiln_status kiln__apply_composed(kiln__parser *p, kiln__parsed_call *c, kiln__pa
 bool kiln__histograms_takes(const kiln__parsed_call *c, const char *name, size_t bytes);
 kiln_status kiln__apply_histograms(kiln__parser *p, kiln__parsed_call *c, kiln__parsed *out,
                                    bool *known);
+
+/* ---- gradients.c: gradient() ------------------------------------------------------------------- */
+bool kiln__gradients_takes(const kiln__parsed_call *c, const char *name, size_t bytes);
+kiln_status kiln__apply_gradients(kiln__parser *p, kiln__parsed_call *c, kiln__parsed *out,
+                                  bool *known);
 
 /* ---- scattering.c: methods of x.at[...], and functions that change elements at indices -------- */
 kiln_status kiln__apply_scattering(kiln__parser *p, kiln__parsed_call *c, kiln__parsed *out,

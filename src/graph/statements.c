@@ -108,7 +108,9 @@ static kiln_status parse_statement(kiln__parser *p, kiln__parsed *result, value_
     do {
         if (count > 0)
             KILN_CHECK(kiln__next_token(p));
+        p->wanted = count == 0 ? targets : 0;
         KILN_CHECK(kiln__parse_expression(p, &v));
+        p->wanted = 0;
         if (v.kind == KILN__PARSED_SHAPE && targets > 1 && count == 0 && !kiln__is_mark(p, ","))
             KILN_CHECK(kiln__unpack_shape(p, &v, targets));
         if (v.kind == KILN__PARSED_PLACES && targets > 1 && count == 0 && !kiln__is_mark(p, ","))

@@ -32,6 +32,33 @@ const kiln__written kiln__written_rows[] = {
     {"ediff1d", "x, to_end", "concatenate([ediff1d(x), ravel(_as(to_end, x))])"},
     {"ediff1d", "x, to_begin, to_end",
      "concatenate([ravel(_as(to_begin, x)), ediff1d(x), ravel(_as(to_end, x))])"},
+    /* Slopes along the last axis at even distances h, and at places: a number t is a distance. Ends are found of two
+     * elements, or of three. */
+    {"_real", "f", "_as(f, 1.0 * (f - f))"}, /* whole numbers do not wrap, and bool has no differences */
+    {"_between_ends", "f, first, inner, last",
+     "_as(concatenate([first[..., None], inner, last[..., None]], axis=-1), f)"},
+    {"_slopes", "x, h",
+     "f = _real(x); _between_ends(f, (f[..., 1] - f[..., 0]) / h,"
+     "(f[..., 2:] - f[..., :-2]) / (2.0 * h), (f[..., -1] - f[..., -2]) / h)"},
+    {"_slopes_2", "x, h",
+     "f = _real(x); _between_ends(f,"
+     "(-1.5 / h) * f[..., 0] + (2.0 / h) * f[..., 1] + (-0.5 / h) * f[..., 2],"
+     "(f[..., 2:] - f[..., :-2]) / (2.0 * h),"
+     "(0.5 / h) * f[..., -3] + (-2.0 / h) * f[..., -2] + (1.5 / h) * f[..., -1])"},
+    {"_gaps", "t, f",
+     "p = broadcast_to(1.0 * t, (f.shape[-1],)); p[1:] - minimum(t.size - 1, 1) * p[:-1]"},
+    {"_inner_slopes", "f, d",
+     "a = d[:-1]; b = d[1:]; -b / (a * (a + b)) * f[..., :-2] + (b - a) / (a * b) * f[..., 1:-1] +"
+     "a / (b * (a + b)) * f[..., 2:]"},
+    {"_slopes_at", "x, t",
+     "f = _real(x); d = _gaps(t, f); _between_ends(f, (f[..., 1] - f[..., 0]) / d[0],"
+     "_inner_slopes(f, d), (f[..., -1] - f[..., -2]) / d[-1])"},
+    {"_slopes_2_at", "x, t",
+     "f = _real(x); d = _gaps(t, f); a = d[0]; b = d[1]; y = d[-2]; z = d[-1]; _between_ends(f,"
+     "-(2.0 * a + b) / (a * (a + b)) * f[..., 0] + (a + b) / (a * b) * f[..., 1] -"
+     "a / (b * (a + b)) * f[..., 2], _inner_slopes(f, d),"
+     "z / (y * (y + z)) * f[..., -3] - (z + y) / (y * z) * f[..., -2] +"
+     "(2.0 * z + y) / (z * (y + z)) * f[..., -1])"},
     {"matrix_transpose", "x", "swapaxes(x, -1, -2)"},
     {"permute_dims", "x, axes", "transpose(x, axes)"},
     {"cumulative_sum", "x, dtype", "cumulative_sum(cast(x, dtype))"},

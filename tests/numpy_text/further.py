@@ -367,6 +367,21 @@ def compressed(d):
     d.add("compress({1}, {0}, axis=%d)" % (axis - d.among(0, x.rank)), x, mask, moves=True, jumps=True, counted=True)
 
 
+def slopes(d):
+    """gradient() along one axis or two, at distances and at places, with ends of both orders."""
+    x = d.array(1, "iufc", same=True, most=3)
+    if not np.isfinite(np.asarray(x.value)).all() or x.dtype == np.float16 or np.abs(np.asarray(x.value, complex)).max(initial=0) > 1e4:
+        raise Rejected
+    axis = d.below(x.rank)
+    places = d.input(value=np.cumsum(d.rng.integers(1, 4, x.shape[axis])) * 0.5)
+    texts = ["gradient({0}, {1}, axis=%d)" % axis, "gradient({0}, {1}, edge_order=2, axis=%d)" % (axis - x.rank),
+             "gradient({0}, 0.5, axis=%d, edge_order=2)" % axis]
+    if x.rank == 2 and min(x.shape) > 2:
+        texts += ["gradient({0}, axis=(1, 0))[0]", "gradient({0}, 2, axis=(0, 1), edge_order=2)[1]",
+                  "gradient({0}, {1}, 3.0)[0]" if axis == 0 else "gradient({0}, 3, {1})[1]"]
+    d.add(d.among(*texts), x, places, terms=0)
+
+
 def differences_by_name(d):
     x = d.array(1, "iuf")
     d.add(d.among("diff({0}, n=2, axis=%s)" % d.axis(x), "diff({0}, axis=%s, n=1)" % d.axis(x)), x, terms=3)
@@ -374,7 +389,7 @@ def differences_by_name(d):
 
 WEIGHTS = {
     ranked_over_axes: 2, reduced_where: 4,
-    by_names: 3, compressed: 2, differences_by_name: 1,
+    slopes: 3, by_names: 3, compressed: 2, differences_by_name: 1,
     compared_near: 2, cleaned: 2, running_without_nan: 1, covered: 2, interpolated: 1,
     nan_quantiles: 3, histograms_of_points: 2, values_by_lists: 2, placed_values: 2, columns: 2, distinct: 4, searched_complex: 1, repeated_rows: 2,
     named: 4, named_jumps: 3, pair: 5, complex_parts: 2, two_results: 2, views_of_views: 6, nan_reduced: 3,
