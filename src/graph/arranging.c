@@ -109,30 +109,16 @@ static kiln_status roll(kiln__parser *p, kiln__parsed_call *c, reading *r, kiln_
  * along all axes, or two for each axis in turn. */
 static kiln_status pad(kiln__parser *p, kiln__parsed_call *c, reading *r, kiln__parsed *out)
 {
-    static const char *const modes[] = {
-        [KILN_PAD_CONSTANT] = "constant", [KILN_PAD_EDGE] = "edge",
-        [KILN_PAD_REFLECT] = "reflect",   [KILN_PAD_SYMMETRIC] = "symmetric",
-        [KILN_PAD_WRAP] = "wrap",         [KILN_PAD_EMPTY] = "empty",
-        [KILN_PAD_MAXIMUM] = "maximum",   [KILN_PAD_LINEAR_RAMP] = "linear_ramp",
-        [KILN_PAD_MEAN] = "mean",         [KILN_PAD_MEDIAN] = "median",
-        [KILN_PAD_MINIMUM] = "minimum"};
-    int64_t mode = -1;
+    int64_t mode = KILN_PAD_CONSTANT;
 
-    for (size_t k = 0; k < KILN_COUNT_OF(modes); k++)
-        if (c->mode_bytes > 0 && kiln__same_word(p->text + c->mode, c->mode_bytes, modes[k]))
-            mode = (int64_t)k;
-    if (c->mode_bytes > 0 && mode < 0)
-        return kiln__parse_fail(
-            p, c->mode, c->mode_bytes, KILN_ERR_NAME,
-            "pad has no such mode; its modes are constant, edge, reflect, symmetric, "
-            "wrap, empty, linear_ramp, maximum, mean, median and minimum");
+    KILN_CHECK(kiln__pad_mode(p, c, &mode));
     if (r->number_count == 1)
         r->numbers[r->number_count++] = r->numbers[0];
     if (r->number_count % 2 != 0)
         return fail(p, c, KILN_ERR_ARGUMENT,
                     "takes one width, two for all axes, or two for each axis");
     memmove(r->numbers + 1, r->numbers, r->number_count * sizeof r->numbers[0]);
-    r->numbers[0] = mode < 0 ? KILN_PAD_CONSTANT : mode;
+    r->numbers[0] = mode;
     r->number_count++;
     for (size_t k = 0; k < c->named_count; k++) {
         kiln__parsed *v = &c->named[k].value;
@@ -140,8 +126,6 @@ static kiln_status pad(kiln__parser *p, kiln__parsed_call *c, reading *r, kiln__
             KILN_CHECK(add_node(p, c, v, r));
             continue;
         }
-        if (mode < KILN_PAD_MAXIMUM)
-            return fail(p, c, KILN_ERR_NAME, "has a stat_length where a statistic is its mode");
         KILN_CHECK(kiln__need_integer(p, v, &r->numbers[r->number_count]));
         if (r->numbers[r->number_count++] < 1)
             return fail(p, c, KILN_ERR_ARGUMENT, "looks at one element at least");
@@ -578,11 +562,8 @@ kiln_status kiln__arranging_places(const kiln__parser *p, kiln__parsed_call *c)
 
 bool kiln__arranging_takes(const kiln__parsed_call *c, const char *name, size_t bytes)
 {
-    static const char *const of_pad[] = {"constant_values", "end_values", "stat_length"};
-
-    for (size_t k = 0; k < KILN_COUNT_OF(of_pad); k++)
-        if (kiln__same_word(c->name, c->bytes, "pad") && kiln__same_word(name, bytes, of_pad[k]))
-            return true;
+    if (kiln__same_word(c->name, c->bytes, "pad") && kiln__pad_takes(name, bytes))
+        return true;
     for (size_t k = 0; k < KILN_COUNT_OF(functions); k++) {
         const char *list = functions[k].arguments;
         if (!functions[k].list && kiln__same_word(c->name, c->bytes, functions[k].name))

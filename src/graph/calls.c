@@ -492,7 +492,8 @@ static const knower before_operations[] = {kiln__apply_scattering, kiln__join_co
                                            kiln__apply_extents,    NULL};
 static const knower before_others[] = {kiln__apply_making, kiln__apply_ordered, kiln__apply_editing,
                                        kiln__apply_composed, kiln__apply_histograms,
-                                       kiln__apply_gradients, kiln__apply_masking, NULL};
+                                       kiln__apply_gradients, kiln__apply_padding,
+                                       kiln__apply_masking, NULL};
 static const knower last[] = {kiln__apply_arranging, kiln__apply_listed, kiln__apply_written, NULL};
 
 static kiln_status apply_first(kiln__parser *p, kiln__parsed_call *c, const knower *files,

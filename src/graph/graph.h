@@ -244,12 +244,14 @@ bool kiln__pads_by_elements(kiln_rearrangement what, const int64_t *numbers, siz
 /* Record one with widths for each axis. */
 kiln_node kiln__node_padded(const kiln_node *operands, size_t operand_count, const int64_t *numbers,
                             size_t number_count, const char *file, int line);
-/* pad() with the same widths for all axes: give the result's shape, and do it on `stream`; `end`
- * has one element. `numbers` are a kiln_pad_mode, the widths before and behind, and how many
- * elements next to an edge are used (0: all). (pad_all.c) */
-kiln_status kiln__pad_infer(const kiln_array *x, const int64_t *numbers, int64_t *shape,
-                            kiln_error *err);
-kiln_status kiln__pad_run(const kiln_array *x, const kiln_array *end, const int64_t *numbers,
+/* pad() as one step: give the result's shape, and do it on `stream`. `values` are constants or the ends of ramps, a
+ * number, a pair, or a pair for each axis. `numbers` are a kiln_pad_mode, whether reflections are odd, how many pairs
+ * there are of widths and of lengths, and these pairs: one for all axes, or one for each. A length is how many elements
+ * next to an edge are used; no pair: all. (pad_all.c) */
+enum { KILN__PAD_MODE, KILN__PAD_ODD, KILN__PAD_WIDTHS, KILN__PAD_LENGTHS, KILN__PAD_HEAD };
+kiln_status kiln__pad_infer(const kiln_array *x, const kiln_array *values, const int64_t *numbers,
+                            int64_t *shape, kiln_error *err);
+kiln_status kiln__pad_run(const kiln_array *x, const kiln_array *values, const int64_t *numbers,
                           kiln_stream *stream, kiln_array *out, kiln_error *err);
 
 /* ---- random order (random.c): the key is an integer array without axes ----------------------- */

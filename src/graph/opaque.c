@@ -231,7 +231,7 @@ static kiln_status infer_pad(const operation *op, const kiln_array *const *opera
     (void)op, (void)count;
     results->dtype = operands[0]->dtype;
     results->rank = operands[0]->rank;
-    return kiln__pad_infer(operands[0], data, results->shape, err);
+    return kiln__pad_infer(operands[0], operands[1], data, results->shape, err);
 }
 
 static kiln_status run_pad(const operation *op, const kiln_array *const *operands, size_t count,

@@ -120,13 +120,13 @@ static kiln_node padded_all(const kiln_node *operands, size_t operand_count, con
                             size_t number_count, const char *file, int line)
 {
     const kiln_node both[] = {operands[0], operand_count > 1 ? operands[1] : kiln_node_of_int(0)};
-    const int64_t data[] = {numbers[0], numbers[1], numbers[2], /* then: of how many elements */
-                            number_count > 3 ? numbers[3] : 0};
+    const int64_t length = number_count > 3 ? numbers[3] : 0;
+    const int64_t data[] = {numbers[0], false, 1, length > 0, numbers[1], numbers[2], length, length};
     const kiln__opaque_given given = {.operation = kiln__opaque_named("_pad", 4),
                                       .operands = both,
                                       .count = 2,
                                       .data = data,
-                                      .data_count = KILN_COUNT_OF(data)};
+                                      .data_count = KILN__PAD_HEAD + 2 + 2 * (length > 0)};
 
     return kiln__opaque_node(&given, 0, file, line);
 }

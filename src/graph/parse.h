@@ -374,6 +374,13 @@ bool kiln__histograms_takes(const kiln__parsed_call *c, const char *name, size_t
 kiln_status kiln__apply_histograms(kiln__parser *p, kiln__parsed_call *c, kiln__parsed *out,
                                    bool *known);
 
+/* ---- pad_call.c: pad() with sides that differ, and what all calls of it have in common ------------ */
+bool kiln__pad_takes(const char *name, size_t bytes);
+/* The word after mode= as a kiln_pad_mode, or constant. */
+kiln_status kiln__pad_mode(const kiln__parser *p, const kiln__parsed_call *c, int64_t *out);
+kiln_status kiln__apply_padding(kiln__parser *p, kiln__parsed_call *c, kiln__parsed *out,
+                                bool *known);
+
 /* ---- gradients.c: gradient() ------------------------------------------------------------------- */
 bool kiln__gradients_takes(const kiln__parsed_call *c, const char *name, size_t bytes);
 kiln_status kiln__apply_gradients(kiln__parser *p, kiln__parsed_call *c, kiln__parsed *out,

@@ -367,6 +367,25 @@ def compressed(d):
     d.add("compress({1}, {0}, axis=%d)" % (axis - d.among(0, x.rank)), x, mask, moves=True, jumps=True, counted=True)
 
 
+def padded_sides(d):
+    """pad() with constants, ends, lengths of their own for each side, and with odd reflections."""
+    x = d.array(1, "iuf", same=True, most=3)
+    if x.size == 0 or not (np.abs(np.asarray(x.value, np.float64)) < 1e3).all() or x.dtype == np.float16:
+        raise Rejected
+
+    def pairs(most, least=0):
+        each = [(least + d.below(most), least + d.below(most)) for _ in x.shape]
+        return d.among(str(each[0]), str(each[0]), "(%s,)" % ", ".join(map(str, each)))
+    widths = d.among(pairs(4), str(d.below(4)), pairs(9))
+    text, same = d.among(("constant_values=%s" % pairs(9), True), ("mode='linear_ramp', end_values=%s" % pairs(9), False),
+                         ("mode='%s', stat_length=%s" % (d.among("maximum", "minimum"), pairs(4, 1)), True),
+                         ("mode='mean', stat_length=%s" % pairs(4, 1), False),
+                         ("mode='%s', reflect_type='odd'" % d.among("reflect", "symmetric"), False))
+    if not same and x.kind in "iu" and not text.endswith("'odd'"):
+        raise Rejected  # values beside a half are rounded
+    d.add("pad({0}, %s, %s)" % (widths, text), x, moves=same, jumps=text.endswith("'odd'") and x.kind in "iu", terms=0)
+
+
 def slopes(d):
     """gradient() along one axis or two, at distances and at places, with ends of both orders."""
     x = d.array(1, "iufc", same=True, most=3)
@@ -389,7 +408,7 @@ def differences_by_name(d):
 
 WEIGHTS = {
     ranked_over_axes: 2, reduced_where: 4,
-    slopes: 3, by_names: 3, compressed: 2, differences_by_name: 1,
+    padded_sides: 3, slopes: 3, by_names: 3, compressed: 2, differences_by_name: 1,
     compared_near: 2, cleaned: 2, running_without_nan: 1, covered: 2, interpolated: 1,
     nan_quantiles: 3, histograms_of_points: 2, values_by_lists: 2, placed_values: 2, columns: 2, distinct: 4, searched_complex: 1, repeated_rows: 2,
     named: 4, named_jumps: 3, pair: 5, complex_parts: 2, two_results: 2, views_of_views: 6, nan_reduced: 3,

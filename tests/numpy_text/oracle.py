@@ -210,6 +210,8 @@ def pad(x, pad_width, constant=0, mode="constant", **more):
         if len(widths) != 2 * np.ndim(x):
             raise ValueError("widths")
         widths = list(zip(widths[::2], widths[1::2]))
+    if isinstance(constant, str):
+        constant, mode = 0, constant
     if mode == "constant":
         more.setdefault("constant_values", constant)
     return np.pad(x, widths, mode=mode, **more)
