@@ -389,7 +389,7 @@ static const fault faults[] = {
     {"extract(x, isnan(x))", KILN_ERR_ARGUMENT, "extract(condition, array)", "           ^~~~~~~~"},
     {"expand_dims(x)", KILN_ERR_ARGUMENT_COUNT, "needs an axis", "^~~~~~~~~~~"},
     /* nothing that is given is left aside */
-    {"concatenate([x, y], dtype=int8)", KILN_ERR_NAME, "takes no dtype", "^~~~~~~~~~~"},
+    {"dstack([x, y], dtype=int8)", KILN_ERR_NAME, "takes no dtype", "^~~~~~"},
     {"ravel(x, axis=0)", KILN_ERR_NAME, "takes no axis", "^~~~~"},
     {"take(x, n, keepdims=True)", KILN_ERR_NAME, "takes no keepdims", "^~~~"},
     {"take(x, n, 0, axis=1)", KILN_ERR_ARGUMENT_COUNT, "axis twice", "^~~~"},

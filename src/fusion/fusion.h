@@ -112,8 +112,10 @@ enum { KILN__HINT_NONE, KILN__HINT_AXIS, KILN__HINT_PLACES };
 /* The data of an extent: the number of elements, and that of axes. */
 enum { KILN__EXTENT_ALL = 1000, KILN__EXTENT_RANK = 1001 };
 
-/* The data of a cast with a second operand, to whose dtype it converts: how floats become integers. */
+/* The data of a cast with a second operand, to whose dtype it converts: how floats become integers. That of one with a
+ * dtype, if there is any: which casts NumPy's word casting= allows. */
 enum { KILN__CAST_PLAIN, KILN__CAST_ROUND, KILN__CAST_FLOOR };
+enum { KILN__CASTING_SAME_KIND, KILN__CASTING_SAFE, KILN__CASTING_NO };
 
 /* The data of a gather: a kiln_index_mode; one of the second enum, which says where the result has
  * the axes of the index arrays; then the axis that each index array indexes. */

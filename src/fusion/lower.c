@@ -476,6 +476,21 @@ static uint32_t lower_draw(kiln__build *b, uint32_t node)
 
 /* ---- the walk -------------------------------------------------------------------------------- */
 
+/* Refuse a cast that is not of the kind which the text allows. */
+static void check_casting(kiln__build *b, uint32_t node, kiln_dtype from, kiln_dtype to, int64_t casting)
+{
+    static const char kinds[] = "buifc", *const words[] = {"same_kind", "safe", "no"};
+    const bool same_kind = strchr(kinds, kiln_dtype_kind(from)) <= strchr(kinds, kiln_dtype_kind(to));
+    kiln_dtype both = KILN_DTYPE_NONE;
+    const bool safe = kiln__promote(from, to, &both) && both == to;
+
+    if (from == to || (casting == KILN__CASTING_SAME_KIND && same_kind) ||
+        (casting == KILN__CASTING_SAFE && safe))
+        return;
+    kiln__build_fail(b, node, KILN_ERR_DTYPE, "%s is not cast to %s by the rule `%s`",
+                     kiln_dtype_name(from), kiln_dtype_name(to), words[casting]);
+}
+
 /* To a dtype, or to that of the second operand. */
 static uint32_t lower_cast(kiln__build *b, uint32_t node)
 {
@@ -483,6 +498,8 @@ static uint32_t lower_cast(kiln__build *b, uint32_t node)
     const uint32_t *from = b->ir->edges + n->operands;
     uint32_t x = kiln__lowered_strong(b, from[0]);
 
+    if (n->operand_count == 1 && n->data_count > 0)
+        check_casting(b, node, b->lowered[x].dtype, n->dtype, b->ir->data[n->data]);
     if (n->operand_count == 1)
         return kiln__lowered_cast(b, x, n->dtype, node);
     const kiln_dtype dtype = kiln__strong(b, from[1])->dtype;

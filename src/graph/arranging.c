@@ -389,6 +389,49 @@ static const function functions[] = {
     {"ediff1d", KILN_REARRANGE_PAD, false, 1, 0, 0, {0}, NONE, ediff1d, "x"},
 };
 
+/* ---- dtypes of joined arrays ------------------------------------------------------------------ */
+
+static bool is_joined(const kiln__parsed_call *c)
+{
+    static const char *const names[] = {"concatenate", "concat", "stack", "hstack", "vstack"};
+
+    for (size_t k = 0; k < KILN_COUNT_OF(names); k++)
+        if (kiln__same_word(c->name, c->bytes, names[k]))
+            return true;
+    return false;
+}
+
+/* concatenate([x, y], dtype=float32, casting='unsafe'): arrays are cast before they are joined. */
+static kiln_status cast_joined(const kiln__parser *p, kiln__parsed_call *c, reading *r)
+{
+    static const char *const words[] = {[KILN__CASTING_SAME_KIND] = "same_kind",
+                                        [KILN__CASTING_SAFE] = "safe",
+                                        [KILN__CASTING_NO] = "no",
+                                        "equiv",
+                                        "unsafe"};
+    const kiln__parsed *v = c->named_count > 0 ? &c->named[0].value : NULL;
+    size_t casting = 0;
+
+    while (v != NULL && casting < KILN_COUNT_OF(words) &&
+           !(v->kind == KILN__PARSED_TEXT &&
+             kiln__same_word(v->word, v->word_bytes, words[casting])))
+        casting++;
+    if (casting == KILN_COUNT_OF(words))
+        return kiln__parse_fail(p, v->at, v->width, KILN_ERR_NAME,
+                                "casting is 'no', 'equiv', 'safe', 'same_kind' or 'unsafe'");
+    c->takes |= KILN__TAKES_DTYPE;
+    if (c->dtype.width == 0 || c->dtype.kind == KILN__PARSED_NONE)
+        return KILN_OK;
+    for (size_t k = 0; k < r->node_count; k++)
+        r->nodes[k] =
+            casting > KILN__CASTING_NO + 1
+                ? kiln_node_cast(r->nodes[k], c->dtype.dtype, KILN__PLACE(c->at))
+                : kiln__node_cast_by(r->nodes[k], c->dtype.dtype,
+                                     casting > KILN__CASTING_NO ? KILN__CASTING_NO : (int64_t)casting,
+                                     KILN__PLACE(c->at));
+    return KILN_OK;
+}
+
 /* ---- reading --------------------------------------------------------------------------------- */
 
 /* A number, or those of a tuple or of a tuple of tuples, one after the other. */
@@ -564,6 +607,8 @@ bool kiln__arranging_takes(const kiln__parsed_call *c, const char *name, size_t 
 {
     if (kiln__same_word(c->name, c->bytes, "pad") && kiln__pad_takes(name, bytes))
         return true;
+    if (is_joined(c) && kiln__same_word(name, bytes, "casting"))
+        return true;
     for (size_t k = 0; k < KILN_COUNT_OF(functions); k++) {
         const char *list = functions[k].arguments;
         if (!functions[k].list && kiln__same_word(c->name, c->bytes, functions[k].name))
@@ -596,6 +641,8 @@ kiln_status kiln__apply_arranging(kiln__parser *p, kiln__parsed_call *c, kiln__p
         r.f = &functions[k];
         *known = true;
         KILN_CHECK(read_call(p, c, &r));
+        if (is_joined(c))
+            KILN_CHECK(cast_joined(p, c, &r));
         return functions[k].finish(p, c, &r, out);
     }
     return KILN_OK;

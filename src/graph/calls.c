@@ -428,7 +428,18 @@ static kiln_status call_vector(kiln__parser *p, kiln__parsed_call *c, const spec
     return KILN_OK;
 }
 
+/* _three(x): x, which must have three elements along its last axis. */
+static kiln_status call_three(kiln__parser *p, kiln__parsed_call *c, const special *s,
+                              kiln__parsed *out)
+{
+    (void)s;
+    KILN_CHECK(kiln__need_count(p, c, 1, 1));
+    kiln__set_node(out, kiln__node_sized(c->arg[0].node, -1, 3, KILN__PLACE(c->at)));
+    return KILN_OK;
+}
+
 static const special specials[] = {
+    {"_three", call_three, NULL, NULL},
     {"_like", call_like, NULL, NULL},
     {"_places", call_places, NULL, NULL},
     {"_as", call_like, NULL, NULL},
@@ -516,6 +527,7 @@ static kiln_status apply(kiln__parser *p, kiln__parsed_call *c, kiln__parsed *ou
 
     if (kiln__same_word(c->name, c->bytes, "where") && c->count == 1 && c->named_count == 0)
         return kiln__apply_choosing(p, c, out, &known);
+    KILN_CHECK(kiln__drop_idle(p, c));
     KILN_CHECK(kiln__arranging_places(p, c));
     KILN_CHECK(apply_first(p, c, before_operations, out, &known));
     if (known)
@@ -535,7 +547,8 @@ static kiln_status apply(kiln__parser *p, kiln__parsed_call *c, kiln__parsed *ou
     KILN_CHECK(apply_first(p, c, before_others, out, &known));
     if (known)
         return KILN_OK;
-    if (c->named_count > 0 && !kiln__same_word(c->name, c->bytes, "pad"))
+    if (c->named_count > 0 &&
+        !kiln__arranging_takes(c, c->named[0].name, c->named[0].bytes)) /* others are in their places */
         return kiln__apply_written(p, c, out, &known);
     KILN_CHECK(kiln__apply_choosing(p, c, out, &known));
     if (known)

@@ -204,6 +204,8 @@ kiln_node kiln__node_ranked(kiln_node x, int least, int most, int hint, const ch
 kiln_node kiln__node_broadcast_like(kiln_node x, kiln_node like, const char *file, int line);
 /* x with the axes of `behind` added behind its own, along which its elements are repeated. */
 kiln_node kiln__node_before(kiln_node x, kiln_node behind, const char *file, int line);
+/* x as a dtype, where a KILN__CASTING_... allows it. */
+kiln_node kiln__node_cast_by(kiln_node x, kiln_dtype dtype, int64_t casting, const char *file, int line);
 /* x in the shape of `like`, with as many elements. */
 kiln_node kiln__node_reshape_like(kiln_node x, kiln_node like, const char *file, int line);
 /* An extent of x, a whole number: of an axis, KILN__EXTENT_ALL or KILN__EXTENT_RANK; `rank`: how many axes

@@ -388,19 +388,21 @@ static kiln_status infer_lexsort(const operation *op, const kiln_array *const *o
                                  size_t count, const int64_t *data, kiln__linalg_value *results,
                                  kiln_error *err)
 {
-    (void)op, (void)data;
+    const kiln__lexsort_data how = {data[0], data[1]};
+
+    (void)op;
     results->dtype = KILN_INT64;
-    results->rank = 1;
-    results->shape[0] = operands[0]->size;
-    return kiln__lexsort_check(operands, count, err);
+    return kiln__lexsort_infer(operands, count, &how, &results->rank, results->shape, err);
 }
 
 static kiln_status run_lexsort(const operation *op, const kiln_array *const *operands, size_t count,
                                const int64_t *data, kiln_stream *stream, kiln_array **outs,
                                kiln_error *err)
 {
-    (void)op, (void)data;
-    return kiln__lexsort_into(operands, count, stream, outs[0], err);
+    const kiln__lexsort_data how = {data[0], data[1]};
+
+    (void)op;
+    return kiln__lexsort_into(operands, count, &how, stream, outs[0], err);
 }
 
 /* ---- orders by a rule of the program's own --------------------------------------------------------- */
@@ -623,7 +625,7 @@ static const operation operations[] = {
     PLAIN("_need", 4, NONE, need, "values that the function does not take are reported")
     PLAIN("_pad", 2, SUBSCRIPTS, pad, "padding by what the array holds, along all its axes")
     PLAIN("_diag", 1, NUMBER, diagonal, "a diagonal, or a matrix of one, copied")
-    PLAIN("lexsort", 0, LIST, lexsort, "an order by several keys, by kernels of kiln's own")
+    PLAIN("lexsort", 0, SUBSCRIPTS, lexsort, "an order by several keys, by kernels of kiln's own")
     PLAIN("_order_by", 0, TEXT, order_by,
           "an order by a rule of the program's own, by kernels of kiln's own")
     PLAIN("_histogram", 0, LIST, histogram, "elements counted by bins, by kernels of kiln's own")

@@ -165,6 +165,36 @@ static kiln_status call_sort(kiln__parser *p, kiln__parsed_call *c, kiln__parsed
     return KILN_OK;
 }
 
+/* lexsort([x, y], axis=-1); of one array its rows are the keys. */
+static kiln_status call_lexsort(kiln__parser *p, kiln__parsed_call *c, kiln__parsed *out)
+{
+    kiln_node keys[KILN__OPAQUE_OPERANDS];
+    kiln__parsed *v = &c->arg[0];
+    int axis = 0;
+
+    if (c->count < 1 || c->count > 2)
+        return fail(p, c, KILN_ERR_ARGUMENT_COUNT, "is called as lexsort([x, y], axis=-1)");
+    KILN_CHECK(read_axis(p, c, 1, &axis));
+    KILN_CHECK(kiln__number_lists(p, v));
+    const bool list = v->kind == KILN__PARSED_TUPLE;
+    const size_t count = list ? v->count : 1;
+    if (count == 0 || count > KILN__OPAQUE_OPERANDS)
+        return kiln__parse_fail(p, v->at, v->width, KILN_ERR_ARGUMENT,
+                                "a list of 1 to %d arrays is needed here", KILN__OPAQUE_OPERANDS);
+    if (!list)
+        KILN_CHECK(kiln__need_node(p, v));
+    for (size_t k = 0; k < count; k++)
+        keys[k] = kiln__graph_number(p->graph, list ? v->items[k] : v->node);
+    const int64_t data[] = {axis == KILN__ORDER_ALL ? -1 : axis, !list};
+    const kiln__opaque_given given = {.operation = kiln__opaque_named("lexsort", 7),
+                                      .operands = keys,
+                                      .count = count,
+                                      .data = data,
+                                      .data_count = KILN_COUNT_OF(data)};
+    kiln__set_node(out, kiln__opaque_node(&given, 0, KILN__PLACE(c->at)));
+    return KILN_OK;
+}
+
 bool kiln__ordered_takes(const kiln__parsed_call *c, const char *name, size_t bytes)
 {
     if (kiln__same_word(c->name, c->bytes, "sort_by"))
@@ -179,9 +209,12 @@ kiln_status kiln__apply_ordered(kiln__parser *p, kiln__parsed_call *c, kiln__par
                                 bool *known)
 {
     const bool by = kiln__same_word(c->name, c->bytes, "sort_by");
+    const bool lexical = kiln__same_word(c->name, c->bytes, "lexsort");
 
-    *known = by || named(c, "less") != NULL;
+    *known = by || lexical || named(c, "less") != NULL;
     if (!*known)
         return KILN_OK;
+    if (lexical)
+        return call_lexsort(p, c, out);
     return by ? call_sort_by(p, c, out) : call_sort(p, c, out);
 }

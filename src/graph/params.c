@@ -38,25 +38,25 @@ bool kiln__next_param(const char **list, kiln__call_param *out)
 /* Arguments of NumPy's that change no result here: sorts are stable, and their results sorted. */
 static const struct {
     const char *function, *name, *words; /* the words that it may be */
+    size_t place;                        /* among arguments without a name; 0: none */
 } idle[] = {
-    {"sort", "kind", "quicksort mergesort heapsort stable"},
-    {"argsort", "kind", "quicksort mergesort heapsort stable"},
-    {"partition", "kind", "introselect"},
-    {"argpartition", "kind", "introselect"},
-    {"sort", "stable", ""},
-    {"argsort", "stable", ""},
-    {"isin", "assume_unique", ""},
-    {"in1d", "assume_unique", ""},
-    {"isin", "kind", "sort table"},
-    {"in1d", "kind", "sort table"},
-    {"intersect1d", "assume_unique", ""},
-    {"setdiff1d", "assume_unique", ""},
-    {"setxor1d", "assume_unique", ""},
-    {"unique", "sorted", ""},
-    {"median", "overwrite_input", ""},
-    {"quantile", "overwrite_input", ""},
-    {"percentile", "overwrite_input", ""},
-    {"meshgrid", "copy", ""},
+    {"sort", "kind", "quicksort mergesort heapsort stable", 2},
+    {"argsort", "kind", "quicksort mergesort heapsort stable", 2},
+    {"partition", "kind", "introselect", 3},
+    {"argpartition", "kind", "introselect", 3},
+    {"sort", "stable", "", 0},
+    {"argsort", "stable", "", 0},
+    {"isin", "assume_unique", "", 0},
+    {"in1d", "assume_unique", "", 0},
+    {"isin", "kind", "sort table", 0},
+    {"in1d", "kind", "sort table", 0},
+    {"intersect1d", "assume_unique", "", 0},
+    {"setxor1d", "assume_unique", "", 0},
+    {"unique", "sorted", "", 0},
+    {"median", "overwrite_input", "", 0},
+    {"quantile", "overwrite_input", "", 0},
+    {"percentile", "overwrite_input", "", 0},
+    {"meshgrid", "copy", "", 0},
 };
 
 bool kiln__param_is_idle(const kiln__parsed_call *c, const char *name, size_t bytes,
@@ -69,6 +69,40 @@ bool kiln__param_is_idle(const kiln__parsed_call *c, const char *name, size_t by
             return true;
     }
     return false;
+}
+
+/* Whether `word` is one of `words`, between which spaces stand. */
+static bool is_among(const char *words, const char *word, size_t bytes)
+{
+    for (const char *s = words; *s != '\0'; s += strcspn(s, " ")) {
+        s += *s == ' ';
+        if (strcspn(s, " ") == bytes && memcmp(s, word, bytes) == 0)
+            return true;
+    }
+    return false;
+}
+
+kiln_status kiln__check_idle(const kiln__parser *p, const kiln__parsed *v, const char *name,
+                             size_t bytes, const char *words)
+{
+    if (v->kind == KILN__PARSED_NONE || (v->kind == KILN__PARSED_NODE && kiln__is_plain(&v->node)) ||
+        (v->kind == KILN__PARSED_TEXT && is_among(words, v->word, v->word_bytes)))
+        return KILN_OK;
+    return kiln__parse_fail(p, v->at, v->width, KILN_ERR_NAME, "%.*s is none of %s", (int)bytes, name,
+                            words[0] != '\0' ? words : "True and False");
+}
+
+kiln_status kiln__drop_idle(const kiln__parser *p, kiln__parsed_call *c)
+{
+    for (size_t k = 0; k < KILN_COUNT_OF(idle); k++) {
+        const size_t at = idle[k].place;
+        if (at == 0 || c->count != at + 1 || c->arg[at].kind != KILN__PARSED_TEXT ||
+            !kiln__same_word(c->name, c->bytes, idle[k].function))
+            continue;
+        c->count = at;
+        return kiln__check_idle(p, &c->arg[at], idle[k].name, strlen(idle[k].name), idle[k].words);
+    }
+    return KILN_OK;
 }
 
 bool kiln__is_param(const kiln__call_param *q, const char *name)

@@ -155,15 +155,7 @@ static kiln_status parse_idle(kiln__parser *p, const char *name, size_t bytes, c
     kiln__parsed v = {.at = p->token.at};
 
     KILN_CHECK(p->token.kind == KILN__TOKEN_TEXT ? parse_word(p, &v) : kiln__parse_expression(p, &v));
-    if (v.kind == KILN__PARSED_NONE || (v.kind == KILN__PARSED_NODE && kiln__is_plain(&v.node)))
-        return KILN_OK;
-    for (const char *s = words; v.kind == KILN__PARSED_TEXT && *s != '\0'; s += strcspn(s, " ")) {
-        s += *s == ' ';
-        if (strcspn(s, " ") == v.word_bytes && memcmp(s, v.word, v.word_bytes) == 0)
-            return KILN_OK;
-    }
-    return kiln__parse_fail(p, v.at, v.width, KILN_ERR_NAME, "%.*s is none of %s", (int)bytes, name,
-                            words[0] != '\0' ? words : "True and False");
+    return kiln__check_idle(p, &v, name, bytes, words);
 }
 
 /* `axis=...`, the token after the '='. */

@@ -206,6 +206,12 @@ struct kiln__parsed_call;
 bool kiln__param_is_idle(const struct kiln__parsed_call *c, const char *name, size_t bytes,
                          const char **words);
 
+/* Check that such an argument is a number, None or one of the words. */
+kiln_status kiln__check_idle(const kiln__parser *p, const kiln__parsed *v, const char *name,
+                             size_t bytes, const char *words);
+/* Leave out such an argument that stands in its place without a name: sort(x, 0, 'stable'). */
+kiln_status kiln__drop_idle(const kiln__parser *p, struct kiln__parsed_call *c);
+
 /* ---- calls.c --------------------------------------------------------------------------------- */
 enum { KILN__ARGUMENTS_MAX = 34, KILN__NAMED_MAX = 4 };
 enum { KILN__TAKES_AXIS = 1, KILN__TAKES_DTYPE = 2, KILN__TAKES_KEEPDIMS = 4 };

@@ -132,6 +132,12 @@ kiln_node kiln__node_cast_like(kiln_node x, kiln_node like, int64_t how, const c
     return kiln__record(&node, operands, 2, &how, 1, "cast", file, line);
 }
 
+kiln_node kiln__node_cast_by(kiln_node x, kiln_dtype dtype, int64_t casting, const char *file, int line)
+{
+    const kiln__node node = {.kind = KILN__NODE_CAST, .dtype = dtype};
+    return kiln__record(&node, &x, 1, &casting, 1, "cast", file, line);
+}
+
 /* ---- extents ----------------------------------------------------------------------------------- */
 
 kiln_node kiln__node_extent(kiln_node x, int64_t axis, int64_t rank, const char *file, int line)

@@ -265,7 +265,8 @@ const kiln__written kiln__written_rows[] = {
      "moveaxis(where(take(s, c - 1, mode=clip) == j, moveaxis(v, axis, -1),"
      " moveaxis(w, axis, -1)), -1, axis)"},
     {"intersect1d", "x, y", "s = _both(x, y); s[_first(s) & isin(s, x) & isin(s, y)]"},
-    {"setdiff1d", "x, y", "s = sort(x, axis=None); s[_first(s) & ~isin(s, y)]"},
+    {"setdiff1d", "x, y, assume_unique:True", "r = ravel(x); r[isin(r, y) == False]"},
+    {"setdiff1d", "x, y, assume_unique=False", "s = sort(x, axis=None); s[_first(s) & ~isin(s, y)]"},
     {"setxor1d", "x, y", "s = _both(x, y); s[_first(s) & ~(isin(s, x) & isin(s, y))]"},
     {"sort", "x, axis=-1, descending=False", "sort(x, axis)"},
     {"sort", "x, axis=-1, descending:True", "sort_descending(x, axis)"},
@@ -415,11 +416,13 @@ const kiln__written kiln__written_rows[] = {
      "f = 1.0 * 10 ** decimals; where(_as(_like(0.5, x), x) == 0, x, _as(rint(x * f) / f, x))"},
     {"around", "x", "round(x)"},
     {"round", "x, decimals:whole", "around(x, decimals)"},
-    /* where() makes the last axis one of three elements. */
-    {"cross", "x, y, axis:whole",
-     "moveaxis(cross(moveaxis(x, axis, -1), moveaxis(y, axis, -1)), -1, axis)"},
+    {"cross", "x, y, axisa:whole, axisb=-1, axisc=-1",
+     "moveaxis(cross(moveaxis(x, axisa, -1), moveaxis(y, axisb, -1)), -1, axisc)"},
+    {"cross", "x, y, axisb:whole, axisc=-1", "cross(x, y, -1, axisb, axisc)"},
+    {"cross", "x, y, axisc:whole", "cross(x, y, -1, -1, axisc)"},
+    {"cross", "x, y, axisa=-1, axisb=-1, axisc=-1, axis:whole", "cross(x, y, axis, axis, axis)"},
     {"cross", "x, y",
-     "a = where(arange(3) < 3, x, False); b = where(arange(3) < 3, y, False);"
+     "a = _three(x); b = _three(y);"
      "stack([a[..., 1] * b[..., 2] - a[..., 2] * b[..., 1],"
      " a[..., 2] * b[..., 0] - a[..., 0] * b[..., 2],"
      " a[..., 0] * b[..., 1] - a[..., 1] * b[..., 0]], axis=-1)"},

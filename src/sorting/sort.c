@@ -8,6 +8,8 @@
  *
  * Tests: test_sort; lexsort: test_bins.
  */
+#include <string.h>
+
 #include "sorting/sorting.h"
 
 bool kiln__sort_cuts(const kiln__sort *s)
@@ -181,21 +183,46 @@ kiln_status kiln__sort_take(const kiln_array *x, const kiln_array *order, kiln_s
     return kiln__kept_run(x->ctx, &take_texts, args, KILN_COUNT_OF(args), stream, err);
 }
 
-/* One more key, which counts more than those before it: sorted in the order that there is,
+/* The same of each row of n elements. */
+static const kiln__kept_texts row_texts = {
+    .calls = &kiln__loop_calls,
+    .request =
+        {
+            .name = "kiln_lexsort_rows",
+            .in = "raw T x, int64 at, int64 n",
+            .out = "T z",
+            .snippet = {[KILN__SNIPPET_OP] = "z = x[i / n * n + at]"},
+        },
+};
+
+static kiln_status take_rows(const kiln_array *x, const kiln_array *order, kiln_stream *stream,
+                             kiln_array **out, kiln_error *err)
+{
+    const kiln_arg args[] = {kiln_arg_array(x), kiln_arg_array(order),
+                             kiln_arg_int(x->shape[x->rank - 1]), kiln_arg_out(out)};
+
+    if (x->rank == 1)
+        return kiln__sort_take(x, order, stream, out, err);
+    return kiln__kept_run(x->ctx, &row_texts, args, KILN_COUNT_OF(args), stream, err);
+}
+
+/* One more key, which counts more than those before it: sorted along its last axis in the order that there is,
  * stably. */
 static kiln_status refine(const kiln_array *key, kiln_stream *stream, kiln_array **order,
                           kiln_error *err)
 {
+    const kiln_axes last = {1, {-1}};
     kiln_sort_options o = KILN_SORT_OPTIONS_INIT;
     kiln_array *here = NULL, *finer = NULL, *both = NULL;
     kiln_status status = KILN_OK;
 
     o.stream = stream;
+    o.axes = &last;
     if (*order == NULL)
         return kiln_array_argsort(key, &o, order, err);
-    KILN_TRY(kiln__sort_take(key, *order, stream, &here, err));
+    KILN_TRY(take_rows(key, *order, stream, &here, err));
     KILN_TRY(kiln_array_argsort(here, &o, &finer, err));
-    KILN_TRY(kiln__sort_take(*order, finer, stream, &both, err));
+    KILN_TRY(take_rows(*order, finer, stream, &both, err));
     kiln_array_release(*order);
     *order = both;
 
@@ -205,33 +232,91 @@ done:
     return status;
 }
 
-kiln_status kiln__lexsort_check(const kiln_array *const *keys, size_t count, kiln_error *err)
+/* The keys that an array holds along its first axis, or one of several keys, with the axis that is sorted last. */
+static kiln_status key_view(const kiln_array *const *keys, const kiln__lexsort_data *data, int64_t nth,
+                            kiln_array **out, kiln_error *err)
 {
-    for (size_t k = 0; k < count; k++)
-        if (keys[k]->rank != 1 || keys[k]->size != keys[0]->size)
+    const kiln_array *x = data->stacked ? keys[0] : keys[nth];
+    const int first = data->stacked, rank = x->rank - first;
+    const int axis = data->axis < 0 ? (int)data->axis + rank : (int)data->axis;
+    int64_t shape[KILN_RANK_MAX], strides[KILN_RANK_MAX];
+
+    for (int a = 0; a < rank; a++) {
+        const int from = first + (a == rank - 1 ? axis : a < axis ? a : a + 1);
+        shape[a] = x->shape[from];
+        strides[a] = x->strides[from];
+    }
+    return kiln__array_view((kiln_array *)x, rank, shape, strides,
+                            (char *)x->data + (data->stacked ? nth * x->strides[0] : 0), out, err);
+}
+
+kiln_status kiln__lexsort_infer(const kiln_array *const *keys, size_t count,
+                                const kiln__lexsort_data *data, int *rank, int64_t *shape,
+                                kiln_error *err)
+{
+    const kiln_array *x = keys[0];
+    const int least = data->stacked ? 2 : 1;
+
+    if (x->rank < least || (data->stacked && x->shape[0] == 0))
+        return kiln__fail(err, KILN_ERR_SHAPE, "lexsort: keys are vectors at least, and there is one");
+    *rank = x->rank - data->stacked;
+    memcpy(shape, x->shape + data->stacked, (size_t)*rank * sizeof *shape);
+    if (data->axis < -*rank || data->axis >= *rank)
+        return kiln__fail(err, KILN_ERR_AXIS, "lexsort: axis %lld is out of range for rank %d",
+                          (long long)data->axis, *rank);
+    for (size_t k = 1; k < count; k++)
+        if (keys[k]->rank != x->rank ||
+            memcmp(keys[k]->shape, x->shape, (size_t)x->rank * sizeof *x->shape) != 0)
             return kiln__fail(err, KILN_ERR_SHAPE,
-                              "lexsort: keys are vectors of one length; key %zu is not", k + 1);
+                              "lexsort: keys are arrays of one shape; key %zu is not", k + 1);
     return KILN_OK;
 }
 
-kiln_status kiln__lexsort_into(const kiln_array *const *keys, size_t count, kiln_stream *stream,
-                               kiln_array *out, kiln_error *err)
+/* The order of checked keys, the sorted axis last. */
+static kiln_status order_of(const kiln_array *const *keys, size_t count,
+                            const kiln__lexsort_data *data, kiln_stream *stream, kiln_array **order,
+                            kiln_error *err)
 {
-    kiln_array *order = NULL;
+    const int64_t many = data->stacked ? keys[0]->shape[0] : (int64_t)count;
+    kiln_array *key = NULL;
     kiln_status status = KILN_OK;
 
-    for (size_t k = 0; k < count; k++)
-        KILN_TRY(refine(keys[k], stream, &order, err));
-    KILN_TRY(kiln__array_assign_on(out, order, stream, err));
+    for (int64_t k = 0; k < many; k++) {
+        KILN_TRY(key_view(keys, data, k, &key, err));
+        KILN_TRY(refine(key, stream, order, err));
+        kiln_array_release(key);
+        key = NULL;
+    }
+
+done:
+    kiln_array_release(key);
+    return status;
+}
+
+kiln_status kiln__lexsort_into(const kiln_array *const *keys, size_t count,
+                               const kiln__lexsort_data *data, kiln_stream *stream, kiln_array *out,
+                               kiln_error *err)
+{
+    const kiln__lexsort_data one = {data->axis, false};
+    kiln_array *order = NULL, *to = NULL;
+    kiln_status status = KILN_OK;
+
+    KILN_TRY(order_of(keys, count, data, stream, &order, err));
+    KILN_TRY(key_view((const kiln_array *const[]){out}, &one, 0, &to, err));
+    KILN_TRY(kiln__array_assign_on(to, order, stream, err));
 
 done:
     kiln_array_release(order);
+    kiln_array_release(to);
     return status;
 }
 
 kiln_status kiln_array_lexsort(const kiln_array *const *keys, size_t count, kiln_array **out,
                                kiln_error *err)
 {
+    const kiln__lexsort_data last = {-1, false};
+    int64_t shape[KILN_RANK_MAX];
+    int rank = 0;
     kiln_array *order = NULL;
     kiln_status status = KILN_OK;
 
@@ -241,9 +326,8 @@ kiln_status kiln_array_lexsort(const kiln_array *const *keys, size_t count, kiln
         return kiln__fail(err, KILN_ERR_ARGUMENT_COUNT, "lexsort: there is no key");
     for (size_t k = 0; k < count; k++)
         KILN_CHECK(kiln__array_check(keys[k], k > 0 ? keys[0]->ctx : NULL, "a key", err));
-    KILN_CHECK(kiln__lexsort_check(keys, count, err));
-    for (size_t k = 0; k < count; k++)
-        KILN_TRY(refine(keys[k], NULL, &order, err));
+    KILN_CHECK(kiln__lexsort_infer(keys, count, &last, &rank, shape, err));
+    KILN_TRY(order_of(keys, count, &last, NULL, &order, err));
     *out = order;
     order = NULL;
 

@@ -239,10 +239,17 @@ kiln_status kiln__sort_by(const char *in, bool of_elements, const kiln_array *co
                           size_t count, const kiln_sort_rule *rule, const kiln_sort_options *opts,
                           kiln_array **sorted_out, kiln_array **order_out, kiln_error *err);
 
-/* kiln_array_lexsort() of keys that were checked by kiln__lexsort_check(), into `out`. (sort.c) */
-kiln_status kiln__lexsort_check(const kiln_array *const *keys, size_t count, kiln_error *err);
-kiln_status kiln__lexsort_into(const kiln_array *const *keys, size_t count, kiln_stream *stream,
-                               kiln_array *out, kiln_error *err);
+/* NumPy's lexsort along an axis, into `out`: keys of one shape or, stacked, one array that holds them along its first
+ * axis. kiln__lexsort_infer() checks them and gives the shape. (sort.c) */
+typedef struct kiln__lexsort_data {
+    int64_t axis, stacked;
+} kiln__lexsort_data;
+kiln_status kiln__lexsort_infer(const kiln_array *const *keys, size_t count,
+                                const kiln__lexsort_data *data, int *rank, int64_t *shape,
+                                kiln_error *err);
+kiln_status kiln__lexsort_into(const kiln_array *const *keys, size_t count,
+                               const kiln__lexsort_data *data, kiln_stream *stream, kiln_array *out,
+                               kiln_error *err);
 
 /* sort(), or argsort() with `order`, of an array that was checked. If `kth` is not KILN__SORT_ALL:
  * the partition at this position, which the rows have. (sort.c) */

@@ -39,7 +39,9 @@ def topk(x, k, axis=-1, largest=True):
     return np.take_along_axis(np.asarray(x), order, axis), order
 
 
-def argsort(x, axis=-1, key=None, descending=False, less=None, **idle):
+def argsort(x, axis=-1, kind=None, *, key=None, descending=False, less=None, **idle):
+    if kind is not None:
+        return np.argsort(x, axis, kind=kind)
     if idle:
         return np.argsort(x, axis, **({} if "stable" in idle else {"kind": "stable"}), **idle)
     if less is not None:
@@ -59,9 +61,9 @@ def argsort(x, axis=-1, key=None, descending=False, less=None, **idle):
     return np.moveaxis(order, -1, axis)
 
 
-def sort(x, axis=-1, **more):
-    if not more or "kind" in more or "stable" in more:
-        return np.sort(x, axis=axis, **more)
+def sort(x, axis=-1, kind=None, **more):
+    if not more or kind is not None or "stable" in more:
+        return np.sort(x, axis=axis, kind=kind, **more)
     if axis is None:
         return np.ravel(x)[argsort(x, None, **more)]
     return np.take_along_axis(x, argsort(x, axis, **more), axis)
