@@ -176,7 +176,7 @@ KILN_API KILN_NODISCARD kiln_status kiln_array_searchsorted(const kiln_array *so
                                                             kiln_error *err);
 
 /** NumPy's lexsort: the int64 positions that sort by several keys, arrays of one shape, along their
- *  last axis. The last key is the primary one. This function and all functions below enqueue on the context's
+ *  last axis. The last key is the primary one. This function and all below enqueue on the context's
  *  own stream. @return ERR_ARGUMENT_COUNT without a key, ERR_SHAPE. */
 KILN_API KILN_NODISCARD kiln_status kiln_array_lexsort(const kiln_array *const *keys, size_t count,
                                                        kiln_array **out, kiln_error *err);

@@ -34,7 +34,7 @@ e, pi, inf, nan = 2.718281828459045, 3.141592653589793, float("inf"), float("nan
 globals().update(_DTYPES)
 globals().update(_array.NUMPY)
 
-from . import _expressions, _numpy, _sorting, _standard, linalg, random
+from . import _expressions, _names, _numpy, _sorting, _standard, linalg, random
 from ._sorting import (argpartition, argsort, digitize, extract, histogram_bin_edges, isin,
                        lexsort, median, nanmedian, nanpercentile, nanquantile, partition, percentile, place, put, put_along_axis, quantile, searchsorted,
                        sort, sort_by, take, take_along_axis, topk, unique, unique_all, unique_counts, unique_inverse,
@@ -49,8 +49,10 @@ from .linalg import dot, einsum, inner, kron, matmul, matvec, outer, tensordot, 
 concatenate = concat
 globals().update(_standard.SCANS)
 globals().update({name: made for name, made in _expressions.MADE.items() if not hasattr(_sorting, name) and name not in ("cond", "expm")})
-from ._numpy import bincount, compress, delete, gradient, histogram, histogram2d, histogramdd, insert, pad
+from ._numpy import bincount, compress, delete, gradient, histogram, histogram2d, histogramdd, insert, intersect1d, pad
 from ._observe import trace
+
+_names.give_names(globals())
 
 __version__ = _kiln.version()
 __array_api_version__ = "2024.12"

@@ -15,12 +15,12 @@ FUNCTIONS = {
     "column_stack": (0, ""), "cond": (1, "p"), "copy": (1, ""), "corrcoef": (1, ""), "cov": (1, ""), "correlate": (2, ""), "cross": (2, ""), "delete": (1, "obj"), "diag": (1, "k"), "diagflat": (1, "k"),
     "diagonal": (1, "offset axis1 axis2"), "dstack": (0, ""), "ediff1d": (1, ""), "expm": (1, ""), "fix": (1, ""), "fliplr": (1, ""),
     "flipud": (1, ""), "geomspace": (0, ""), "hstack": (0, ""),
-    "identity": (0, ""), "in1d": (2, ""), "indices": (0, ""), "insert": (1, "obj values"), "interp": (3, ""), "intersect1d": (2, ""), "isclose": (2, "rtol atol"), "nan_to_num": (1, "copy nan posinf neginf"), "nancumprod": (1, "axis"), "nancumsum": (1, "axis"),
+    "identity": (0, ""), "in1d": (2, ""), "indices": (0, ""), "insert": (1, "obj values"), "interp": (3, ""), "intersect1d": (2, ""), "isclose": (2, "rtol atol"), "nan_to_num": (1, ""), "nancumprod": (1, "axis"), "nancumsum": (1, "axis"),
     "log_softmax": (1, ""), "nanmedian": (1, "axis"), "nanpercentile": (1, "q axis"),
     "nanquantile": (1, "q axis"), "logspace": (0, ""), "pad": (1, "pad_width"), "ptp": (1, ""), "ravel": (1, ""),
     "rot90": (1, "k axes"), "select": (0, "condlist choicelist default"), "setdiff1d": (2, ""),
     "setxor1d": (2, ""), "sliding_window_view": (1, "window_shape"), "softmax": (1, ""),
-    "swapaxes": (1, "axis1 axis2"), "trace": (1, "offset axis1 axis2"), "trapezoid": (1, "x dx axis"), "tri": (0, "N M k"), "union1d": (2, ""), "vdot": (2, ""), "vstack": (0, ""),
+    "swapaxes": (1, "axis1 axis2"), "trace": (1, "offset axis1 axis2"), "trapezoid": (1, ""), "tri": (0, "N M k"), "union1d": (2, ""), "vdot": (2, ""), "vstack": (0, ""),
 }
 #: Functions whose result's length is known to the device alone.
 COUNTED = ("intersect1d", "setdiff1d", "setxor1d", "union1d")
@@ -56,6 +56,17 @@ class _Call:
         if hasattr(value, "ndim") or hasattr(value, "__dlpack__"):
             return self.array(value)
         return name_of(value)
+
+
+#: NumPy's names of the arrays that these functions begin with.
+NAMES = {
+    "allclose": "a b", "append": "arr values", "around": "a", "average": "a", "choose": "a", "convolve": "a v", "corrcoef": "x",
+    "correlate": "a v", "cov": "m", "cross": "a b", "delete": "arr", "diag": "v", "diagflat": "v", "diagonal": "a",
+    "ediff1d": "ary", "fliplr": "m", "flipud": "m", "insert": "arr", "interp": "x xp fp", "isclose": "a b", "nan_to_num": "x",
+    "nancumprod": "a", "nancumsum": "a", "ptp": "a", "ravel": "a", "rot90": "m", "sliding_window_view": "x", "swapaxes": "a",
+    "trace": "a", "trapezoid": "y", "vdot": "a b", "setdiff1d": "ar1 ar2", "setxor1d": "ar1 ar2",
+    "union1d": "ar1 ar2",
+}
 
 
 def _in_place(args, arrays, keywords, names):
@@ -96,7 +107,14 @@ def _node_of(value):
 
 
 def _function(name, arrays, names):
+    first_names = NAMES.get(name, "").split()
+
     def function(*args, out=None, stream=None, **keywords):
+        if keywords:
+            for first in first_names[len(args):]:
+                if first not in keywords:
+                    break
+                args += (keywords.pop(first),)
         node = _node_of((*args, *keywords.values()))
         if node is not None:
             return node.__array_function__(function, (), args, keywords)
@@ -104,6 +122,8 @@ def _function(name, arrays, names):
         rest = _in_place(args, arrays, keywords, names)
         if name == "pad" and rest:
             rest[0] = _widths(rest[0])
+        if name == "append" and len(args) > 1:  # NumPy makes arrays of both before it joins them
+            args = [asarray(v, device=home_of(args)) for v in args[:2]] + list(args[2:])
         if name == "average" and args and keywords.get("weights") is not None:
             keywords["weights"] = _weights(args[0], keywords["weights"], keywords.get("axis"))
         if keywords.get("dtype", 0) is None:

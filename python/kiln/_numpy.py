@@ -3,7 +3,7 @@ index arrays, weights."""
 from ._array import array_beside, arrays_of, asarray, empty, home_of, normal_axes, normal_axis, zeros
 from ._expressions import MADE
 from ._kernels import eval
-from ._sorting import _call, digitize, histogram_bin_edges, take
+from ._sorting import _call, digitize, histogram_bin_edges, searchsorted, take, unique
 from ._standard import concat, flatnonzero
 
 _range = range  # histogram() and its like have an argument of that name
@@ -141,6 +141,19 @@ def compress(condition, a, /, axis=None):
     return take(a, flatnonzero(condition), axis=axis)
 
 
+def intersect1d(ar1, ar2, /, assume_unique=False, return_indices=False):
+    """The elements of both arrays, sorted, and where each stands first in either."""
+    ar1, ar2 = arrays_of((ar1, ar2))
+    both = MADE["intersect1d"](ar1, ar2)
+    if not return_indices:
+        return both
+    places = []
+    for x in (ar1, ar2):
+        values, first = unique(x, return_index=True)
+        places.append(first[searchsorted(values, both)])
+    return both, *places
+
+
 # ---- padding -----------------------------------------------------------------------------------
 
 def _pairs(value, rank, what):
@@ -148,7 +161,8 @@ def _pairs(value, rank, what):
     if hasattr(value, "tolist"):
         value = value.tolist()
     if isinstance(value, dict):
-        value = [value.get(k, value.get(k - rank, 0)) for k in range(rank)]
+        given = [value.get(k, value.get(k - rank, 0)) for k in range(rank)]
+        value = [g if isinstance(g, (list, tuple)) else (g, g) for g in given]
     rows = value if isinstance(value, (list, tuple)) else [value]
     if len(rows) == 2 and not any(isinstance(r, (list, tuple)) for r in rows):
         rows = [rows]
@@ -160,16 +174,11 @@ def _pairs(value, rank, what):
     return rows
 
 
-def _side(x, axis, width, after, mode, reflect_type, keywords):
+def _side(x, axis, width, after, mode, keywords):
     """What is put before or behind an axis."""
     widths = [0] * (2 * x.ndim)
     widths[2 * axis + after] = width
     part = slice(-width, None) if after else slice(None, width)
-    if reflect_type == "odd":
-        if width > x.shape[axis] - (mode == "reflect"):
-            raise ValueError(f"reflect_type=\"odd\" has widths within the axis: {width} for {x.shape[axis]} elements")
-        edge = x[_at(axis, slice(-1, None) if after else slice(None, 1))]
-        return edge * 2 - MADE["pad"](x, tuple(widths), mode=mode)[_at(axis, part)]
     return MADE["pad"](x, tuple(widths), mode=mode, **keywords)[_at(axis, part)]
 
 
@@ -182,12 +191,14 @@ def pad(array, pad_width, mode="constant", *, reflect_type="even", **keywords):
         return MADE["pad"](array, pad_width, mode=mode, **keywords)
     pairs = {k: v for k, v in keywords.items() if isinstance(v, (list, tuple)) or hasattr(v, "tolist")}
     widths = _pairs(pad_width, array.ndim, "pad_width")
-    if not pairs and reflect_type == "even":
+    if reflect_type == "odd":
+        keywords["reflect_type"] = reflect_type
+    if not pairs:
         return MADE["pad"](array, tuple(w for pair in widths for w in pair), mode=mode, **keywords)
     array = asarray(array)
     of_axes = {k: _pairs(v, array.ndim, k) for k, v in keywords.items()}
     for axis, (before, after) in enumerate(widths):
-        sides = [_side(array, axis, width, k, mode, reflect_type, {n: v[axis][k] for n, v in of_axes.items()})
+        sides = [_side(array, axis, width, k, mode, {n: v[axis][k] for n, v in of_axes.items()})
                  if width else None for k, width in enumerate((before, after))]
         array = concat([s for s in (sides[0], array, sides[1]) if s is not None], axis=axis)
     return array

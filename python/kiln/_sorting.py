@@ -60,17 +60,30 @@ def argsort(x, /, axis=-1, *, descending=False, stable=True, key=None, less=None
     return _call("argsort", asarray(x), axis=axis, flag=descending)
 
 
-def lexsort(keys, /):
-    """The order of vectors by several keys, of which the last counts most."""
-    return _call("lexsort", *arrays_of(keys))
+def lexsort(keys, /, axis=-1):
+    """The order by several keys, arrays of one shape, of which the last counts most, along an axis."""
+    keys = arrays_of(keys)
+    if axis == -1 or keys[0].ndim < 2:
+        return _call("lexsort", *keys)
+    names = [f"k{n}" for n in range(len(keys))]
+    return eval(f"lexsort([{', '.join(names)}], axis={axis.__index__()})", **dict(zip(names, keys)))
+
+
+def _partition(name, x, kth, axis):
+    """By one place, or by several: then whole rows are sorted."""
+    if hasattr(kth, "__index__") and not getattr(kth, "ndim", 0):
+        return _call(name, asarray(x), axis=axis, numbers=(kth.__index__(),))
+    places = tuple(k.__index__() for k in (kth.tolist() if hasattr(kth, "tolist") else kth))
+    over = None if axis is None else axis.__index__()
+    return eval(f"{name}(x, {places}, axis={over})", x=asarray(x))
 
 
 def partition(x, kth, /, axis=-1):
-    return _call("partition", asarray(x), axis=axis, numbers=(kth.__index__(),))
+    return _partition("partition", x, kth, axis)
 
 
 def argpartition(x, kth, /, axis=-1):
-    return _call("argpartition", asarray(x), axis=axis, numbers=(kth.__index__(),))
+    return _partition("argpartition", x, kth, axis)
 
 
 def topk(x, k, /, axis=-1, *, largest=True):
@@ -114,6 +127,26 @@ def _kept(x, result, axis, keepdims, leading=0):
     return result.reshape(tuple(result.shape[:leading]) + tuple(shape))
 
 
+def _is_weak(q):
+    """Whether a probability is a plain number, which takes the dtype of the array beside it, as in NumPy."""
+    return q.__class__ in (int, float)
+
+
+def _at_probabilities(name, x, q, axis, method, keepdims):
+    """Quantiles at the elements of an array, whose axes stand first in the result."""
+    q = asarray(q, device=x.device)
+    if q.dtype.kind == "b":
+        q = q.astype("float64")
+    if name.endswith("quantile") and q.dtype.kind in "iu" and method == "linear":
+        method = "lower"
+    if axis is None or hasattr(axis, "__index__"):
+        rows, over = x, None if axis is None else axis.__index__()
+    else:
+        rows, over = _rows(x, axis)
+    result = eval(f"{name}(x, q, axis={over}, method='{method}')", x=rows, q=q)
+    return _kept(x, result, axis, keepdims, q.ndim)
+
+
 def median(x, /, axis=None, *, keepdims=False):
     """NumPy's median, along one axis, several or all."""
     x = asarray(x)
@@ -123,26 +156,35 @@ def median(x, /, axis=None, *, keepdims=False):
 
 def quantile(x, /, q, axis=None, *, method="linear", keepdims=False):
     """NumPy's quantile, by all of its methods, along one axis, several or all; `q` is a number or a list of numbers."""
-    x = asarray(x)
+    x = array_beside(x, q)
     if method not in METHODS:
         raise ValueError(f"{method!r} is no method of quantiles: {', '.join(METHODS)} are")
-    one = hasattr(q, "__float__") and not getattr(q, "ndim", 0)
+    if not _is_weak(q):
+        return _at_probabilities("quantile", x, q, axis, method, keepdims)
+    if method == "linear" and q.__class__ is int:  # 0 and 1 are elements
+        method = "lower"
     rows, along = _rows(x, axis)
-    result = _call("quantile", rows, axis=along, numbers=(q,) if one else q, method=METHODS.index(method))
-    return _kept(x, result[0] if one else result, axis, keepdims, 0 if one else 1)
+    result = _call("quantile", rows, axis=along, numbers=(q,), method=METHODS.index(method))
+    return _kept(x, result[0], axis, keepdims)
 
 
 def percentile(x, /, q, axis=None, *, method="linear", keepdims=False):
-    one = hasattr(q, "__float__") and not getattr(q, "ndim", 0)
-    return quantile(x, q / 100 if one else [float(v) / 100 for v in q], axis, method=method, keepdims=keepdims)
+    if _is_weak(q):
+        return quantile(x, q / 100, axis, method=method, keepdims=keepdims)
+    if method not in METHODS:
+        raise ValueError(f"{method!r} is no method of quantiles: {', '.join(METHODS)} are")
+    return _at_probabilities("percentile", array_beside(x, q), q, axis, method, keepdims)
 
 
 def _without_nan(name, x, axis, keepdims, *numbers, **more):
     from ._expressions import MADE
-    x = asarray(x)
+    x = array_beside(x, *numbers)
+    if numbers and not _is_weak(numbers[0]):
+        if more["method"] not in METHODS:
+            raise ValueError(f"{more['method']!r} is no method of quantiles: {', '.join(METHODS)} are")
+        return _at_probabilities(name, x, numbers[0], axis, more["method"], keepdims)
     rows, along = _rows(x, axis)
-    several = bool(numbers) and (isinstance(numbers[0], (list, tuple)) or bool(getattr(numbers[0], "ndim", 0)))
-    return _kept(x, MADE[name](rows, *numbers, axis=along, **more), axis, keepdims, int(several))
+    return _kept(x, MADE[name](rows, *numbers, axis=along, **more), axis, keepdims)
 
 
 def nanmedian(x, /, axis=None, *, keepdims=False):
@@ -192,10 +234,14 @@ def digitize(x, bins, /, right=False):
 
 # ---- distinct elements -------------------------------------------------------------------------
 
-def unique(x, /, return_index=False, return_inverse=False, return_counts=False, axis=None):
-    """The distinct elements, sorted; NaN counts as equal to NaN. What else is asked for stands behind them. Along an
-    axis the distinct parts, of which those with a NaN equal no other."""
+def unique(x, /, return_index=False, return_inverse=False, return_counts=False, axis=None, *, equal_nan=True):
+    """The distinct elements, sorted; NaN counts as equal to NaN, unless equal_nan is False. What else is asked for stands
+    behind them. Along an axis the distinct parts, of which those with a NaN equal no other."""
     x = asarray(x)
+    if not equal_nan and axis is None and x.dtype.kind in "fc":
+        values, *others = _unique(x)
+        asked = [r for r, wanted in zip(others, (return_index, return_inverse, return_counts)) if wanted]
+        return (values, *asked) if asked else values
     if axis is not None:
         values, *others = _call("unique_along", x, axis=axis.__index__())
         asked = [r for r, wanted in zip(others, (return_index, return_inverse, return_counts)) if wanted]

@@ -9,6 +9,7 @@ from . import _functions, _kiln
 from ._array import arrays_of, asarray, broadcast_to, empty, normal_axis as _axis, reshape
 from ._dtypes import DTYPES, OF_ML_DTYPES, as_dtype, name_of
 from ._kernels import eval
+from ._names import cast
 
 # ---- dtypes ----------------------------------------------------------------------------------
 
@@ -149,7 +150,7 @@ def broadcast_arrays(*arrays):
     return [broadcast_to(a, shape) for a in arrays]
 
 
-def meshgrid(*arrays, indexing="xy"):
+def meshgrid(*arrays, indexing="xy", sparse=False):
     arrays = tuple(arrays_of(arrays))
     if indexing not in ("xy", "ij"):
         raise ValueError(f"indexing is \"xy\" or \"ij\", not {indexing!r}")
@@ -160,8 +161,8 @@ def meshgrid(*arrays, indexing="xy"):
     shape = [0] * rank
     for a, axis in zip(arrays, order):
         shape[axis] = a.size
-    return [broadcast_to(reshape(a, tuple(-1 if k == axis else 1 for k in range(rank))), tuple(shape)).copy()
-            for a, axis in zip(arrays, order)]
+    lying = [reshape(a, tuple(-1 if k == axis else 1 for k in range(rank))) for a, axis in zip(arrays, order)]
+    return [a.copy() if sparse else broadcast_to(a, tuple(shape)).copy() for a in lying]
 
 
 def _at(axis, item):
@@ -178,9 +179,11 @@ def _shapes(arrays, axis=None):
 _TOGETHER = 8
 
 
-def concat(arrays, /, axis=0):
-    """Arrays one behind the other along an axis; None: flattened."""
+def concat(arrays, /, axis=0, *, dtype=None, casting="same_kind"):
+    """Arrays one behind the other along an axis; None: flattened. With `dtype` they are cast before."""
     arrays = tuple(arrays)
+    if dtype is not None or casting != "same_kind":
+        arrays = tuple(cast(arrays_of(arrays), dtype, casting))
     made = _kiln.joined(arrays, axis) if axis.__class__ is int else None
     if made is not None:  # arrays of kiln's own, of one dtype and device, whose shapes fit
         return made
@@ -211,8 +214,8 @@ def concat(arrays, /, axis=0):
     return made
 
 
-def stack(arrays, /, axis=0):
-    arrays = arrays_of(arrays)
+def stack(arrays, /, axis=0, *, dtype=None, casting="same_kind"):
+    arrays = cast(arrays_of(arrays), dtype, casting)
     if len({a.shape for a in arrays}) != 1:
         raise ValueError(f"stack: all arrays must have one shape; they have {_shapes(arrays)}")
     axis = _axis(axis, arrays[0].ndim + 1)
@@ -332,8 +335,10 @@ def roll(x, /, shift, axis=None):
 def _triangle(text):
     def function(x, /, k=0):
         x = asarray(x)
-        if x.ndim < 2:
+        if x.ndim == 0:
             raise ValueError("a triangle is of a matrix")
+        if x.ndim == 1:
+            x = broadcast_to(x, (x.size, x.size))
         return eval(f"where(iota(x, {x.ndim - 1}) - iota(x, {x.ndim - 2}) {text} k, x, 0)", x=x, k=k) \
             if x.dtype.kind != "b" else eval(
                 f"x & (iota(x, {x.ndim - 1}) - iota(x, {x.ndim - 2}) {text} k)", x=x, k=k)

@@ -240,7 +240,7 @@ class Expressions(unittest.TestCase):
                                   (ValueError, "vector of conditions", lambda: kiln.compress(k > 0, kiln.asarray(v)))):
             with self.assertRaisesRegex(error, what):
                 call()
-        self.refused(ValueError, "does not broadcast", "gradient(v, t)", v=v, t=t)
+        self.refused(ValueError, "does not broadcast", "gradient(v, t)", v=v, t=t[:4])
 
     def test_masks_of_eval(self):
         x = odd((3, 4), "float32")

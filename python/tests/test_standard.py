@@ -111,7 +111,7 @@ class Cases(unittest.TestCase):
         for bad in (lambda: kiln.concat([]), lambda: kiln.concat([a, a.T]), lambda: kiln.concat([a, a[0]]),
                     lambda: kiln.concat([a, a[:, :2]]), lambda: kiln.stack([a, a.T]),
                     lambda: kiln.broadcast_shapes((3,), (4,)), lambda: kiln.repeat(a, kiln.arange(2), axis=0),
-                    lambda: kiln.tril(a[0]), lambda: kiln.concat([a], axis=2),
+                    lambda: kiln.tril(a[0, 0]), lambda: kiln.concat([a], axis=2),
                     lambda: kiln.meshgrid(a, indexing="zy"), lambda: kiln.roll(a, (1, 2, 3), axis=(0, 1))):
             with self.assertRaises(ValueError):
                 bad()

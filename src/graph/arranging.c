@@ -257,8 +257,11 @@ static kiln_status indices(kiln__parser *p, kiln__parsed_call *c, reading *r, ki
 
     for (int a = 0; a < rank; a++)
         all[a] = positions(p, c, rank, r->numbers, a);
+    c->takes |= KILN__TAKES_DTYPE;
     kiln__set_node(out, kiln_node_rearrange(KILN_REARRANGE_STACK, all, (size_t)rank, &first, 1,
                                             KILN__PLACE(c->at)));
+    if (c->dtype.width != 0 && c->dtype.kind != KILN__PARSED_NONE)
+        kiln__set_node(out, kiln_node_cast(out->node, c->dtype.dtype, KILN__PLACE(c->at)));
     return KILN_OK;
 }
 

@@ -498,6 +498,16 @@ const kiln__written kiln__written_rows[] = {
     {"std", "x, axis=None, keepdims=None, where, ddof=0",
      "sqrt(var(x, axis=axis, keepdims=keepdims, where=mask, ddof=ddof))"},
     {"average", "x, axis=None", "mean(x, axis=axis)"},
+    {"average", "x, axis=None, keepdims:True", "mean(x, axis=axis, keepdims=True)"},
+    {"average", "x, axis=None, keepdims:False", "mean(x, axis=axis)"},
+    {"nansum", "x, axis=None, keepdims=None, where",
+     "sum(where(mask & (x == x), x, False), axis=axis, keepdims=keepdims)"},
+    {"nanmean", "x, axis=None, keepdims=None, where",
+     "mean(x, axis=axis, keepdims=keepdims, where=mask & (x == x))"},
+    {"nanvar", "x, axis=None, keepdims=None, ddof",
+     "var(x, axis=axis, keepdims=keepdims, where=x == x, ddof=ddof)"},
+    {"nanstd", "x, axis=None, keepdims=None, ddof",
+     "std(x, axis=axis, keepdims=keepdims, where=x == x, ddof=ddof)"},
     /* Weights of one axis are those along the axis: here it is the last one of either operand. */
     {"average", "x, axis:whole, weights",
      "a = moveaxis(x, axis, -1); w = moveaxis(weights, axis, -1);"
@@ -524,18 +534,24 @@ const kiln__written kiln__written_rows[] = {
      "where(x != x, _as(nan, x), y)"},
     {"nancumsum", "x, axis=None", "cumsum(where(x == x, x, 0), axis=axis)"},
     {"nancumprod", "x, axis=None", "cumprod(where(x == x, x, 1), axis=axis)"},
+    {"nancumsum", "x, axis=None, dtype", "cumsum(where(x == x, x, 0), axis=axis, dtype=dtype)"},
+    {"nancumprod", "x, axis=None, dtype", "cumprod(where(x == x, x, 1), axis=axis, dtype=dtype)"},
     {"vdot", "a, b", "dot(conj(ravel(a)), ravel(b))"},
     {"trapezoid", "y, x, axis=-1",
      "v = moveaxis(y, axis, -1); sum(diff(x) * (v[..., 1:] + v[..., :-1]) / 2.0, axis=-1)"},
     {"trapezoid", "y, dx=1, axis=-1",
      "v = moveaxis(y, axis, -1); sum(dx * (v[..., 1:] + v[..., :-1]) / 2.0, axis=-1)"},
     /* Beside its end xp is not used: there x has the value that stands there. */
-    {"interp", "x, xp, fp",
+    {"interp", "x, xp, fp", "_interp(x, xp, fp, float64(fp)[0], float64(fp)[-1])"},
+    {"interp", "x, xp, fp, left", "_interp(x, xp, fp, float64(left), float64(fp)[-1])"},
+    {"interp", "x, xp, fp, left, right", "_interp(x, xp, fp, float64(left), float64(right))"},
+    {"interp", "x, xp, fp, right", "_interp(x, xp, fp, float64(fp)[0], float64(right))"},
+    {"_interp", "x, xp, fp, left, right",
      "v = float64(x); p = float64(xp); f = float64(fp); i = _search_right(p, v);"
      "a = take(p, i - 1, mode=clip); b = take(p, i, mode=clip);"
      "y = take(f, i - 1, mode=clip); z = take(f, i, mode=clip);"
-     "w = where(v < p[0], f[0], where(v >= p[-1], f[-1], (z - y) / (b - a) * (v - a) + y));"
-     "where(p.size == 1, f[0], w)"}, /* also of NaN, as NumPy has it */
+     "w = where(v < p[0], left, where(v >= p[-1], where(v > p[-1], right, f[-1]), (z - y) / (b - a) * (v - a) + y));"
+     "where((p.size == 1) & (v != v), f[0], w)"}, /* as NumPy has it */
     /* Of rows of variables; all rows have as many observations, which divide a column of the products. */
     {"_products", "x, less",
      "y = x * broadcast_to(1.0, ()); d = y - mean(y, axis=-1, keepdims=True);"
