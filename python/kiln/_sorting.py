@@ -151,6 +151,9 @@ def median(x, /, axis=None, *, keepdims=False):
     """NumPy's median, along one axis, several or all."""
     x = asarray(x)
     rows, along = _rows(x, axis)
+    if rows.size == 0:  # rows without elements have NaN
+        over = None if along is None else along.__index__()
+        return _kept(x, eval(f"median(x, axis={over})", x=rows), axis, keepdims)
     return _kept(x, _call("median", rows, axis=along), axis, keepdims)
 
 

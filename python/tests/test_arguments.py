@@ -17,6 +17,8 @@ VALUES = {
 }
 
 LINES = """
+median(np.zeros((0, 4)), axis=0)
+median(np.zeros((0, 4), 'int8'), axis=1, keepdims=True)
 append(i8,3)
 append(i8,300)
 append(f4,3)

@@ -100,6 +100,8 @@ typedef enum kiln__view_kind {
     KILN__VIEW_RANKED, /* data: the operand must have so many axes at least, at most; KILN__HINT_... */
     KILN__VIEW_HOLDING, /* data: the operand must have an axis and an index along it */
     KILN__VIEW_SIZED,   /* data: an axis of the operand, and how many elements it must have there */
+    KILN__VIEW_FILLED,  /* data: axes, none for all. The first operand or, where it has no elements along them, the
+                           second, a number, with one element along such axes */
     KILN__VIEW_WEAK,   /* the operand, an int64 without axes, as a plain number */
     KILN__VIEW_FOLDED  /* data: axis. The first operand, with the axes from this one on that are those of
                           the second, a mask, merged into one; of one operand as many axes as the

@@ -272,7 +272,8 @@ static const char *view_name(int kind)
         [KILN__VIEW_WHOLE] = "mask",          [KILN__VIEW_FOLDED] = "mask",
         [KILN__VIEW_BESIDE] = "mask",         [KILN__VIEW_APART] = "axis",
         [KILN__VIEW_ALIGNED] = "mask",        [KILN__VIEW_RANKED] = "shape",        [KILN__VIEW_WEAK] = "number",         [KILN__VIEW_HOLDING] = "index",
-        [KILN__VIEW_BEFORE] = "broadcast_to", [KILN__VIEW_SIZED] = "shape"};
+        [KILN__VIEW_BEFORE] = "broadcast_to", [KILN__VIEW_SIZED] = "shape",
+        [KILN__VIEW_FILLED] = "broadcast_to"};
     return (size_t)kind < KILN_COUNT_OF(names) ? names[kind] : "view";
 }
 

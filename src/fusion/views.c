@@ -312,6 +312,31 @@ static uint32_t sized(kiln__build *b, uint32_t node, uint32_t operand)
     return operand;
 }
 
+/* An array as it is where it has elements along some axes, else a number in their place. */
+static uint32_t filled(kiln__build *b, uint32_t node, uint32_t operand)
+{
+    const kiln__node *n = &b->ir->nodes[node];
+    const uint32_t number = b->ir->edges[n->operands + 1];
+    const int rank = b->lowered[operand].rank, count = n->data_count > 0 ? (int)n->data_count : rank;
+    const kiln__axis_map none = {0, 0, 1};
+    int64_t shape[KILN_RANK_MAX];
+    bool lacks = false;
+
+    for (int a = 0; a < rank; a++)
+        shape[a] = b->lowered[operand].shape[a];
+    for (int k = 0; k < count; k++) {
+        const int a =
+            n->data_count > 0 ? kiln__lower_axis(b, node, b->ir->data[n->data + (size_t)k], rank) : k;
+        lacks = lacks || shape[a] == 0;
+        shape[a] += shape[a] == 0;
+    }
+    if (!lacks)
+        return operand;
+    const uint32_t low = kiln__lowered_strong(b, number);
+    b->lowering.dtype[node] = b->lowering.dtype[number];
+    return kiln__lowered_view(b, low, rank, shape, &none, node);
+}
+
 /* A number whose value only the device knows. */
 static uint32_t weak(kiln__build *b, uint32_t node, uint32_t operand)
 {
@@ -331,7 +356,8 @@ static bool lower_unmoved(kiln__build *b, uint32_t node, uint32_t *operand)
         [KILN__VIEW_MASKED] = masked,   [KILN__VIEW_WHOLE] = whole, [KILN__VIEW_BESIDE] = beside,
         [KILN__VIEW_ALIGNED] = aligned, [KILN__VIEW_APART] = apart, [KILN__VIEW_RANKED] = ranked,
         [KILN__VIEW_WEAK] = weak,       [KILN__VIEW_HOLDING] = holding,
-        [KILN__VIEW_SIZED] = sized,     [KILN__VIEW_FOLDED] = fold};
+        [KILN__VIEW_SIZED] = sized,     [KILN__VIEW_FILLED] = filled,
+        [KILN__VIEW_FOLDED] = fold};
     const size_t op = (size_t)b->ir->nodes[node].op;
 
     if (op >= KILN_COUNT_OF(views) || views[op] == NULL)

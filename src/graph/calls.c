@@ -438,7 +438,25 @@ static kiln_status call_three(kiln__parser *p, kiln__parsed_call *c, const speci
     return KILN_OK;
 }
 
+/* _filled(x, v, axis=None): x or, where it has no elements along these axes, v as the only one. */
+static kiln_status call_filled(kiln__parser *p, kiln__parsed_call *c, const special *s,
+                               kiln__parsed *out)
+{
+    kiln_axes axes;
+    bool given = false;
+
+    (void)s;
+    KILN_CHECK(kiln__need_count(p, c, 2, 2));
+    c->takes = KILN__TAKES_AXIS;
+    KILN_CHECK(read_axes(p, &c->axis, &axes, &given));
+    KILN_CHECK(kiln__need_node(p, &c->arg[1]));
+    kiln__set_node(out, kiln__node_filled(c->arg[0].node, kiln__graph_number(p->graph, c->arg[1].node),
+                                          given ? &axes : NULL, KILN__PLACE(c->at)));
+    return KILN_OK;
+}
+
 static const special specials[] = {
+    {"_filled", call_filled, NULL, NULL},
     {"_three", call_three, NULL, NULL},
     {"_like", call_like, NULL, NULL},
     {"_places", call_places, NULL, NULL},

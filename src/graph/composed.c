@@ -96,6 +96,13 @@ static kiln_status read_rows(kiln__parser *p, kiln__parsed_call *c, size_t at, q
     return KILN_OK;
 }
 
+/* Rows without elements are of one NaN. */
+static kiln_status fill_rows(kiln__parser *p, const kiln__parsed_call *c, quantiles *q)
+{
+    return kiln__written_call(p, c, "_or_a_nan", (kiln_node[]){q->rows, kiln_node_of_int(-1)}, 2,
+                              &q->rows);
+}
+
 /* A result of rows, with the axes that it keeps. */
 static kiln_node kept(const quantiles *q, const kiln__parsed_call *c, kiln_node y)
 {
@@ -208,6 +215,8 @@ static kiln_status call_quantile(kiln__parser *p, kiln__parsed_call *c, kiln__pa
     KILN_CHECK(kiln__quantile_method(p, c, &method));
     KILN_CHECK(read_rows(p, c, 2, &q));
     KILN_CHECK(read_probabilities(p, c, &method));
+    if (leaves_nan)
+        KILN_CHECK(fill_rows(p, c, &q));
     KILN_CHECK(kiln__written_call(p, c, leaves_nan ? "_nan_count" : "_row_count", &q.rows, 1, &count));
     const bool one = kiln__is_plain(&c->arg[1].node);
     const kiln_node of = c->arg[1].node,
@@ -236,6 +245,7 @@ static kiln_status call_median(kiln__parser *p, kiln__parsed_call *c, kiln__pars
         return fail(p, c, KILN_ERR_ARGUMENT_COUNT,
                     "is called as nanmedian(x, axis=None, keepdims=False)");
     KILN_CHECK(read_rows(p, c, 1, &q));
+    KILN_CHECK(fill_rows(p, c, &q));
     KILN_CHECK(kiln__written_call(p, c, "_nan_middle", &q.rows, 1, &node));
     kiln__set_node(out, kept(&q, c, node));
     return KILN_OK;

@@ -198,6 +198,8 @@ kiln_node kiln__node_apart(kiln_node x, int64_t axis, int64_t other, const char 
 kiln_node kiln__node_holding(kiln_node x, int64_t axis, int64_t index, const char *file, int line);
 /* x, after a check that it has so many elements along an axis. */
 kiln_node kiln__node_sized(kiln_node x, int64_t axis, int64_t extent, const char *file, int line);
+/* x or, where it has no elements along some axes (NULL: all), a number without axes in their place. */
+kiln_node kiln__node_filled(kiln_node x, kiln_node number, const kiln_axes *axes, const char *file, int line);
 /* x, after a check that it has so many axes; `hint` is a KILN__HINT_... */
 kiln_node kiln__node_ranked(kiln_node x, int least, int most, int hint, const char *file, int line);
 /* x broadcast to the shape of `like`. */

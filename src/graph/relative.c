@@ -101,6 +101,16 @@ kiln_node kiln__node_sized(kiln_node x, int64_t axis, int64_t extent, const char
     return kiln__record(&node, &x, 1, data, 2, "shape", file, line);
 }
 
+kiln_node kiln__node_filled(kiln_node x, kiln_node number, const kiln_axes *axes, const char *file, int line)
+{
+    int64_t data[KILN_RANK_MAX];
+    const int count = axes != NULL ? axes->count : 0;
+
+    for (int k = 0; k < count; k++)
+        data[k] = axes->axis[k];
+    return view(KILN__VIEW_FILLED, x, number, data, (size_t)count, "broadcast_to", file, line);
+}
+
 /* ---- shapes and dtypes ------------------------------------------------------------------------- */
 
 kiln_node kiln__node_places(kiln_node x, int axis, const char *file, int line)

@@ -161,6 +161,16 @@ static kiln_status call_opaque(kiln__parser *p, kiln__parsed_call *c, const kiln
 static kiln_status call_ranked(kiln__parser *p, kiln__parsed_call *c, const kiln__opaque *o,
                                kiln__parsed *out)
 {
+    kiln_node filled;
+
+    if (o->numbers[0] == '\0' && c->count > 0) { /* median(), of no elements NaN */
+        const kiln__parsed *v = c->count > 1 ? &c->arg[1] : &c->axis;
+        const bool all = v->width == 0 || v->kind == KILN__PARSED_NONE;
+        KILN_CHECK(kiln__need_array(p, c));
+        KILN_CHECK(kiln__written_call(p, c, "_or_a_nan", (kiln_node[]){c->arg[0].node, v->node},
+                                      all ? 1 : 2, &filled));
+        c->arg[0].node = filled;
+    }
     KILN_CHECK(call_opaque(p, c, o, out));
     return kiln__keep_axes(p, c, 1 + strcspn(o->numbers, "m"), &out->node);
 }

@@ -20,7 +20,9 @@ const kiln__written kiln__written_rows[] = {
      "i = iota(s, 0); p = take(s, i - 1, mode=clip);"
      "(i == 0) | ((s != p) & ((s == s) | (p == p)))"},
     {"_end", "v:number, x, axis:whole", /* as one more element along an axis of x */
-     "_like(broadcast_to(v, ()), take(x, arange(1), axis=axis, mode=clip))"},
+     "_like(broadcast_to(v, ()), count_nonzero(x, axis=axis, keepdims=True))"},
+    {"_or_a_nan", "x", "_filled(x, _as(broadcast_to(nan, ()), 1.0 * x))"},
+    {"_or_a_nan", "x, axis:whole", "_filled(x, _as(broadcast_to(nan, ()), 1.0 * x), axis=axis)"},
     {"_end", "v, x, axis:whole", "v"},
     {"diff", "x, n=1, axis=-1, prepend",
      "diff(concatenate([_end(prepend, x, axis), x], axis=axis), n, axis)"},
@@ -143,7 +145,7 @@ const kiln__written kiln__written_rows[] = {
     {"_falling", "v, n", "o = argsort_descending(v, 0); o[argsort(o >= n)]"},
     {"_of_median", "v, n", "_of_quantile(v, n, 0.5)"},
     {"_of_quantile", "v, n, q",
-     "s = v[_first_last(v, n)]; l = _nan_at(s, n, n - 1);"
+     "w = _or_a_nan(v); s = w[_first_last(w, n)]; l = _nan_at(s, n, n - 1);"
      "r = _nan_between(s, n, (n - 1) * q, q); where((n == 0) | (l != l), nan, r)"},
     {"_of_percentile", "v, n, q", "_of_quantile(v, n, q / 100)"},
     {"_of_topk", "v, n, k:whole, axis=-1, largest=True",
@@ -297,7 +299,9 @@ const kiln__written kiln__written_rows[] = {
     {"digitize", "x, bins, right:True",
      "f = bins[0] > bins[-1]; _digits(bins, f, _bin(_bins(bins, f), x))"},
     /* Evenly spaced, the last one exactly the largest element; each larger than the one before it. */
-    {"_edges", "x, bins", "_edges_between(1.0 * min(x), 1.0 * max(x), bins)"},
+    {"_edges", "x, bins",
+     "z = _as(broadcast_to(0, ()), x); o = _as(broadcast_to(1, ()), x);"
+     "_edges_between(1.0 * min(_filled(x, z)), 1.0 * max(_filled(x, o)), bins)"},
     {"_edges_in", "x, bins, low, high",
      "_edges_between(_as(low, 1.0 * x), _as(high, 1.0 * x), bins)"},
     /* Products are stored before they are added to, so that edges are rounded as NumPy's. */
@@ -473,15 +477,17 @@ const kiln__written kiln__written_rows[] = {
     {"all", "x, axis=None, keepdims=None, where",
      "all(where(mask, x, True), axis=axis, keepdims=keepdims)"},
     {"max", "x, axis=None, keepdims=None, initial",
-     "i = _as(broadcast_to(initial, ()), x); maximum(max(x, axis=axis, keepdims=keepdims), i)"},
+     "i = _as(broadcast_to(initial, ()), x);"
+     "maximum(max(_filled(x, i, axis=axis), axis=axis, keepdims=keepdims), i)"},
     {"max", "x, axis=None, keepdims=None, initial, where",
      "i = _as(broadcast_to(initial, ()), x);"
-     "maximum(max(where(mask, x, i), axis=axis, keepdims=keepdims), i)"},
+     "maximum(max(_filled(where(mask, x, i), i, axis=axis), axis=axis, keepdims=keepdims), i)"},
     {"min", "x, axis=None, keepdims=None, initial",
-     "i = _as(broadcast_to(initial, ()), x); minimum(min(x, axis=axis, keepdims=keepdims), i)"},
+     "i = _as(broadcast_to(initial, ()), x);"
+     "minimum(min(_filled(x, i, axis=axis), axis=axis, keepdims=keepdims), i)"},
     {"min", "x, axis=None, keepdims=None, initial, where",
      "i = _as(broadcast_to(initial, ()), x);"
-     "minimum(min(where(mask, x, i), axis=axis, keepdims=keepdims), i)"},
+     "minimum(min(_filled(where(mask, x, i), i, axis=axis), axis=axis, keepdims=keepdims), i)"},
     {"_how_many", "x, axis, keepdims, mask", "sum(_like(mask, x), axis=axis, keepdims=keepdims)"},
     {"mean", "x, axis=None, keepdims=None, where",
      "y = 1.0 * x; s = sum(_wide(where(mask, y, False)), axis=axis, keepdims=keepdims);"
