@@ -1,4 +1,5 @@
 """Functions of expressions that take lists of arrays, give several, or read a word, against NumPy's."""
+import time
 import unittest
 
 import numpy as np
@@ -241,6 +242,17 @@ class Expressions(unittest.TestCase):
             with self.assertRaisesRegex(error, what):
                 call()
         self.refused(ValueError, "does not broadcast", "gradient(v, t)", v=v, t=t[:4])
+
+    def test_long_lists_have_one_kernel(self):
+        def product(count):
+            first = time.time_ns() % 10**6  # numbers that no earlier run can have left kernels of
+            numbers = [0.25 * k - first for k in range(count)]
+            got = kiln.eval(f"sum(multiply({numbers}, x))", x=np.ones(count))
+            self.assertEqual(float(got), sum(numbers))
+            return kiln.cache_counters("cpu")["misses"]
+        self.assertEqual(product(100), product(77))
+        with self.assertRaisesRegex(ValueError, "real numbers alone"):
+            kiln.eval(f"sum([{'1, ' * 70}x])", x=1.0)
 
     def test_masks_of_eval(self):
         x = odd((3, 4), "float32")

@@ -258,6 +258,22 @@ kiln_status kiln__pad_infer(const kiln_array *x, const kiln_array *values, const
 kiln_status kiln__pad_run(const kiln_array *x, const kiln_array *values, const int64_t *numbers,
                           kiln_stream *stream, kiln_array *out, kiln_error *err);
 
+/* ---- diag() (diagonals.c) -------------------------------------------------------------------- */
+
+kiln_status kiln__diagonal_infer(const kiln_array *x, int64_t k, int *rank, int64_t *shape,
+                                 kiln_error *err);
+kiln_status kiln__diagonal_run(const kiln_array *x, int64_t k, kiln_stream *stream, kiln_array *out,
+                               kiln_error *err);
+
+/* ---- long lists of numbers (values.c) -------------------------------------------------------- */
+
+/* The data of such a node: KILN_INT64, KILN_FLOAT64 or KILN_BOOL, how many numbers there are, and these, each of which
+ * kiln__values_put() puts into two places: an integer, or the bits of a double. */
+enum { KILN__VALUES_DTYPE, KILN__VALUES_COUNT, KILN__VALUES_HEAD };
+void kiln__values_put(int64_t *data, int64_t k, int64_t bits);
+kiln_node kiln__values_node(kiln_graph *graph, const int64_t *data, const char *file, int line);
+kiln_status kiln__values_run(const int64_t *data, kiln_stream *stream, kiln_array *out, kiln_error *err);
+
 /* ---- random order (random.c): the key is an integer array without axes ----------------------- */
 
 kiln_status kiln__shuffle_infer(const kiln_array *key, const kiln_array *array, kiln_error *err);

@@ -320,66 +320,41 @@ static kiln_status run_unique(const operation *op, const kiln_array *const *oper
 
 /* ---- diagonals ------------------------------------------------------------------------------------- */
 
-/* The diagonal number k of a matrix. */
-static kiln_status diagonal_of(const kiln_array *x, int64_t k, kiln_array **out, kiln_error *err)
-{
-    const int64_t numbers[] = {k, 0, 1};
-    kiln__arranged g;
-
-    KILN_CHECK(kiln__arrange_view(KILN_REARRANGE_DIAGONAL, numbers, 3, x->rank, x->shape, &g, err));
-    const int64_t stride = x->strides[0] + x->strides[1];
-    const int64_t offset = g.map[0].start * x->strides[0] + g.map[1].start * x->strides[1];
-    return kiln__array_view(x, 1, g.shape, &stride, (char *)x->data + offset, out, err);
-}
-
-/* NumPy's diag: of a matrix a diagonal, of a vector the matrix that has it as one. */
 static kiln_status infer_diagonal(const operation *op, const kiln_array *const *operands,
                                   size_t count, const int64_t *data, kiln__linalg_value *results,
                                   kiln_error *err)
 {
-    const kiln_array *x = operands[0];
-    const int64_t numbers[] = {data[0], 0, 1};
-    kiln__arranged g;
-
     (void)op, (void)count;
-    results->dtype = x->dtype;
-    if (x->rank == 2) {
-        KILN_CHECK(kiln__arrange_view(KILN_REARRANGE_DIAGONAL, numbers, 3, 2, x->shape, &g, err));
-        results->rank = 1;
-        results->shape[0] = g.shape[0];
-        return KILN_OK;
-    }
-    if (x->rank != 1)
-        return kiln__fail(err, KILN_ERR_SHAPE, "diag: an array with one or two axes is needed");
-    if (data[0] <= -INT32_MAX || data[0] >= INT32_MAX)
-        return kiln__fail(err, KILN_ERR_SHAPE, "diag: there is no diagonal %lld",
-                          (long long)data[0]);
-    results->rank = 2;
-    results->shape[0] = results->shape[1] = x->shape[0] + (data[0] < 0 ? -data[0] : data[0]);
-    return KILN_OK;
+    results->dtype = operands[0]->dtype;
+    return kiln__diagonal_infer(operands[0], data[0], &results->rank, results->shape, err);
 }
 
 static kiln_status run_diagonal(const operation *op, const kiln_array *const *operands,
                                 size_t count, const int64_t *data, kiln_stream *stream,
                                 kiln_array **outs, kiln_error *err)
 {
-    const kiln_array *x = operands[0];
-    const kiln_arg zeros[] = {kiln_arg_int(0), kiln_arg_array(outs[0])};
-    kiln_array *line = NULL;
-    kiln_status status = KILN_OK;
-
     (void)op, (void)count;
-    if (x->rank == 1 && outs[0]->size > 0)
-        KILN_TRY(kiln__builtin_run(x->ctx, KILN__BUILTIN_FILL, zeros, KILN_COUNT_OF(zeros), stream,
-                                   err));
-    KILN_TRY(diagonal_of(x->rank == 1 ? outs[0] : x, data[0], &line, err));
-    if (line->size > 0)
-        KILN_TRY(x->rank == 1 ? kiln__array_assign_on(line, x, stream, err)
-                              : kiln__array_assign_on(outs[0], line, stream, err));
+    return kiln__diagonal_run(operands[0], data[0], stream, outs[0], err);
+}
 
-done:
-    kiln_array_release(line);
-    return status;
+/* ---- long lists of numbers ------------------------------------------------------------------------- */
+
+static kiln_status infer_values(const operation *op, const kiln_array *const *operands, size_t count,
+                                const int64_t *data, kiln__linalg_value *results, kiln_error *err)
+{
+    (void)op, (void)operands, (void)count, (void)err;
+    results->dtype = (kiln_dtype)data[KILN__VALUES_DTYPE];
+    results->rank = 1;
+    results->shape[0] = data[KILN__VALUES_COUNT];
+    return KILN_OK;
+}
+
+static kiln_status run_values(const operation *op, const kiln_array *const *operands, size_t count,
+                              const int64_t *data, kiln_stream *stream, kiln_array **outs,
+                              kiln_error *err)
+{
+    (void)op, (void)operands, (void)count;
+    return kiln__values_run(data, stream, outs[0], err);
 }
 
 /* ---- orders by several keys ------------------------------------------------------------------------ */
@@ -624,6 +599,7 @@ static const operation operations[] = {
     PLAIN("_place", 3, NONE, place, "a copy with values where a mask is true")
     PLAIN("_need", 4, NONE, need, "values that the function does not take are reported")
     PLAIN("_pad", 2, SUBSCRIPTS, pad, "padding by what the array holds, along all its axes")
+    PLAIN("_values", 0, SUBSCRIPTS, values, "numbers of the text, which its kernel takes as arguments")
     PLAIN("_diag", 1, NUMBER, diagonal, "a diagonal, or a matrix of one, copied")
     PLAIN("lexsort", 0, SUBSCRIPTS, lexsort, "an order by several keys, by kernels of kiln's own")
     PLAIN("_order_by", 0, TEXT, order_by,

@@ -101,6 +101,8 @@ static kiln_status parse_list(kiln__parser *p, const char *close, bool tuple, ki
         kiln__settle(&v);
         const bool row = is_row(p, &v, tuple) && (row_count > 0 || count == 0);
         const size_t items = row ? v.count : 1;
+        if (count == KILN__TUPLE_MAX && row_count == 0 && values == NULL && close[0] == ']')
+            return kiln__parse_long_list(p, nodes, count, &v, at, kiln__parse_expression, out);
         if (count + items > KILN__TUPLE_MAX || row_count >= KILN__TUPLE_MAX) /* rows may be empty */
             return kiln__parse_fail(p, v.at, v.width, KILN_ERR_ARGUMENT,
                                     "this list has more than %d items", KILN__TUPLE_MAX);

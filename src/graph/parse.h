@@ -380,6 +380,14 @@ bool kiln__histograms_takes(const kiln__parsed_call *c, const char *name, size_t
 kiln_status kiln__apply_histograms(kiln__parser *p, kiln__parsed_call *c, kiln__parsed *out,
                                    bool *known);
 
+/* ---- long_list.c ------------------------------------------------------------------------------ */
+/* Parse what follows `next`, an item for which a list in square brackets has no room behind `count` others; item()
+ * parses one more. */
+kiln_status kiln__parse_long_list(kiln__parser *p, const kiln_node *nodes, size_t count,
+                                  const kiln__parsed *next, size_t at,
+                                  kiln_status (*item)(kiln__parser *p, kiln__parsed *out),
+                                  kiln__parsed *out);
+
 /* ---- pad_call.c: pad() with sides that differ, and what all calls of it have in common ------------ */
 bool kiln__pad_takes(const char *name, size_t bytes);
 /* The word after mode= as a kiln_pad_mode, or constant. */

@@ -651,6 +651,19 @@ kiln_node kiln_node_arange(kiln_graph *graph, int64_t count, const char *file, i
     return id != 0 ? node_of(graph, id) : no_room(graph, &at);
 }
 
+kiln_node kiln__values_node(kiln_graph *graph, const int64_t *data, const char *file, int line)
+{
+    const place at = {"list", file, line};
+    kiln__node node = {.kind = KILN__NODE_OPAQUE, .kernel = kiln__opaque_named("_values", 7)};
+    const size_t count = KILN__VALUES_HEAD + 2 * (size_t)data[KILN__VALUES_COUNT];
+
+    node.file = kiln__ir_file(&graph->ir, file);
+    node.line = line;
+    const uint32_t id =
+        node.file != NULL ? kiln__ir_add(&graph->ir, &node, NULL, 0, data, count) : 0;
+    return id != 0 ? node_of(graph, id) : no_room(graph, &at);
+}
+
 /* ---- random numbers ---------------------------------------------------------------------------- */
 
 kiln_node kiln_random_node(kiln_graph *graph, kiln_draw distribution, kiln_node key, kiln_node draw,

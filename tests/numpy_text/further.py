@@ -367,6 +367,20 @@ def compressed(d):
     d.add("compress({1}, {0}, axis=%d)" % (axis - d.among(0, x.rank)), x, mask, moves=True, jumps=True, counted=True)
 
 
+def long_lists(d):
+    """Lists of more numbers than the text of a kernel holds."""
+    x = d.array(1, "iuf", same=True, most=2)
+    n = 65 + d.below(100)
+    if x.size == 0 or not np.isfinite(np.asarray(x.value, np.float64)).all():
+        raise Rejected
+    whole = ", ".join(str(d.below(200) - 100) for _ in range(n))
+    places = ", ".join(str(d.below(x.size) - d.among(0, x.size)) for _ in range(n))
+    rising = ", ".join(map(str, np.cumsum(d.rng.integers(1, 9, n)) / 4.0 - 20))
+    text = d.among("isin({0}, [%s])" % whole, "searchsorted([%s], {0})" % rising, "take({0}, [%s])" % places,
+                   "union1d([%s], [1])[:3]" % whole, "cumsum([%s], axis=0)" % rising, "multiply([%s], 2)" % whole)
+    d.add(text, x, moves=True, jumps=True, counted=text.startswith("union"))
+
+
 def padded_sides(d):
     """pad() with constants, ends, lengths of their own for each side, and with odd reflections."""
     x = d.array(1, "iuf", same=True, most=3)
@@ -408,7 +422,7 @@ def differences_by_name(d):
 
 WEIGHTS = {
     ranked_over_axes: 2, reduced_where: 4,
-    padded_sides: 3, slopes: 3, by_names: 3, compressed: 2, differences_by_name: 1,
+    long_lists: 1, padded_sides: 3, slopes: 3, by_names: 3, compressed: 2, differences_by_name: 1,
     compared_near: 2, cleaned: 2, running_without_nan: 1, covered: 2, interpolated: 1,
     nan_quantiles: 3, histograms_of_points: 2, values_by_lists: 2, placed_values: 2, columns: 2, distinct: 4, searched_complex: 1, repeated_rows: 2,
     named: 4, named_jumps: 3, pair: 5, complex_parts: 2, two_results: 2, views_of_views: 6, nan_reduced: 3,
