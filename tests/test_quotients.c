@@ -81,6 +81,17 @@ static uint32_t mantissa_of(test_env *t, uint32_t k)
     return k < 128 ? k / 16 : k < 256 ? MANTISSAS + 7 - k / 16 : (uint32_t)test_random_below(t, MANTISSAS);
 }
 
+/* Kernels of CUDA devices alone use the function, and only for the numbers that it is for. */
+static void check_source(test_env *t, kiln_graph *g, kiln_array *x, bool is_for)
+{
+    kiln_array *z = NULL;
+    char *source = NULL;
+
+    OK(t, kiln_graph_source(g, KILN_ARGS(x, &z), 0, &source, &t->err));
+    CHECK((t->cuda && is_for) == (strstr(source, " = kiln_quotient_by(") != NULL), "%s", source);
+    kiln_free(source);
+}
+
 /* The quotients of graphs, by numbers of all kinds. */
 static void test_quotients__of_graphs(void **state)
 {
@@ -98,6 +109,7 @@ static void test_quotients__of_graphs(void **state)
         for (uint32_t k = 0; k < SAMPLE; k++)
             xs[k] = float_of(exponent_of(k, by) | (uint32_t)(test_random_below(t, 2) << 31) | mantissa_of(t, k));
         OK(t, kiln_array_from_host(t->ctx, KILN_FLOAT32, 1, extent, xs, NULL, &x, &t->err));
+        check_source(t, g, x, d < COUNT(divisors));
         OK(t, kiln_call(g, &t->err, x, &z));
         OK(t, kiln_array_to_host(z, got, sizeof got, NULL, &t->err));
         compare(xs, by, got, SAMPLE);

@@ -44,7 +44,9 @@ typedef struct row {
 #define LOOP(types, out, expression) {types, "", out, expression},
 #define LOOP_AS(types, as, out, expression) {types, as, out, expression},
 #define CALL LOOP
+#define QUOTIENT LOOP
 #define CALL_AS LOOP_AS
+#define QUOTIENT_AS LOOP_AS
 #define OP(NAME, value, text, arity, shape, refused, doc, ...)                                     \
     {NULL, #NAME, value, text, arity, #shape, refused, doc, {__VA_ARGS__}, NULL, NULL, NULL, {0}},
 

@@ -178,8 +178,7 @@ static bool divides_by_row(const kiln__writer *w, uint32_t low, const kiln__axis
 
     if (w->kernel->kind != KILN__STEP_ROW || w->b->target->backend != KILN_BACKEND_CUDA ||
         n->kind != KILN__LOWERED_EXPR || n->loop.type != KILN_FLOAT32 ||
-        strcmp(n->loop.expression, "$0 / $1") != 0 ||
-        !follows_reduction(w, n->operand[1], DIVISOR_STEPS))
+        !n->loop.divides || !follows_reduction(w, n->operand[1], DIVISOR_STEPS))
         return false;
     for (int k = 0; k < 2; k++) {
         const kiln__lowered *o = &w->b->lowered[n->operand[k]];
@@ -191,20 +190,22 @@ static bool divides_by_row(const kiln__writer *w, uint32_t low, const kiln__axis
     return moves[0] && !moves[1];
 }
 
-/* Whether a node of a loop divides float32 elements by a number for which a GPU is quicker to correct a product. Powers
- * of two are products already, and the rest of the numbers are those that the function is right for. */
+/* Whether a node of a loop divides float32 elements by a number for which a GPU is quicker to correct a
+ * product. Powers of two are products already, and the rest of the numbers are those that the function is
+ * right for. */
 static bool divides_by_number(const kiln__writer *w, const kiln__lowered *n)
 {
     int exponent = 0;
 
-    if (w->kernel->kind != KILN__STEP_LOOP || w->b->target->backend != KILN_BACKEND_CUDA || n->kind != KILN__LOWERED_EXPR ||
-        n->loop.type != KILN_FLOAT32 || strcmp(n->loop.expression, "$0 / $1") != 0)
+    if (w->kernel->kind != KILN__STEP_LOOP || w->b->target->backend != KILN_BACKEND_CUDA ||
+        n->kind != KILN__LOWERED_EXPR || n->loop.type != KILN_FLOAT32 || !n->loop.divides)
         return false;
     const kiln__lowered *by = &w->b->lowered[n->operand[1]];
     if (by->kind != KILN__LOWERED_CONST || w->b->lowered[n->operand[0]].kind == KILN__LOWERED_CONST)
         return false;
     const float value = (float)kiln__number_as(&by->number, KILN_FLOAT64).value.f;
-    return isfinite(value) && fabsf(frexpf(value, &exponent)) > 0.5f && abs(exponent) < QUOTIENT_EXPONENTS;
+    return isfinite(value) && fabsf(frexpf(value, &exponent)) > 0.5f &&
+           abs(exponent) < QUOTIENT_EXPONENTS;
 }
 
 static const char *computed_text(kiln__writer *w, uint32_t low, const kiln__axis_map *map)

@@ -29,6 +29,7 @@ typedef struct op_loop {
     const char *out;
     const char *expression;
     bool calls;
+    bool divides;
 } op_loop;
 
 /* The most loops an operation has. */
@@ -46,10 +47,12 @@ typedef struct alias {
 } alias;
 
 #define GROUP(title)
-#define LOOP(types, out, expression) {types, "", out, expression, false},
-#define LOOP_AS(types, as, out, expression) {types, as, out, expression, false},
-#define CALL(types, out, expression) {types, "", out, expression, true},
-#define CALL_AS(types, as, out, expression) {types, as, out, expression, true},
+#define LOOP(types, out, expression) {types, "", out, expression, false, false},
+#define LOOP_AS(types, as, out, expression) {types, as, out, expression, false, false},
+#define CALL(types, out, expression) {types, "", out, expression, true, false},
+#define CALL_AS(types, as, out, expression) {types, as, out, expression, true, false},
+#define QUOTIENT(types, out, expression) {types, "", out, expression, false, true},
+#define QUOTIENT_AS(types, as, out, expression) {types, as, out, expression, false, true},
 
 typedef struct pair {
     const char *name;
@@ -258,6 +261,7 @@ static void set_loop(const op_loop *l, kiln_dtype type, int arity, kiln__op_loop
     out->out = l->out[0] == '\0' ? type : l->out[0] == 'r' ? real_of(type) : kiln__op_dtype(l->out[0]);
     out->expression = l->expression;
     out->calls = l->calls;
+    out->divides = l->divides;
 }
 
 /* Whether a plain integer is a value of the integer dtype. */
@@ -488,6 +492,7 @@ void kiln__op_widen(const kiln__op *op, const kiln__op_type *in, kiln__op_loop *
     loop->type = KILN_FLOAT32;
     loop->expression = wide->expression;
     loop->calls = wide->calls;
+    loop->divides = wide->divides;
     if (op->op == KILN_OP_POWER && is_two(&in[1]))
         square_loop(loop);
 }

@@ -69,6 +69,7 @@ typedef struct kiln__op_loop {
     kiln_dtype out;                    /* what the result is converted to by assignment */
     kiln_dtype type;                   /* $T of the expression */
     bool calls;                        /* it calls a function: it costs more than arithmetic */
+    bool divides;                      /* it is the quotient of its operands, as C++ has it */
     const char *expression;            /* constant text with $0 .. $4 $T $W $U $R $D */
 } kiln__op_loop;
 
