@@ -60,16 +60,7 @@ static bool apply_one(application *a, const kiln__subscript *s, int axis)
 
 bool kiln__are_apart(const kiln__subscript *list, size_t count)
 {
-    size_t first = count, last = 0, arrays = 0;
-
-    for (size_t k = 0; k < count; k++) {
-        if (!is_advanced(&list[k]) && list[k].kind != KILN_SUBSCRIPT_INDEX)
-            continue;
-        first = first < k ? first : k;
-        last = k;
-        arrays++;
-    }
-    return last + 1 - first != arrays;
+    return kiln__subscripts_apart(&list->kind, sizeof *list, count);
 }
 
 kiln_node kiln__index_nodes(kiln_node x, const kiln__subscript *list, size_t count,

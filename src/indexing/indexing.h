@@ -5,7 +5,7 @@
  *     array, subscripts, values > [views, places, sorted] > the array, changed
  *
  * masks.c        where masks are true and arrays not zero; values into such places
- * subscript.c    subscripts by what stands in the brackets
+ * subscript.c    subscripts by what stands in the brackets; whether index arrays stand together
  * report.c       what kernels report indices out of range to
  * unique.c       distinct elements; unique_rows.c: the same in graphs, and of parts along an axis
  * convolve.c     sums over a window that slides
@@ -25,6 +25,10 @@
 #include "kiln/indexing.h"
 #include "kiln/select.h"
 #include "sorting/sorting.h"
+
+/* Whether something stands between two index arrays of a list of subscripts, be it an empty `...`; numbers
+ * count as index arrays, as they do beside some. The kinds stand `stride_bytes` apart. (subscript.c) */
+bool kiln__subscripts_apart(const kiln_subscript_kind *kind, size_t stride_bytes, size_t count);
 
 /* An array over the memory that kernels of the context's device report to. (report.c) */
 kiln_status kiln__report_array(kiln_context *ctx, kiln_array **out, kiln_error *err);

@@ -101,21 +101,6 @@ static kiln_status apply_one(kiln__scattering *s, const kiln_subscript *at, bool
     return KILN_OK;
 }
 
-/* Whether something stands between two index arrays. */
-static bool are_apart(const kiln_subscript *list, size_t count)
-{
-    size_t first = count, last = 0, arrays = 0;
-
-    for (size_t k = 0; k < count; k++) {
-        if (list[k].kind != KILN_SUBSCRIPT_ARRAY && list[k].kind != KILN_SUBSCRIPT_INDEX)
-            continue;
-        first = first < k ? first : k;
-        last = k;
-        arrays++;
-    }
-    return last + 1 - first != arrays;
-}
-
 static kiln_status apply_subscripts(kiln__scattering *s, const kiln_subscript *list, size_t count,
                                     bool *apart, kiln_error *err)
 {
@@ -137,7 +122,7 @@ static kiln_status apply_subscripts(kiln__scattering *s, const kiln_subscript *l
             axis += rest > 0 ? rest : 0;
         KILN_CHECK(apply_one(s, &list[k], arrays, &axis, err));
     }
-    *apart = arrays && are_apart(list, count);
+    *apart = arrays && kiln__subscripts_apart(&list->kind, sizeof *list, count);
     return KILN_OK;
 }
 

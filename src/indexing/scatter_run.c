@@ -346,6 +346,16 @@ static const char set_text[] =
     "const long long begin = c * chunk, end = begin + chunk,\n"                                    \
     "                stop = end < count ? end : count;\n"
 
+/* Moves `from` back to where its run begins; the place of `outside` is another one, or that before the first. */
+#define FROM_OUTSIDE                                                                               \
+    "while (from - outside > 1) {\n"                                                               \
+    "    const long long middle = (from + outside) / 2;\n"                                         \
+    "    if (keys[middle] == key)\n"                                                               \
+    "        from = middle;\n"                                                                     \
+    "    else\n"                                                                                   \
+    "        outside = middle;\n"                                                                  \
+    "}\n"
+
 /* The parts of runs of equal places that begin in [begin, stop); a run's first part is as long as the others but the
  * last. Of runs of several parts the first one is kept in `tail`, another one in `head`: at most one of each begins here.
  * `from` is where the run begins, which is looked for in growing steps back. */
@@ -355,14 +365,7 @@ static const char chunk_text[] =
                "for (long long step = 1; outside >= 0 && keys[outside] == key; step *= 2) {\n"
                "    from = outside;\n"
                "    outside -= outside < step ? outside + 1 : step;\n"
-               "}\n"
-               "while (from - outside > 1) {\n"
-               "    const long long middle = (from + outside) / 2;\n"
-               "    if (keys[middle] == key)\n"
-               "        from = middle;\n"
-               "    else\n"
-               "        outside = middle;\n"
-               "}\n"
+               "}\n" FROM_OUTSIDE
                "while (j < stop && keys[j] == key && (j - from) % chunk != 0)\n"
                "    j++;\n"
                "while (j < stop) {\n"
@@ -391,14 +394,7 @@ static const char chain_text[] =
                "    return;\n"
                "long long from = stop - 1, outside = begin - 1;\n"
                "if (outside >= 0 && keys[outside] == key)\n"
-               "    return;\n"
-               "while (from - outside > 1) {\n"
-               "    const long long middle = (from + outside) / 2;\n"
-               "    if (keys[middle] == key)\n"
-               "        from = middle;\n"
-               "    else\n"
-               "        outside = middle;\n"
-               "}\n"
+               "    return;\n" FROM_OUTSIDE
                "from += chunk;\n"
                "if (from >= count || keys[from] != key)\n"
                "    return;\n"

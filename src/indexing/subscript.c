@@ -36,3 +36,19 @@ kiln_subscript kiln_subscript_node(kiln_node node)
 {
     return (kiln_subscript){.kind = KILN_SUBSCRIPT_ARRAY, .node = node};
 }
+
+bool kiln__subscripts_apart(const kiln_subscript_kind *kind, size_t stride_bytes, size_t count)
+{
+    size_t first = count, last = 0, arrays = 0;
+
+    for (size_t k = 0; k < count; k++) {
+        const void *const at = (const char *)kind + k * stride_bytes;
+        const kiln_subscript_kind is = *(const kiln_subscript_kind *)at;
+        if (is != KILN_SUBSCRIPT_ARRAY && is != KILN_SUBSCRIPT_INDEX)
+            continue;
+        first = first < k ? first : k;
+        last = k;
+        arrays++;
+    }
+    return last + 1 - first != arrays;
+}
