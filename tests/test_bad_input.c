@@ -107,7 +107,7 @@ static const struct {
     {"roll(n, 1, axis=1)", KILN_ERR_AXIS, "axis 1"},
     /* sorts */
     {"v, p = topk(i, 7); v", KILN_ERR_ARGUMENT, "k is 7, and a row has 6 elements"},
-    {"partition(i, 6)", KILN_ERR_ARGUMENT, "place 6"},
+    {"partition(i, 6)", KILN_ERR_ARGUMENT, "kth is 6"},
     {"sort(i, 1)", KILN_ERR_AXIS, "axis 1"},
     {"int64(quantile(c, 0.5) + i)", KILN_ERR_DTYPE, "complex"},
     {"int64(quantile(y, 1.5) + i)", KILN_ERR_RANGE, "1.5"},

@@ -60,7 +60,7 @@ static const call calls[] = {
     {TOPK, KILN_FLOAT32, 8, 2000, 5, "sorting/choose.cu", "KILN__ORDER=1"},
     {TOPK, KILN_FLOAT32, 1, 1 << 18, 5, "sorting/select.cu", "KILN__TAKES=1"},
     {HISTOGRAM, KILN_FLOAT32, 1, 10000, 10, "sorting/bins.cu", "KILN__FIND=1"},
-    {HISTOGRAM, KILN_FLOAT32, 1, 1 << 20, 10000, "sorting/bins.cu", "KILN__PLACE=1"},
+    {HISTOGRAM, KILN_FLOAT32, 1, 1 << 20, 10000, "sorting/bins.cu", "KILN__COUNTERS=1"},
     {HISTOGRAM, KILN_FLOAT32, 1, 1 << 23, 100000, "sorting/bins_sum.cu", "bins_sum"},
     {HISTOGRAM, KILN_FLOAT64, 1, 10000, 10, "sorting/bins.cu", "KILN__T=double"},
     {BINCOUNT, KILN_INT32, 1, 10000, 10, "sorting/bins.cu", "KILN__EDGES=0"},

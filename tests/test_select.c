@@ -111,9 +111,9 @@ static void test_select__refuses_a_k_that_no_row_has(void **state)
     o.axes = KILN_AXES(1);
     FAILS(t, KILN_ERR_ARGUMENT, kiln_array_topk(x, 4, &o, &y, &z, &t->err), "k is 4", "3 elements");
     FAILS(t, KILN_ERR_ARGUMENT, kiln_array_topk(x, -1, &o, &y, NULL, &t->err), "k is -1");
-    FAILS(t, KILN_ERR_ARGUMENT, kiln_array_partition(x, 3, &o, &y, &t->err), "place 3",
+    FAILS(t, KILN_ERR_ARGUMENT, kiln_array_partition(x, 3, &o, &y, &t->err), "kth is 3",
           "3 elements");
-    FAILS(t, KILN_ERR_ARGUMENT, kiln_array_argpartition(x, -7, NULL, &y, &t->err), "place -7", "6");
+    FAILS(t, KILN_ERR_ARGUMENT, kiln_array_argpartition(x, -7, NULL, &y, &t->err), "kth is -7", "6");
     FAILS(t, KILN_ERR_RANGE, kiln_array_quantile(x, q, 2, KILN_QUANTILE_LINEAR, &o, &y, &t->err),
           "quantile: 1.5 is not between 0 and 1");
     FAILS(t, KILN_ERR_ARGUMENT,

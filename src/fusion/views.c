@@ -292,7 +292,7 @@ static uint32_t holding(kiln__build *b, uint32_t node, uint32_t operand)
     const int64_t extent = o->shape[kiln__lower_axis(b, node, data[0], o->rank)];
 
     if (data[1] < -extent || data[1] >= extent)
-        kiln__build_fail(b, node, KILN_ERR_AXIS, "place %lld is not one of a row of %lld elements",
+        kiln__build_fail(b, node, KILN_ERR_AXIS, "kth is %lld, and a row has %lld elements",
                          (long long)data[1], (long long)extent);
     return operand;
 }

@@ -175,11 +175,11 @@ static kiln_status call_ranked(kiln__parser *p, kiln__parsed_call *c, const kiln
     return kiln__keep_axes(p, c, 1 + strcspn(o->numbers, "m"), &out->node);
 }
 
-/* partition(x, (2, 5)): a sorted row has all elements in their places. Planning checks that a row has them. */
-static kiln_status call_places_of(kiln__parser *p, kiln__parsed_call *c, kiln__parsed *out)
+/* partition(x, (2, 5)): in a sorted row every element is where it belongs. Planning checks that a row has these. */
+static kiln_status call_kths(kiln__parser *p, kiln__parsed_call *c, kiln__parsed *out)
 {
     kiln__parsed axis = c->count > 2 ? c->arg[2] : c->axis;
-    const kiln__parsed places = c->arg[1];
+    const kiln__parsed kths = c->arg[1];
     int64_t at = -1;
 
     KILN_CHECK(kiln__need_node(p, &c->arg[0]));
@@ -189,12 +189,12 @@ static kiln_status call_places_of(kiln__parser *p, kiln__parsed_call *c, kiln__p
     kiln_node x = kiln__graph_number(p->graph, c->arg[0].node);
     if (all)
         x = kiln_node_reshape(x, 1, (int64_t[]){-1}, KILN__PLACE(c->at));
-    for (size_t k = 0; k < places.count; k++) {
-        kiln__parsed one = places;
-        int64_t place = 0;
-        kiln__set_node(&one, places.items[k]);
-        KILN_CHECK(kiln__need_integer(p, &one, &place));
-        x = kiln__node_holding(x, at, place, KILN__PLACE(c->at));
+    for (size_t k = 0; k < kths.count; k++) {
+        kiln__parsed one = kths;
+        int64_t kth = 0;
+        kiln__set_node(&one, kths.items[k]);
+        KILN_CHECK(kiln__need_integer(p, &one, &kth));
+        x = kiln__node_holding(x, at, kth, KILN__PLACE(c->at));
     }
     kiln__set_node(&c->arg[0], x);
     kiln__set_node(&c->arg[1], kiln_node_of_int(at));
@@ -216,7 +216,7 @@ kiln_status kiln__apply_whole(kiln__parser *p, kiln__parsed_call *c, const kiln_
                       kiln__same_word(c->name, c->bytes, "cumprod");
 
     if (partitions && c->count > 1 && c->arg[1].kind == KILN__PARSED_TUPLE)
-        return call_places_of(p, c, out);
+        return call_kths(p, c, out);
     if (sums && c->count > 0 && c->dtype.width != 0) {
         KILN_CHECK(kiln__need_array(p, c));
         kiln__set_node(&c->arg[0],

@@ -59,11 +59,11 @@ static int64_t bin_of(const bins_call *c, double v)
 {
     if (!(v >= c->least && v <= c->highest))
         return -1;
-    const double place =
+    const double in_bins =
         (v - c->first) * c->scale; /* NaN where the range has no width that is a number */
-    int64_t high = c->bins, low = !(place < (double)high) ? high - 1
-                                  : place > 0             ? (int64_t)place
-                                                          : 0;
+    int64_t high = c->bins, low = !(in_bins < (double)high) ? high - 1
+                                  : in_bins > 0             ? (int64_t)in_bins
+                                                            : 0;
     if (c->edges[low] <= v && (v < c->edges[low + 1] || low == high - 1))
         return low;
     low = 0;
@@ -255,8 +255,8 @@ static kiln_status count_cpu(kiln_context *ctx, bins_call *c, kiln_stream *strea
         round_for(c);
     const bool alone = c->edges == NULL && c->copies * c->tables == 1;
     if (!alone)
-        KILN_TRY(kiln__sort_room(ctx, stream, KILN_INT64, c->copies * c->tables * counters_of(c),
-                                 &parts, err));
+        KILN_TRY(kiln__sort_memory(ctx, stream, KILN_INT64, c->copies * c->tables * counters_of(c),
+                                   &parts, err));
     c->parts = alone ? c->counts : parts->data;
     const kiln__launch_config pieces = {.grid_x = c->copies, .block = 1};
     const kiln__launch_config bins = {.grid_x = c->bins, .block = 64};
@@ -298,7 +298,7 @@ static kiln_status count(const kiln_array *array, bins_call *c, kiln_stream *str
     else
         KILN_TRY(kiln__array_copy_as(array, dtype, NULL, stream, &x, err));
     kiln__sort_used(x, stream);
-    KILN_TRY(kiln__sort_room(array->ctx, stream, KILN_INT64, c->bins, &counts, err));
+    KILN_TRY(kiln__sort_memory(array->ctx, stream, KILN_INT64, c->bins, &counts, err));
     c->x = x->data;
     c->dtype = dtype;
     c->size = x->size;
@@ -316,11 +316,11 @@ done:
     return status;
 }
 
-kiln_status kiln__count_bins(const kiln_array *places, int64_t bins, kiln_stream *stream,
+kiln_status kiln__count_bins(const kiln_array *numbers, int64_t bins, kiln_stream *stream,
                              kiln_array **out, kiln_error *err)
 {
     bins_call c = {.bins = bins};
-    return count(places, &c, stream, NULL, out, err);
+    return count(numbers, &c, stream, NULL, out, err);
 }
 
 /* ---- bincount ------------------------------------------------------------------------------------------ */
@@ -651,7 +651,7 @@ kiln_status kiln_array_digitize(const kiln_array *values, const kiln_array *edge
     KILN_TRY(read_edges("digitize", edges, true, &e, &falls, err));
     KILN_TRY(falls ? kiln_array_flip(edges, 0, &turned, err) : KILN_OK);
     KILN_TRY(kiln__search(falls ? turned : edges, values, !right,
-                          falls ? KILN__SEARCH_FROM_END : KILN__SEARCH_PLACE, NULL, out, err));
+                          falls ? KILN__SEARCH_FROM_END : KILN__SEARCH_INDEX, NULL, out, err));
 
 done:
     kiln_array_release(turned);

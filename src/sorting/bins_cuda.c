@@ -24,16 +24,16 @@ enum {
     PART_EDGES = 1 << 11 /* ... each at so many at least */
 };
 /* Rows of blocks, at most, whose counters a kernel of its own adds up. */
-enum { KEPT_ROWS_MAX = 2, SUM_THREADS = 128, SUM_GROUPS = 6 };
+enum { PARTIAL_ROWS_MAX = 2, SUM_THREADS = 128, SUM_GROUPS = 6 };
 
 /* Where elements are counted, as templates/sorting/bins.cu has it. */
-typedef enum place {
-    PLACE_GLOBAL,
-    PLACE_SHARED,
-    PLACE_HALVES,
-    PLACE_BYTES,
-    PLACE_ROWS /* of counters of 8 bits */
-} place;
+typedef enum counters {
+    COUNTERS_GLOBAL,
+    COUNTERS_SHARED,
+    COUNTERS_HALVES,
+    COUNTERS_BYTES,
+    COUNTERS_ROWS /* of counters of 8 bits */
+} counters;
 
 /* As templates/sorting/plan.cu has them. */
 typedef struct edges_part {
@@ -51,11 +51,11 @@ typedef struct bins_call {
     int32_t part_count;
     int32_t copies;
     int32_t per;
-    void *kept;
+    void *partial;
 } bins_call;
 
 typedef struct sum_call {
-    const void *kept;
+    const void *partial;
     int64_t *counts;
     int64_t bins;
     int32_t per, quads, blocks, groups;
@@ -67,13 +67,13 @@ typedef struct layout {
     int resident;       /* blocks of a multiprocessor */
     size_t room, bytes; /* shared memory of all such kernels, and of this call */
     int64_t blocks;     /* at most, of a row */
-    place place;
+    counters counters;
 } layout;
 
 /* Counters of a word. */
-static int share_of(place where)
+static int share_of(counters where)
 {
-    return where >= PLACE_BYTES ? 4 : where == PLACE_HALVES ? 2 : 1;
+    return where >= COUNTERS_BYTES ? 4 : where == COUNTERS_HALVES ? 2 : 1;
 }
 
 /* One block a multiprocessor, whose counters have 16 bits if there are many, and 8 if there are more. False: there are too
@@ -82,9 +82,9 @@ static bool lay_out_wide(const kiln__raw_limits *limits, int64_t units, bins_cal
 {
     const int64_t shared = (int64_t)limits->shared_bytes / 16 * 16 - PLAN_BYTES;
     const int64_t words = (shared - ASIDE) / 16 * 4;
-    const place where = c->bins <= words       ? PLACE_SHARED
-                        : c->bins <= words * 2 ? PLACE_HALVES
-                                               : PLACE_BYTES;
+    const counters where = c->bins <= words       ? COUNTERS_SHARED
+                           : c->bins <= words * 2 ? COUNTERS_HALVES
+                                                  : COUNTERS_BYTES;
     const int64_t most = words * share_of(where);
     const int64_t rows = most > 0 ? kiln__blocks(c->bins, most) : WIDE_ROWS_MAX + 1;
 
@@ -96,7 +96,7 @@ static bool lay_out_wide(const kiln__raw_limits *limits, int64_t units, bins_cal
                   .room = (size_t)shared,
                   .bytes = (size_t)shared,
                   .blocks = units,
-                  .place = rows > 1 ? PLACE_ROWS : where};
+                  .counters = rows > 1 ? COUNTERS_ROWS : where};
     c->copies = 1;
     c->per = (int32_t)kiln__blocks(c->bins, rows);
     return true;
@@ -112,13 +112,13 @@ static layout lay_out(kiln__device *device, bins_call *c)
                 .rows = 1,
                 .resident = small ? SMALL_BLOCKS : BLOCKS,
                 .room = SHARED_BINS * 4 + ASIDE + (NEAR_EDGES + 1) * 8,
-                .place = PLACE_GLOBAL};
+                .counters = COUNTERS_GLOBAL};
 
     c->copies = 1;
     c->per = 0;
     l.blocks = units * l.resident;
     if (c->bins <= SHARED_BINS) {
-        l.place = PLACE_SHARED;
+        l.counters = COUNTERS_SHARED;
         c->per = (int32_t)c->bins;
         while (c->copies < COPIES_MAX && c->bins * c->copies * 2 <= SHARED_BINS)
             c->copies *= 2;
@@ -150,7 +150,7 @@ static kiln_status entries(kiln_context *ctx, kiln_dtype dtype, const bins_call 
     snprintf(texts[5], sizeof texts[5], "-DKILN__WHOLE=%d",
              (kind == 'i' || kind == 'u' || kind == 'b') && kiln_dtype_size(dtype) <= 4);
     snprintf(texts[6], sizeof texts[6], "-DKILN__ROOM=%zu", l->room);
-    snprintf(texts[7], sizeof texts[7], "-DKILN__PLACE=%d", (int)l->place);
+    snprintf(texts[7], sizeof texts[7], "-DKILN__COUNTERS=%d", (int)l->counters);
     if (between)
         KILN_CHECK(kiln__own_kernel(ctx, &edges, edges_out, err));
     return kiln__own_kernel(ctx, &bins, bins_out, err);
@@ -159,24 +159,24 @@ static kiln_status entries(kiln_context *ctx, kiln_dtype dtype, const bins_call 
 /* Words of 16 bytes of a block's counters. */
 static int64_t quads_of(const layout *l, const bins_call *c)
 {
-    return kiln__blocks(c->per, (int64_t)4 * share_of(l->place));
+    return kiln__blocks(c->per, (int64_t)4 * share_of(l->counters));
 }
 
 /* Bytes of what blocks whose counters share words leave, one row of them behind the other; 0: they add to the counts. */
-static int64_t kept_bytes(const layout *l, const bins_call *c, int64_t blocks)
+static int64_t partial_bytes(const layout *l, const bins_call *c, int64_t blocks)
 {
-    const bool many = l->place >= PLACE_HALVES && l->rows <= KEPT_ROWS_MAX;
+    const bool many = l->counters >= COUNTERS_HALVES && l->rows <= PARTIAL_ROWS_MAX;
 
     return many ? blocks * l->rows * quads_of(l, c) * 16 : 0;
 }
 
-static kiln_status add_kept(kiln_context *ctx, const bins_call *c, const layout *l, int64_t blocks,
-                            kiln_stream *stream, kiln_error *err)
+static kiln_status add_partial(kiln_context *ctx, const bins_call *c, const layout *l,
+                               int64_t blocks, kiln_stream *stream, kiln_error *err)
 {
     char text[32];
     const char *const macros[] = {text};
     const kiln__own_request request = {"sorting/bins_sum.cu", "kiln_sort_bins_sum", macros, 1};
-    const sum_call call = {.kept = c->kept,
+    const sum_call call = {.partial = c->partial,
                            .counts = c->counts,
                            .bins = c->bins,
                            .per = c->per,
@@ -188,7 +188,7 @@ static kiln_status add_kept(kiln_context *ctx, const bins_call *c, const layout 
                                         .block = SUM_THREADS};
     void *entry = NULL;
 
-    snprintf(text, sizeof text, "-DKILN__SHARE=%d", share_of(l->place));
+    snprintf(text, sizeof text, "-DKILN__SHARE=%d", share_of(l->counters));
     KILN_CHECK(kiln__own_kernel(ctx, &request, &entry, err));
     return kiln__launch(kiln__context_device(ctx), entry, &config, &call, sizeof call, stream, err);
 }
@@ -221,7 +221,7 @@ kiln_status kiln__bins_cuda(const kiln_array *x, const double *edges, const kiln
                                         .shared_bytes = (uint32_t)l.bytes};
     void *edges_entry = NULL, *bins_entry = NULL, *memory = NULL;
     kiln_event *told = NULL;
-    kiln_array *parts = NULL, *kept = NULL;
+    kiln_array *parts = NULL, *partial = NULL;
     kiln_status status = KILN_OK;
 
     KILN_TRY(entries(x->ctx, x->dtype, &c, &l, &edges_entry, &bins_entry, err));
@@ -229,7 +229,7 @@ kiln_status kiln__bins_cuda(const kiln_array *x, const double *edges, const kiln
         c.part_count = (int32_t)kiln__blocks(c.bins + 1, PART_EDGES);
         c.part_count = c.part_count < PARTS_MAX ? c.part_count : PARTS_MAX;
         const size_t bytes = (size_t)c.part_count * sizeof *c.parts;
-        KILN_TRY(kiln__sort_room(x->ctx, stream, KILN_UINT8, (int64_t)bytes, &parts, err));
+        KILN_TRY(kiln__sort_memory(x->ctx, stream, KILN_UINT8, (int64_t)bytes, &parts, err));
         c.parts = parts->data;
         KILN_TRY(kiln__host_alloc(device, bytes, false, &memory, err));
         memset(memory, 0, bytes);
@@ -239,14 +239,14 @@ kiln_status kiln__bins_cuda(const kiln_array *x, const double *edges, const kiln
     KILN_TRY(begin(device, edges_entry, &c, stream, err));
     if (edges != NULL)
         KILN_TRY(kiln__event_record(told, stream, err));
-    const int64_t kept_size = kept_bytes(&l, &c, config.grid_x);
-    if (kept_size > 0) {
-        KILN_TRY(kiln__sort_room(x->ctx, stream, KILN_UINT8, kept_size, &kept, err));
-        c.kept = kept->data;
+    const int64_t partial_size = partial_bytes(&l, &c, config.grid_x);
+    if (partial_size > 0) {
+        KILN_TRY(kiln__sort_memory(x->ctx, stream, KILN_UINT8, partial_size, &partial, err));
+        c.partial = partial->data;
     }
     status = kiln__launch(device, bins_entry, &config, &c, sizeof c, stream, err);
-    if (status == KILN_OK && kept_size > 0)
-        status = add_kept(x->ctx, &c, &l, config.grid_x, stream, err);
+    if (status == KILN_OK && partial_size > 0)
+        status = add_partial(x->ctx, &c, &l, config.grid_x, stream, err);
     if (edges != NULL) {
         const kiln_status waited = kiln__event_synchronize(told, status == KILN_OK ? err : NULL);
         status = status == KILN_OK ? waited : status;
@@ -259,6 +259,6 @@ done:
     kiln__event_destroy(told);
     kiln__host_free(device, memory);
     kiln_array_release(parts);
-    kiln_array_release(kept);
+    kiln_array_release(partial);
     return status;
 }

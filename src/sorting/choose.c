@@ -6,8 +6,6 @@
  *
  * Tests: test_select, on a GPU; difftest --kind sort, on the emulated one.
  */
-#include <stdio.h>
-
 #include "sorting/sorting.h"
 
 enum {
@@ -47,7 +45,7 @@ bool kiln__choose_suits(const kiln__sort *s, int64_t count)
 
     if (kiln__device_is_host(kiln__context_device(s->ctx)))
         return kiln__choose_suits_cpu(s, count);
-    return kiln__place_kind_of(s->dtype) != KILN__PLACE_COMPLEX && s->length > LENGTH_MIN &&
+    return kiln__radix_kind_of(s->dtype) != KILN__RADIX_COMPLEX && s->length > LENGTH_MIN &&
            fits(s, &threads, &items) && s->rows > 0 && s->rows <= INT32_MAX && count > 0 &&
            count <= ROOM - FEW && (count + FEW) * (count + FEW) <= PAIRS_A_ELEMENT * s->length;
 }
@@ -70,22 +68,15 @@ kiln_status kiln__choose_rows(const kiln__sort *s, int64_t from, int64_t count, 
                               .last = last,
                               .most = (int32_t)(count + FEW)};
     const kiln__launch_config config = {.grid_x = s->rows, .block = (uint32_t)threads};
-    char text[KILN__KEY_MACROS + 4][KILN__KEY_MACRO_BYTES];
-    const char *macros[KILN__KEY_MACROS + 4];
-    const kiln__own_request request = {.file = "sorting/choose.cu",
-                                       .entry = "kiln_sort_choose",
-                                       .macros = macros,
-                                       .macro_count = KILN_COUNT_OF(macros)};
+    kiln__sort_macros m;
     void *entry = NULL;
 
-    kiln__key_macros(s, text);
-    snprintf(text[KILN__KEY_MACROS], sizeof text[0], "-DKILN__THREADS=%d", threads);
-    snprintf(text[KILN__KEY_MACROS + 1], sizeof text[0], "-DKILN__ITEMS=%d", items);
-    snprintf(text[KILN__KEY_MACROS + 2], sizeof text[0], "-DKILN__ROOM=%d", ROOM);
-    snprintf(text[KILN__KEY_MACROS + 3], sizeof text[0], "-DKILN__ORDER=%d", s->order != NULL);
-    for (size_t k = 0; k < KILN_COUNT_OF(macros); k++)
-        macros[k] = text[k];
-    KILN_CHECK(kiln__own_kernel(s->ctx, &request, &entry, err));
+    kiln__sort_define_keys(&m, s);
+    kiln__sort_define(&m, "-DKILN__THREADS=%d", threads);
+    kiln__sort_define(&m, "-DKILN__ITEMS=%d", items);
+    kiln__sort_define(&m, "-DKILN__ROOM=%d", ROOM);
+    kiln__sort_define(&m, "-DKILN__ORDER=%d", s->order != NULL);
+    KILN_CHECK(kiln__sort_kernel(s, "sorting/choose.cu", "kiln_sort_choose", &m, &entry, err));
     return kiln__launch(kiln__context_device(s->ctx), entry, &config, &call, sizeof call, s->stream,
                         err);
 }

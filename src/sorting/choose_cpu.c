@@ -24,7 +24,7 @@ enum {
 typedef struct job {
     kiln__nth nth;
     char *chosen;         /* rows of `count` elements, and one more where `last` */
-    int64_t *places;      /* where they stand in their row */
+    int64_t *positions;   /* where they stand in their row */
     const int64_t *finer; /* the order of those; NULL: not wanted */
     int64_t *order;
     bool last;
@@ -38,17 +38,17 @@ static int64_t less_of(int64_t a, int64_t b)
 /* What has been taken of a row, and how many elements have been seen that have its first or its
  * last number. */
 typedef struct taker {
-    int64_t *places;
+    int64_t *positions;
     int64_t taken, lows, highs;
 } taker;
 
 /* Before a piece: of each piece, all between the two numbers is taken, and of those that have one
  * of the two what is left of as many as are wanted. */
-static taker start_of(const job *j, int64_t row, int64_t piece, int64_t *places)
+static taker start_of(const job *j, int64_t row, int64_t piece, int64_t *positions)
 {
     const kiln__nth_row *const r = &j->nth.states[row];
     const kiln__nth_piece *const parts = j->nth.parts + row * j->nth.pieces;
-    taker t = {.places = places};
+    taker t = {.positions = positions};
 
     for (int64_t k = 0; k < piece; k++) {
         const int64_t lows = t.lows + parts[k].low.equal;
@@ -78,7 +78,7 @@ static void take_some(const job *j, const kiln__nth_row *r, const void *numbers,
             takes = t->highs++ < r->highs;
         }
         if (takes)
-            t->places[t->taken++] = first + k;
+            t->positions[t->taken++] = first + k;
     }
 }
 
@@ -90,7 +90,7 @@ static void take_piece(const job *j, int64_t row, int64_t piece)
     const int64_t results = n->count + j->last;
     const kiln__nth_row *const r = &n->states[row];
     const char *const keys = n->keys + row * n->length * n->size;
-    taker t = start_of(j, row, piece, j->places + row * results);
+    taker t = start_of(j, row, piece, j->positions + row * results);
     const int64_t taken = t.taken;
     int64_t block[BLOCK];
 
@@ -105,7 +105,7 @@ static void take_piece(const job *j, int64_t row, int64_t piece)
         }
     }
     for (int64_t k = taken; k < t.taken; k++)
-        memcpy(j->chosen + (row * results + k) * n->size, keys + t.places[k] * n->size,
+        memcpy(j->chosen + (row * results + k) * n->size, keys + t.positions[k] * n->size,
                (size_t)n->size);
 }
 
@@ -121,7 +121,7 @@ static void put_last(const job *j, int64_t row)
 
     for (int64_t k = 0; k < n->pieces; k++)
         nan_at = parts[k].nan_at >= 0 ? parts[k].nan_at : nan_at;
-    j->places[at] = nan_at;
+    j->positions[at] = nan_at;
     if (nan_at >= 0)
         memcpy(j->chosen + at * n->size, n->keys + (row * n->length + nan_at) * n->size,
                (size_t)n->size);
@@ -148,7 +148,7 @@ static void order_rows(const void *args, int64_t begin, int64_t end)
 
     for (int64_t row = begin; row < end; row++)
         for (int64_t k = row * results; k < (row + 1) * results; k++)
-            j->order[k] = j->places[row * results + j->finer[k]];
+            j->order[k] = j->positions[row * results + j->finer[k]];
 }
 
 bool kiln__choose_suits_cpu(const kiln__sort *s, int64_t count)
@@ -161,20 +161,20 @@ kiln_status kiln__choose_rows_cpu(const kiln__sort *s, int64_t from, int64_t cou
                                   kiln_error *err)
 {
     const int64_t results = s->rows * (count + last);
-    kiln_array *memory[KILN__NTH_ARRAYS] = {NULL}, *chosen = NULL, *places = NULL, *finer = NULL;
+    kiln_array *memory[KILN__NTH_ARRAYS] = {NULL}, *chosen = NULL, *positions = NULL, *finer = NULL;
     kiln__sort few = *s;
     kiln_status status = KILN_OK;
     job j = {.order = s->order, .last = last};
 
     kiln__nth_begin(&j.nth, s, from, count);
     KILN_TRY(kiln__nth_rows(&j.nth, s, memory, err));
-    KILN_TRY(kiln__sort_room(s->ctx, s->stream, s->dtype, results, &chosen, err));
-    KILN_TRY(kiln__sort_room(s->ctx, s->stream, KILN_INT64, results, &places, err));
+    KILN_TRY(kiln__sort_memory(s->ctx, s->stream, s->dtype, results, &chosen, err));
+    KILN_TRY(kiln__sort_memory(s->ctx, s->stream, KILN_INT64, results, &positions, err));
     j.chosen = chosen->data;
-    j.places = places->data;
+    j.positions = positions->data;
     KILN_TRY(kiln__sort_launch(s, choose_pieces, &j, sizeof j, s->rows * j.nth.pieces, err));
     if (s->order != NULL)
-        KILN_TRY(kiln__sort_room(s->ctx, s->stream, KILN_INT64, results, &finer, err));
+        KILN_TRY(kiln__sort_memory(s->ctx, s->stream, KILN_INT64, results, &finer, err));
     few.length = count + last;
     few.keep = 0;
     few.keys = chosen->data;
@@ -188,7 +188,7 @@ done:
     for (int k = 0; k < KILN__NTH_ARRAYS; k++)
         kiln_array_release(memory[k]);
     kiln_array_release(chosen);
-    kiln_array_release(places);
+    kiln_array_release(positions);
     kiln_array_release(finer);
     return status;
 }

@@ -17,7 +17,7 @@ typedef enum part { PART_ROWS, PART_FIRST, PART_ONE, PART_LIKE_SECOND } part;
 typedef struct form {
     const char *name;
     part part;     /* of rows that is in the result */
-    bool order[2]; /* results that are places */
+    bool order[2]; /* results that are positions */
 } form;
 
 static const form functions[KILN__SORTING_COUNT] = {
@@ -47,12 +47,11 @@ static kiln_status check_numbers(const form *f, int64_t length, const int64_t *d
     if (f->part == PART_FIRST && (data[1] < 0 || data[1] > length))
         return kiln__fail(err, KILN_ERR_ARGUMENT, "topk: k is %lld, and a row has %lld elements",
                           (long long)data[1], (long long)length);
-    const bool placed =
+    const bool by_position =
         f == &functions[KILN__SORTING_partition] || f == &functions[KILN__SORTING_argpartition];
-    if (placed && (data[1] < -length || data[1] >= length))
-        return kiln__fail(err, KILN_ERR_ARGUMENT,
-                          "%s: place %lld is not one of a row of %lld elements", f->name,
-                          (long long)data[1], (long long)length);
+    if (by_position && (data[1] < -length || data[1] >= length))
+        return kiln__fail(err, KILN_ERR_ARGUMENT, "%s: kth is %lld, and a row has %lld elements",
+                          f->name, (long long)data[1], (long long)length);
     const bool hundreds = f == &functions[KILN__SORTING_percentile];
     if (hundreds || f == &functions[KILN__SORTING_quantile]) {
         double q;

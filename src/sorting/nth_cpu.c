@@ -24,7 +24,7 @@ enum {
     SAMPLE_MIN = 512,
     SAMPLE_MAX = 1 << 15,
     SAMPLE_SHARE = 128, /* one of so many elements is in the sample */
-    DEVIATIONS = 3,     /* by which borders are away from the places that the sample tells */
+    DEVIATIONS = 3,     /* by which borders are away from the indices that the sample tells */
     PIECE_MIN = 16 * BLOCK,
     PIECES_A_THREAD = 4,
     PIECES_MAX = 64
@@ -90,9 +90,9 @@ static kiln__nth_rank rank_among(const kiln__nth *n, const char *numbers, int64_
 
 /* Where in the sample a border stands: how many elements of the row should be less, and some more
  * or fewer. */
-static int64_t border_place(const kiln__nth *n, int64_t count, int64_t place, int side)
+static int64_t border_index(const kiln__nth *n, int64_t count, int64_t index, int side)
 {
-    const double part = (double)place / (double)n->length;
+    const double part = (double)index / (double)n->length;
     const double away = DEVIATIONS * (sqrt((double)count * part * (1 - part)) + 1);
 
     return (int64_t)floor((double)count * part + side * away);
@@ -101,8 +101,8 @@ static int64_t border_place(const kiln__nth *n, int64_t count, int64_t place, in
 /* Both borders: the least or the greatest number where the sample ends before. */
 static void find_borders(const kiln__nth *n, char *sample, int64_t count, int64_t *borders)
 {
-    const int64_t first = border_place(n, count, n->from, -1);
-    const int64_t last = border_place(n, count, n->from + n->count, 1);
+    const int64_t first = border_index(n, count, n->from, -1);
+    const int64_t last = border_index(n, count, n->from + n->count, 1);
 
     n->quick.settle(sample, count, first < 0 ? 0 : first, last < count ? last + 1 : count);
     borders[0] = first < 0 ? least_number(n) : kiln__nth_number(n, sample, first);
@@ -251,17 +251,17 @@ static void settle_row(const kiln__nth *n, int64_t row, char *numbers)
     set_row(n, &n->states[row], low, high, ranks[0], ranks[1]);
 }
 
-/* The number at a place, where the settled numbers between the borders stand from `first` on;
+/* The number at an index of the sorted row, where the settled numbers between the borders stand from `first` on;
  * false: it is not known. */
 static bool number_at(const kiln__nth *n, const int64_t *borders, const int64_t *counts,
-                      const char *settled, int64_t place, int64_t *out)
+                      const char *settled, int64_t index, int64_t *out)
 {
     const int64_t first = counts[0] + counts[1];
 
-    if (place < counts[0] || place >= first + counts[2] + counts[3])
+    if (index < counts[0] || index >= first + counts[2] + counts[3])
         return false;
-    *out = place < first               ? borders[0]
-           : place < first + counts[2] ? kiln__nth_number(n, settled, place - first)
+    *out = index < first               ? borders[0]
+           : index < first + counts[2] ? kiln__nth_number(n, settled, index - first)
                                        : borders[1];
     return true;
 }
@@ -379,7 +379,7 @@ void kiln__nth_begin(kiln__nth *n, const kiln__sort *s, int64_t from, int64_t co
                      .flip = s->descending ? -1 : 0,
                      .from = from,
                      .count = count,
-                     .infinity = kiln__place_infinity(s->dtype),
+                     .infinity = kiln__radix_infinity(s->dtype),
                      .size = size,
                      .width = size == 8 ? 8 : 4,
                      .kind = kiln_dtype_kind(s->dtype)};
@@ -394,11 +394,11 @@ kiln_status kiln__nth_rows(kiln__nth *n, const kiln__sort *s, kiln_array **memor
     const int64_t parts = n->rows * n->pieces * (int64_t)sizeof(kiln__nth_piece);
 
     if (n->length > KILN__NTH_NEAR) {
-        KILN_CHECK(kiln__sort_room(s->ctx, s->stream, n->width == 8 ? KILN_INT64 : KILN_INT32,
-                                   n->rows * (n->length + KILN__NTH_SLACK), &memory[0], err));
+        KILN_CHECK(kiln__sort_memory(s->ctx, s->stream, n->width == 8 ? KILN_INT64 : KILN_INT32,
+                                     n->rows * (n->length + KILN__NTH_SLACK), &memory[0], err));
         n->scratch = memory[0]->data;
     }
-    KILN_CHECK(kiln__sort_room(s->ctx, s->stream, KILN_UINT8, rows + parts, &memory[1], err));
+    KILN_CHECK(kiln__sort_memory(s->ctx, s->stream, KILN_UINT8, rows + parts, &memory[1], err));
     n->states = memory[1]->data;
     n->parts = (kiln__nth_piece *)(void *)((char *)memory[1]->data + rows);
     if (n->pieces == 1)

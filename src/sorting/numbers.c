@@ -13,7 +13,7 @@
 
 #define ALWAYS static inline __attribute__((always_inline))
 
-/* Results may take the place of what they are made of, element for element. */
+/* Results may overwrite what they are made of, element for element. */
 #if defined(__clang__)
 #define EACH _Pragma("clang loop vectorize(assume_safety)") for
 #else

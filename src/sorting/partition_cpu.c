@@ -25,7 +25,7 @@ typedef struct job {
 } job;
 
 /* Where the next elements of a piece go and where those of the next piece begin, and how many of
- * its row were equal to the one at the place. */
+ * its row were equal to number kth. */
 typedef struct cursor {
     int64_t row, left, right, equal;
     int64_t left_end, right_end;
@@ -68,8 +68,8 @@ static void put_elements(const job *j, int64_t row, const void *words, int64_t c
             ((uint8_t *)to)[k] = (uint8_t)from[k];
 }
 
-static void put_places(const job *j, int64_t row, const void *words, int64_t count, int64_t first,
-                       int64_t at)
+static void put_positions(const job *j, int64_t row, const void *words, int64_t count,
+                          int64_t first, int64_t at)
 {
     int64_t *const to = j->order + row * j->nth.length + at;
 
@@ -104,7 +104,7 @@ static int64_t part_words(const job *j, const void *numbers, const void *words, 
                                                  border - (keep == KEEP_LESS), p->left, p->right);
 }
 
-/* Of so many elements behind the place, those for which the piece has room: all, but where
+/* Of so many elements behind number kth, those for which the piece has room: all, but where
  * part_row() has guessed wrong. */
 static int64_t room_of(const cursor *c, int64_t many)
 {
@@ -158,14 +158,14 @@ static void part_some(const job *j, const void *numbers, int64_t first, int64_t 
         for (int32_t k = 0; k < (int32_t)count; k++)
             ((int32_t *)room)[k] = k;
         left = part_words(j, numbers, room, count, border, keep, &p, &right);
-        put_places(j, c->row, p.left, left, first, c->left);
-        put_places(j, c->row, right, room_of(c, count - left), first, c->right);
+        put_positions(j, c->row, p.left, left, first, c->left);
+        put_positions(j, c->row, right, room_of(c, count - left), first, c->right);
     }
     c->left += left;
     c->right += count - left;
 }
 
-/* The element at the place. */
+/* Store number kth. */
 static void put_one(const job *j, int64_t at, const cursor *c)
 {
     const kiln__nth *const n = &j->nth;
@@ -178,8 +178,7 @@ static void put_one(const job *j, int64_t at, const cursor *c)
         j->order[row + n->from] = at;
 }
 
-/* A block of which some elements may be equal to the one at the place: those before it go to the
- * left. */
+/* A block of which some elements may be equal to number kth: those before it go to the left. */
 static void part_block(const job *j, const char *numbers, int64_t first, int64_t count, cursor *c)
 {
     const kiln__nth *const n = &j->nth;
@@ -210,7 +209,7 @@ static void part_block(const job *j, const char *numbers, int64_t first, int64_t
     c->equal += equal;
 }
 
-/* Where its elements before the place end. */
+/* Part a piece of a row; returns where its elements before number kth end. */
 static int64_t part_piece(const job *j, int64_t row, int64_t piece)
 {
     const kiln__nth *const n = &j->nth;
@@ -230,8 +229,8 @@ static int64_t part_piece(const job *j, int64_t row, int64_t piece)
     return c.left;
 }
 
-/* A row whose number at the place nobody has counted: as if it were the first of those that are
- * equal. The elements before the place are too few where it is not, and are parted again. */
+/* A row in which nobody has counted what is equal to number kth: as if that were the first of those that
+ * are equal. The elements before it are too few where it is not, and are parted again. */
 static void part_row(const job *j, int64_t row)
 {
     kiln__nth_row *const r = &j->nth.states[row];

@@ -29,12 +29,12 @@ static uint64_t lane_orders[256], lane_pair_orders[16];
 static uint64_t lane_order(unsigned mask)
 {
     uint64_t order = 0;
-    int place = 0;
+    int used = 0;
 
     for (unsigned wanted = 0; wanted < 2; wanted++)
         for (unsigned lane = 0; lane < 8; lane++)
             if ((mask >> lane & 1) == wanted)
-                order |= (uint64_t)lane << 8 * place++;
+                order |= (uint64_t)lane << 8 * used++;
     return order;
 }
 
@@ -436,7 +436,7 @@ static inline int64_t number_before(int64_t n)
 
 /* Of real numbers, which are no NaN, by integers in the same order: so that each cut leaves half of
  * the values. */
-static inline int64_t place_of_real(double v)
+static inline int64_t ordered_of_real(double v)
 {
     int64_t bits;
 
@@ -444,9 +444,9 @@ static inline int64_t place_of_real(double v)
     return bits < 0 ? INT64_MIN - bits : bits;
 }
 
-static inline double real_at(int64_t place)
+static inline double real_of_ordered(int64_t ordered)
 {
-    const int64_t bits = place < 0 ? INT64_MIN - place : place;
+    const int64_t bits = ordered < 0 ? INT64_MIN - ordered : ordered;
     double v;
 
     memcpy(&v, &bits, sizeof v);
@@ -455,12 +455,12 @@ static inline double real_at(int64_t place)
 
 static inline double middle_of_reals(double low, double high)
 {
-    return real_at(middle_of(place_of_real(low), place_of_real(high)));
+    return real_of_ordered(middle_of(ordered_of_real(low), ordered_of_real(high)));
 }
 
 static inline double real_before(double v)
 {
-    return real_at(place_of_real(v) - 1);
+    return real_of_ordered(ordered_of_real(v) - 1);
 }
 
 #define QUICK_FN INLINE_512

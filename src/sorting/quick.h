@@ -359,7 +359,7 @@ QUICK_FN int64_t QUICK(partition)(number *a, int64_t count, number pivot)
                               : QUICK(part_many)(a, count, pivot);
 }
 
-/* Parts that hold none of the places `from` to `to` - 1 stay as they are. */
+/* Parts that hold none of the indices `from` to `to` - 1 stay as they are. */
 QUICK_OUT void QUICK(settle)(void *numbers, int64_t count, int64_t from, int64_t to)
 {
     enum { BAD_MOST = 8 };

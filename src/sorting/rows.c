@@ -1,7 +1,7 @@
 /*
- * rows.c - arrays as rows along one axis, and results back in their places.
+ * rows.c - arrays as rows along one axis, and results along that axis.
  *
- *     x > [the axis last, C-order] > rows > results > [the axis back in its place] > out
+ *     x > [the axis last, C-order] > rows > results > [the axis where it was] > out
  *
  * The functions of sort.c, select.c and rule.c begin and end here.
  *

@@ -231,7 +231,7 @@ static void put_functions(const ruled *r, bool merges, kiln__buf *b)
                       "auto store = [&](long long k, const kiln_item &item, long long at) {\n");
     for (size_t k = 0; k < r->count; k++)
         kiln__buf_printf(b, "    to%zu[k] = item.%s;\n", k, params[k].name);
-    kiln__buf_printf(b, "    place[k] = %s;\n};\n", merges ? "order[at]" : "at");
+    kiln__buf_printf(b, "    order_out[k] = %s;\n};\n", merges ? "order[at]" : "at");
 }
 
 /* TILE neighbours in registers, by exchanges of neighbours: odd and even ones in turn. */
@@ -296,7 +296,7 @@ static kiln_status make_texts(const ruled *r, bool merges, texts *t, kiln_error 
         kiln__buf_printf(&t->in, "raw %s kiln_rows, int64 kiln_width, ",
                          kiln_dtype_name(r->rows->dtype));
     kiln__buf_puts(&t->in, merges ? "raw int64 order, int64 count, int64 width" : "int64 count");
-    kiln__buf_puts(&t->out, "raw int64 place");
+    kiln__buf_puts(&t->out, "raw int64 order_out");
     put_preamble(r, &t->preamble);
     kiln__buf_printf(&t->op, "constexpr int %s = %d;\n", merges ? "CHUNK" : "TILE",
                      merges ? CHUNK : TILE);
@@ -307,7 +307,7 @@ static kiln_status make_texts(const ruled *r, bool merges, texts *t, kiln_error 
                : KILN_OK;
 }
 
-/* New arrays of all members, and behind them one of places in their rows. */
+/* New arrays of all members, and behind them one of positions in their rows. */
 static kiln_status make_buffers(const ruled *r, kiln_array **buffers, kiln_error *err)
 {
     for (size_t k = 0; k <= r->count; k++)
@@ -406,7 +406,7 @@ kiln_status kiln__sort_matrix(const kiln_array *rows, kiln_stream *stream, kiln_
                               kiln_error *err)
 {
     kiln_sort_options o = KILN_SORT_OPTIONS_INIT;
-    kiln_array *places = NULL, *flat = NULL;
+    kiln_array *positions = NULL, *flat = NULL;
     kiln__buf less = KILN__BUF_INIT;
     kiln_status status = KILN_OK;
     ruled r = {.ctx = rows->ctx,
@@ -434,15 +434,15 @@ kiln_status kiln__sort_matrix(const kiln_array *rows, kiln_stream *stream, kiln_
         goto done;
     }
     r.rule.less = less.text;
-    KILN_TRY(kiln_array_arange(r.ctx, KILN_INT64, 0, (double)r.length, 1, &places, err));
-    r.arrays = (const kiln_array *const *)&places;
+    KILN_TRY(kiln_array_arange(r.ctx, KILN_INT64, 0, (double)r.length, 1, &positions, err));
+    r.arrays = (const kiln_array *const *)&positions;
     KILN_TRY(read_names(&r, err));
     KILN_TRY(sort_by_less(&r, NULL, &flat, err));
     KILN_TRY(kiln_array_reshape(flat, 1, &r.length, order, err));
 
 done:
     kiln__buf_clear(&less);
-    kiln_array_release(places);
+    kiln_array_release(positions);
     kiln_array_release(flat);
     kiln__kernel_destroy(r.names);
     return status;

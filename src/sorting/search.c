@@ -205,7 +205,7 @@ kiln_status kiln_array_searchsorted(const kiln_array *sorted, const kiln_array *
     KILN_CHECK_NULL(out, err);
     KILN_CHECK(kiln__array_check(sorted, NULL, "sorted", err));
     KILN_CHECK(kiln__array_check(values, sorted->ctx, "values", err));
-    return kiln__search(sorted, values, right, KILN__SEARCH_PLACE, stream, out, err);
+    return kiln__search(sorted, values, right, KILN__SEARCH_INDEX, stream, out, err);
 }
 
 kiln_status kiln_array_isin(const kiln_array *values, const kiln_array *test, kiln_array **out,

@@ -2,7 +2,7 @@
  * search_cpu.c - searchsorted and isin of numbers of one dtype on the cpu device: LANES binary
  * searches at a time.
  *
- *     values > [LANES of them take each step together] > places
+ *     values > [LANES of them take each step together] > indices
  *                                                      > whether equal elements are there
  *
  * Every search takes as many steps as every other, for how many elements are left does not depend
@@ -24,7 +24,7 @@ enum {
     TOGETHER = 2048 /* values of one unit of work */
 };
 
-typedef void (*search)(const void *sorted, int64_t count, const void *values, int64_t *places);
+typedef void (*search)(const void *sorted, int64_t count, const void *values, int64_t *indices);
 
 typedef struct job {
     const char *sorted, *values;
@@ -38,7 +38,7 @@ typedef struct job {
 
 /* Where each of LANES values belongs: behind all elements that are `BEFORE` it. */
 #define SEARCH(name, T, BEFORE)                                                                    \
-    static void name(const void *sorted, int64_t count, const void *values, int64_t *places)       \
+    static void name(const void *sorted, int64_t count, const void *values, int64_t *indices)      \
     {                                                                                              \
         const T *low[LANES];                                                                       \
         T value[LANES];                                                                            \
@@ -53,17 +53,17 @@ typedef struct job {
             }                                                                                      \
         }                                                                                          \
         for (int k = 0; k < LANES; k++)                                                            \
-            places[k] = low[k] - (const T *)sorted;                                                \
+            indices[k] = low[k] - (const T *)sorted;                                               \
     }
 
 /* The same where values may be NaN, which belong behind all numbers, or behind all NaN. */
 #define SEARCH_REALS(name, T, BEFORE, right)                                                       \
     SEARCH(name##_of_numbers, T, BEFORE)                                                           \
-    static void name(const void *sorted, int64_t count, const void *values, int64_t *places)       \
+    static void name(const void *sorted, int64_t count, const void *values, int64_t *indices)      \
     {                                                                                              \
         const T *const value = values;                                                             \
         int64_t numbers = right ? count : -1;                                                      \
-        name##_of_numbers(sorted, count, values, places);                                          \
+        name##_of_numbers(sorted, count, values, indices);                                         \
         for (int k = 0; k < LANES; k++) {                                                          \
             if (value[k] == value[k])                                                              \
                 continue;                                                                          \
@@ -77,7 +77,7 @@ typedef struct job {
                 else                                                                               \
                     high = middle;                                                                 \
             }                                                                                      \
-            places[k] = numbers;                                                                   \
+            indices[k] = numbers;                                                                  \
         }                                                                                          \
     }
 
@@ -116,23 +116,23 @@ static bool find_functions(kiln_dtype dtype, bool right, job *j)
 }
 
 /* The results of `here` values from number `first` on. */
-static void put(const job *j, int64_t first, int64_t here, const int64_t *places)
+static void put(const job *j, int64_t first, int64_t here, const int64_t *indices)
 {
     int64_t *const out = (int64_t *)j->out + first;
 
     for (int64_t k = 0; k < here && j->result != KILN__SEARCH_IS_IN; k++)
-        out[k] = j->result == KILN__SEARCH_PLACE ? places[k] : j->sorted_count - places[k];
+        out[k] = j->result == KILN__SEARCH_INDEX ? indices[k] : j->sorted_count - indices[k];
     for (int64_t k = 0; k < here && j->result == KILN__SEARCH_IS_IN; k++)
         ((bool *)j->out)[first + k] =
-            places[k] < j->sorted_count && j->equal(j->sorted + (size_t)places[k] * j->size,
-                                                    j->values + (size_t)(first + k) * j->size);
+            indices[k] < j->sorted_count && j->equal(j->sorted + (size_t)indices[k] * j->size,
+                                                     j->values + (size_t)(first + k) * j->size);
 }
 
 static void search_units(const void *args, int64_t begin, int64_t end)
 {
     const job *j = args;
     const int64_t last = end * TOGETHER < j->count ? end * TOGETHER : j->count;
-    int64_t places[LANES];
+    int64_t indices[LANES];
     uint64_t some[LANES] = {0};
 
     for (int64_t k = begin * TOGETHER; k < last; k += LANES) {
@@ -140,8 +140,8 @@ static void search_units(const void *args, int64_t begin, int64_t end)
         const char *values = j->values + (size_t)k * j->size;
         if (here < LANES)
             values = memcpy(some, values, (size_t)here * j->size);
-        j->search(j->sorted, j->sorted_count, values, places);
-        put(j, k, here, places);
+        j->search(j->sorted, j->sorted_count, values, indices);
+        put(j, k, here, indices);
     }
 }
 

@@ -39,7 +39,7 @@ done:
     return status;
 }
 
-/* The first `keep` elements of each row, and their places where `order` is not NULL. */
+/* The first `keep` elements of each row, and their positions where `order` is not NULL. */
 static kiln_status first_of_rows(const kiln__rows *r, bool descending, int64_t keep,
                                  kiln_array **sorted, kiln_array **order, kiln_error *err)
 {
@@ -116,7 +116,7 @@ done:
     return status;
 }
 
-/* Where the device has no better way, a row is sorted: it is then a partition at every place. */
+/* Where the device has no better way, a row is sorted: it is then a partition at every index. */
 static kiln_status partition(const char *what, const kiln_array *array, int64_t kth,
                              const kiln_sort_options *opts, bool order, kiln_array **out,
                              kiln_error *err)
@@ -132,8 +132,8 @@ static kiln_status partition(const char *what, const kiln_array *array, int64_t 
         const int64_t length = o.axes == NULL ? array->size : array->shape[axis];
         if (kth < -length || kth >= length)
             return kiln__fail(err, KILN_ERR_ARGUMENT,
-                              "%s: place %lld is not one of a row of %lld elements", what,
-                              (long long)kth, (long long)length);
+                              "%s: kth is %lld, and a row has %lld elements", what, (long long)kth,
+                              (long long)length);
     }
     return kiln__sort_array(order ? "argsort" : "sort", order, kth, array, opts, out, err);
 }
@@ -151,7 +151,7 @@ kiln_status kiln_array_argpartition(const kiln_array *array, int64_t kth,
     return partition("argpartition", array, kth, opts, true, out, err);
 }
 
-/* ---- places of quantiles --------------------------------------------------------------------- */
+/* ---- indices of quantiles -------------------------------------------------------------------- */
 
 /* Between which elements of a sorted row a quantile lies, and how far from the first. */
 typedef struct between {
@@ -186,14 +186,14 @@ static between at_one(double index, int64_t n)
     return b;
 }
 
-/* The first place at which the distribution function reaches q. */
+/* The first index at which the distribution function reaches q. */
 static double reached(double index)
 {
     const double low = floor(index);
     return index - low > 0 ? low + 1 : low;
 }
 
-static between place_of_quantile(kiln_quantile_method method, int64_t n, double q)
+static between index_of_quantile(kiln_quantile_method method, int64_t n, double q)
 {
     const double linear = (double)(n - 1) * q, count = (double)n * q;
     double index;
@@ -204,7 +204,7 @@ static between place_of_quantile(kiln_quantile_method method, int64_t n, double 
     case KILN_QUANTILE_HIGHER:
         return at_one(ceil(linear), n);
     case KILN_QUANTILE_NEAREST:
-        return at_one(rint(linear), n); /* ties go to the even place, as in NumPy */
+        return at_one(rint(linear), n); /* ties go to the even index, as in NumPy */
     case KILN_QUANTILE_MIDPOINT:
         index = 0.5 * (floor(linear) + ceil(linear));
         return at_index(index, n);
@@ -370,10 +370,10 @@ static int result_shape(const quantiles *w, const kiln__rows *r, int64_t *shape)
     return rank;
 }
 
-static between place_of(const quantiles *w, const kiln__rows *r, int64_t k)
+static between quantile_of(const quantiles *w, const kiln__rows *r, int64_t k)
 {
     return w->median ? (between){(r->length - 1) / 2, r->length / 2, 0.5}
-                     : place_of_quantile(w->method, r->length, w->q[k]);
+                     : index_of_quantile(w->method, r->length, w->q[k]);
 }
 
 /* Rows in sorted order: all of each or, where that is faster, what the only quantile needs, from
@@ -381,7 +381,7 @@ static between place_of(const quantiles *w, const kiln__rows *r, int64_t k)
 static kiln_status sort_for(const quantiles *w, const kiln__rows *r, int64_t *first_out,
                             kiln_array **out, kiln_error *err)
 {
-    const between b = place_of(w, r, 0);
+    const between b = quantile_of(w, r, 0);
     const int64_t count = b.high - b.low + 1;
     kiln__sort s = {.ctx = r->ctx,
                     .stream = r->stream,
@@ -409,7 +409,7 @@ static kiln_status fill_quantiles(const quantiles *w, const kiln__rows *r, kiln_
 
     KILN_TRY(sort_for(w, r, &first, &sorted, err));
     for (int64_t k = 0; k < (skip ? w->count : 1); k++) {
-        between b = place_of(w, r, k);
+        between b = quantile_of(w, r, k);
         b.low -= first;
         b.high -= first;
         KILN_TRY(kiln__array_view(y, y->rank - skip, y->shape + skip, y->strides + skip,

@@ -61,9 +61,9 @@ kiln_status kiln__sort_keys(const kiln_array *keys, int64_t bound, kiln_dtype or
     kiln_status status = KILN_OK;
 
     if (sorted_out != NULL)
-        KILN_TRY(kiln__sort_room(keys->ctx, stream, keys->dtype, keys->size, &sorted, err));
+        KILN_TRY(kiln__sort_memory(keys->ctx, stream, keys->dtype, keys->size, &sorted, err));
     if (order_out != NULL)
-        KILN_TRY(kiln__sort_room(keys->ctx, stream, order_dtype, keys->size, &order, err));
+        KILN_TRY(kiln__sort_memory(keys->ctx, stream, order_dtype, keys->size, &order, err));
     kiln__sort s = {.ctx = keys->ctx,
                     .stream = stream,
                     .dtype = keys->dtype,
@@ -74,7 +74,7 @@ kiln_status kiln__sort_keys(const kiln_array *keys, int64_t bound, kiln_dtype or
                     .order = order != NULL ? order->data : NULL,
                     .wide = order_dtype == KILN_INT64};
     if (bound > 0) {
-        const int all = kiln__place_digits(keys->dtype), digits = digits_below(bound);
+        const int all = kiln__radix_digits(keys->dtype), digits = digits_below(bound);
         /* Numbers that are known not to be negative are unsigned ones, of which the lowest digits
          * count. */
         s.dtype = kiln__dtype_without_sign(keys->dtype);

@@ -2,14 +2,14 @@
  * sort_cpu.c - stable sort of rows on the cpu device.
  *
  *     rows > [sort_numbers.c, where the processor's vectors sort them faster]
- *          > a row a unit:        merge sort of places, or radix sort by 8 bits, digit after digit
+ *          > a row a unit:        merge sort of radix keys, or radix sort by 8 bits, digit after digit
  *          > short rows of numbers, some rows a unit: as columns of vectors (network.c)
  *          > few long rows:       passes over a row: [pieces count] > [pieces move their elements]
  *
- * Elements are moved as they are; the digit of an element's place is computed each time, by
+ * Elements are moved as they are; the digit of an element's radix key is computed each time, by
  * functions that are compiled for each dtype (KILN_DTYPE_MAP).
  *
- * Rule: equal places keep their order. Pieces and digits are taken in order, and merging prefers
+ * Rule: equal radix keys keep their order. Pieces and digits are taken in order, and merging prefers
  *       the left.
  *
  * kiln__sort_rows() (sort.c) calls this file. Test: test_sort.
@@ -27,7 +27,7 @@ enum {
 
 #define ALWAYS static inline __attribute__((always_inline))
 
-/* ---- places ---------------------------------------------------------------------------------- */
+/* ---- radix keys ------------------------------------------------------------------------------ */
 
 /* What the compiler knows of a dtype. */
 typedef struct form {
@@ -37,9 +37,9 @@ typedef struct form {
 } form;
 
 /* Of real numbers in `low`; of complex numbers the part that counts more in `high`. */
-typedef struct place {
+typedef struct radix_key {
     uint64_t high, low;
-} place;
+} radix_key;
 
 ALWAYS int part_bytes(form f)
 {
@@ -69,7 +69,7 @@ ALWAYS uint64_t load_part(form f, const char *at)
     }
 }
 
-ALWAYS uint64_t part_place(form f, uint64_t bits, uint64_t flip)
+ALWAYS uint64_t part_key(form f, uint64_t bits, uint64_t flip)
 {
     const int width = 8 * part_bytes(f);
     const uint64_t all = ~UINT64_C(0) >> (64 - width), sign = UINT64_C(1) << (width - 1);
@@ -88,24 +88,24 @@ ALWAYS uint64_t part_place(form f, uint64_t bits, uint64_t flip)
 }
 
 /* Complex numbers as NumPy orders them; templates/sorting/keys.cu says how. */
-ALWAYS place place_at(form f, const char *at, uint64_t flip)
+ALWAYS radix_key radix_key_at(form f, const char *at, uint64_t flip)
 {
     const uint64_t all = ~UINT64_C(0) >> (64 - 8 * part_bytes(f));
-    const uint64_t a = part_place(f, load_part(f, at), flip);
+    const uint64_t a = part_key(f, load_part(f, at), flip);
 
     if (f.kind != 'c')
-        return (place){0, a};
-    const uint64_t b = part_place(f, load_part(f, at + part_bytes(f)), flip);
+        return (radix_key){0, a};
+    const uint64_t b = part_key(f, load_part(f, at + part_bytes(f)), flip);
     if (a != all && b != all)
-        return (place){a, b};
+        return (radix_key){a, b};
     if (a != all)
-        return (place){all - 2, a};
-    return (place){b != all ? all - 1 : all, b != all ? b : 0};
+        return (radix_key){all - 2, a};
+    return (radix_key){b != all ? all - 1 : all, b != all ? b : 0};
 }
 
 ALWAYS unsigned digit_at(form f, const char *at, uint64_t flip, int digit)
 {
-    const place p = place_at(f, at, flip);
+    const radix_key p = radix_key_at(f, at, flip);
     const int parts = part_bytes(f);
     return (digit < parts ? p.low >> 8 * digit : p.high >> 8 * (digit - parts)) & 255;
 }
@@ -156,14 +156,14 @@ ALWAYS void move(form f, const char *from, const char *from_order, int64_t k, ch
 /* ---- short rows: merge sort ------------------------------------------------------------------ */
 
 typedef struct item {
-    place place;
+    radix_key radix_key;
     uint32_t index;
 } item;
 
-#define NARROW_LESS(a, b) ((a) < (b)) /* place and index in one number */
+#define NARROW_LESS(a, b) ((a) < (b)) /* radix_key and index in one number */
 #define WIDE_LESS(a, b)                                                                            \
-    ((a).place.high != (b).place.high ? (a).place.high < (b).place.high                            \
-                                      : (a).place.low < (b).place.low)
+    ((a).radix_key.high != (b).radix_key.high ? (a).radix_key.high < (b).radix_key.high            \
+                                              : (a).radix_key.low < (b).radix_key.low)
 
 /* Sort `count` items, of which runs of RUN are sorted by insertion first; the result is `a` or
  * `b`. */
@@ -213,13 +213,13 @@ ALWAYS void sort_short(form f, const job *j, const char *keys, char *sorted, cha
 
     if (f.size <= 4) {
         for (int k = 0; k < count; k++)
-            narrow[0][k] = place_at(f, keys + k * f.size, j->flip).low << 32 | (uint32_t)k;
+            narrow[0][k] = radix_key_at(f, keys + k * f.size, j->flip).low << 32 | (uint32_t)k;
         const uint64_t *result = merge_narrow(narrow[0], narrow[1], count);
         for (int k = 0; k < count; k++)
             move(f, keys, NULL, (uint32_t)result[k], sorted, order, k, order != NULL, j->wide);
     } else {
         for (int k = 0; k < count; k++)
-            wide[0][k] = (item){place_at(f, keys + k * f.size, j->flip), (uint32_t)k};
+            wide[0][k] = (item){radix_key_at(f, keys + k * f.size, j->flip), (uint32_t)k};
         const item *result = merge_wide(wide[0], wide[1], count);
         for (int k = 0; k < count; k++)
             move(f, keys, NULL, result[k].index, sorted, order, k, order != NULL, j->wide);
@@ -277,7 +277,7 @@ ALWAYS int count_row(form f, const job *j, const char *keys, int64_t counts[][25
 
     memset(counts, 0, (size_t)count * sizeof counts[0]);
     for (int64_t k = 0; k < j->length; k++) {
-        const place p = place_at(f, keys + k * f.size, j->flip);
+        const radix_key p = radix_key_at(f, keys + k * f.size, j->flip);
         for (int d = 0; d < f.size; d++)
             if (count == f.size || d < count)
                 counts[d][(d < parts ? p.low >> 8 * d : p.high >> 8 * (d - parts)) & 255]++;
@@ -290,7 +290,7 @@ ALWAYS int count_row(form f, const job *j, const char *keys, int64_t counts[][25
 /*
  * Keys that are sorted without their positions, of 4 or 8 bytes: the first pass turns elements into
  * unsigned integers in the same order, the last one turns them back, and the passes between move
- * integers alone. -0 and NaN, which share places with other elements, have no such integer: a row
+ * integers alone. -0 and NaN, which share radix keys with other elements, have no such integer: a row
  * that holds one is sorted as any other.
  */
 #define NUMBERS(BITS)                                                                              \
@@ -429,10 +429,10 @@ ALWAYS bool sort_numbers(form f, const job *j, const void *keys, void *sorted, v
 
 ALWAYS void sort_row(form f, const job *j, int64_t row)
 {
-    const int64_t at = row * j->length, bytes = at * f.size, place_bytes = at * (j->wide ? 8 : 4);
+    const int64_t at = row * j->length, bytes = at * f.size, order_bytes = at * (j->wide ? 8 : 4);
     const char *from = j->keys + bytes, *from_order = NULL;
     char *const sorted = j->sorted != NULL ? j->sorted + bytes : NULL;
-    char *const order = j->order != NULL ? j->order + place_bytes : NULL;
+    char *const order = j->order != NULL ? j->order + order_bytes : NULL;
     int64_t counts[DIGITS_MAX][256];
     int digits[DIGITS_MAX];
 
@@ -450,7 +450,7 @@ ALWAYS void sort_row(form f, const job *j, int64_t row)
         /* The last pass writes the results, the one before it the spare room, and so on. */
         const bool result = (different - 1 - d) % 2 == 0;
         char *const to = result ? sorted : j->spare + bytes;
-        char *const to_order = order == NULL ? NULL : result ? order : j->spare_order + place_bytes;
+        char *const to_order = order == NULL ? NULL : result ? order : j->spare_order + order_bytes;
         pass_of(f, j, digits[d], from, from_order, to, to_order, counts[digits[d]], j->length);
         from = to;
         from_order = to_order;
@@ -516,7 +516,7 @@ ALWAYS void move_piece(form f, const job *j, int64_t unit)
 
 /* ---- entries --------------------------------------------------------------------------------- */
 
-/* kiln__place_infinity() as a constant: each dtype has functions of its own. */
+/* kiln__radix_infinity() as a constant: each dtype has functions of its own. */
 #define INFINITY_OF(dtype, size, kind)                                                             \
     ((dtype) == KILN_BFLOAT16        ? 0x7f80                                                      \
      : (dtype) == KILN_FLOAT8_E4M3FN ? 0x7e                                                        \
@@ -556,7 +556,7 @@ static kiln_status sort_long(const kiln__sort *s, job *j, int64_t row, char *con
                              char *const spare_order[2], kiln_error *err)
 {
     const int64_t bytes = row * s->length * (int64_t)kiln_dtype_size(s->dtype);
-    const int64_t place_bytes = row * s->length * (s->wide ? 8 : 4);
+    const int64_t order_bytes = row * s->length * (s->wide ? 8 : 4);
 
     j->from = j->keys + bytes;
     j->from_order = NULL;
@@ -565,7 +565,7 @@ static kiln_status sort_long(const kiln__sort *s, job *j, int64_t row, char *con
         j->to = left > 0 ? spare[left % 2] : s->sorted == NULL ? NULL : j->sorted + bytes;
         j->to_order = s->order == NULL ? NULL
                       : left > 0       ? spare_order[left % 2]
-                                       : j->order + place_bytes;
+                                       : j->order + order_bytes;
         KILN_CHECK(kiln__sort_launch(s, entries[s->dtype].count, j, sizeof *j, j->pieces, err));
         KILN_CHECK(kiln__sort_launch(s, entries[s->dtype].move, j, sizeof *j, j->pieces, err));
         j->from = j->to;
@@ -589,19 +589,19 @@ static kiln_status sort_by_digits(const kiln__sort *s, kiln_error *err)
              .length = s->length,
              .flip = s->descending ? ~UINT64_C(0) : 0,
              .wide = s->wide,
-             .digits = s->digits != 0 ? s->digits : kiln__place_digits(s->dtype),
+             .digits = s->digits != 0 ? s->digits : kiln__radix_digits(s->dtype),
              .network = kiln__network_of(8 * (int)kiln_dtype_size(s->dtype)),
              .pieces = threads < PIECES_MAX ? threads : PIECES_MAX};
 
     for (int k = 0; s->length > SHORT_ROW && k < (few ? 2 : 1); k++) {
-        KILN_TRY(kiln__sort_room(s->ctx, s->stream, s->dtype, elements, &spare[k], err));
+        KILN_TRY(kiln__sort_memory(s->ctx, s->stream, s->dtype, elements, &spare[k], err));
         if (s->order != NULL)
-            KILN_TRY(kiln__sort_room(s->ctx, s->stream, order, elements, &spare_order[k], err));
+            KILN_TRY(kiln__sort_memory(s->ctx, s->stream, order, elements, &spare_order[k], err));
     }
     if (!few) {
         kiln_array *keys = NULL; /* where nobody wants the keys, they go here */
         if (s->sorted == NULL && s->length > SHORT_ROW)
-            KILN_TRY(kiln__sort_room(s->ctx, s->stream, s->dtype, elements, &keys, err));
+            KILN_TRY(kiln__sort_memory(s->ctx, s->stream, s->dtype, elements, &keys, err));
         spare[1] = keys;
         if (keys != NULL)
             j.sorted = keys->data;
@@ -612,7 +612,7 @@ static kiln_status sort_by_digits(const kiln__sort *s, kiln_error *err)
         char *const buffers[2] = {spare[0]->data, spare[1]->data};
         char *const order_buffer[2] = {s->order != NULL ? spare_order[0]->data : NULL,
                                        s->order != NULL ? spare_order[1]->data : NULL};
-        KILN_TRY(kiln__sort_room(s->ctx, s->stream, KILN_INT64, 256 * PIECES_MAX, &counts, err));
+        KILN_TRY(kiln__sort_memory(s->ctx, s->stream, KILN_INT64, 256 * PIECES_MAX, &counts, err));
         j.counts = counts->data;
         for (int64_t row = 0; row < s->rows; row++)
             KILN_TRY(sort_long(s, &j, row, buffers, order_buffer, err));

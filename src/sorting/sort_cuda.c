@@ -12,33 +12,28 @@
 #include "sorting/sorting.h"
 
 enum {
-    MACROS_MAX = 12,
-    MACRO_BYTES = KILN__KEY_MACRO_BYTES,
     COUNT_PARTS = 512, /* blocks that count a row, at most */
-    COUNT_LONG = 1 << 20, /* elements of a row that is counted by as many blocks as the device has multiprocessors */
+    COUNT_LONG =
+        1
+        << 20, /* elements of a row that is counted by as many blocks as the device has multiprocessors */
     SHORT_THREADS = 128,
     SHORT_ROW = 256,
-    FEW = 1 << 19,          /* fewer elements: short tiles, so that more multiprocessors take part */
+    FEW = 1 << 19, /* fewer elements: short tiles, so that more multiprocessors take part */
     FEW_ITEMS = 4,
-    PLANNED = 1 << 18,      /* fewer elements: planning passes takes longer than it saves */
-    STATIC_BYTES = 3 << 10, /* of shared memory that kernels have beside what launches give, at most */
-    POSITIONS_32 = 1 << 30   /* longest row, in units of 4 elements, whose positions have 32 bits */
+    PLANNED = 1 << 18, /* fewer elements: planning passes takes longer than it saves */
+    STATIC_BYTES =
+        3 << 10, /* of shared memory that kernels have beside what launches give, at most */
+    POSITIONS_32 = 1 << 30 /* longest row, in units of 4 elements, whose positions have 32 bits */
 };
 
 /* ---- kernels ------------------------------------------------------------------------------------- */
 
-typedef struct macros {
-    char text[MACROS_MAX][MACRO_BYTES];
-    const char *list[MACROS_MAX];
-    size_t count;
-} macros;
-
-KILN_PRINTF(2, 3) static void define(macros *m, const char *fmt, ...)
+KILN_PRINTF(2, 3) void kiln__sort_define(kiln__sort_macros *m, const char *fmt, ...)
 {
     va_list ap;
 
     va_start(ap, fmt);
-    vsnprintf(m->text[m->count], MACRO_BYTES, fmt, ap);
+    vsnprintf(m->text[m->count], sizeof m->text[0], fmt, ap);
     va_end(ap);
     m->list[m->count] = m->text[m->count];
     m->count++;
@@ -53,29 +48,23 @@ static const char *unsigned_of(size_t bytes)
                         : "two_words";
 }
 
-void kiln__key_macros(const kiln__sort *s, char (*text)[KILN__KEY_MACRO_BYTES])
+void kiln__sort_define_keys(kiln__sort_macros *m, const kiln__sort *s)
 {
-    const kiln__place_kind kind = kiln__place_kind_of(s->dtype);
+    const kiln__radix_kind kind = kiln__radix_kind_of(s->dtype);
     const size_t bytes = kiln_dtype_size(s->dtype),
-                 part = bytes / (kind == KILN__PLACE_COMPLEX ? 2 : 1);
+                 part = bytes / (kind == KILN__RADIX_COMPLEX ? 2 : 1);
 
-    snprintf(text[0], sizeof text[0], "-DKILN__WORD=%s", unsigned_of(bytes));
-    snprintf(text[1], sizeof text[1], "-DKILN__PART=%s", unsigned_of(part));
-    snprintf(text[2], sizeof text[2], "-DKILN__KIND=%d", (int)kind);
-    snprintf(text[3], sizeof text[3], "-DKILN__INFINITY=%lluull",
-             (unsigned long long)kiln__place_infinity(s->dtype));
-    snprintf(text[4], sizeof text[4], "-DKILN__DOWN=%d", s->descending ? 1 : 0);
+    m->count = 0;
+    kiln__sort_define(m, "-DKILN__WORD=%s", unsigned_of(bytes));
+    kiln__sort_define(m, "-DKILN__PART=%s", unsigned_of(part));
+    kiln__sort_define(m, "-DKILN__KIND=%d", (int)kind);
+    kiln__sort_define(m, "-DKILN__INFINITY=%lluull",
+                      (unsigned long long)kiln__radix_infinity(s->dtype));
+    kiln__sort_define(m, "-DKILN__DOWN=%d", s->descending ? 1 : 0);
 }
 
-static void define_keys(macros *m, const kiln__sort *s)
-{
-    kiln__key_macros(s, m->text);
-    for (m->count = 0; m->count < KILN__KEY_MACROS; m->count++)
-        m->list[m->count] = m->text[m->count];
-}
-
-static kiln_status get_kernel(const kiln__sort *s, const char *file, const char *entry,
-                              const macros *m, void **out, kiln_error *err)
+kiln_status kiln__sort_kernel(const kiln__sort *s, const char *file, const char *entry,
+                              const kiln__sort_macros *m, void **out, kiln_error *err)
 {
     const kiln__own_request request = {
         .file = file, .entry = entry, .macros = m->list, .macro_count = m->count};
@@ -111,7 +100,7 @@ static size_t room_of(const kiln__sort *s, int threads, int items, size_t positi
 
 static int digits_of(const kiln__sort *s)
 {
-    return s->digits != 0 ? s->digits : kiln__place_digits(s->dtype);
+    return s->digits != 0 ? s->digits : kiln__radix_digits(s->dtype);
 }
 
 /* ---- rows of some lanes ---------------------------------------------------------------------------- */
@@ -139,18 +128,18 @@ static kiln_status sort_in_lanes(const kiln__sort *s, kiln_error *err)
                              .keep = (int32_t)kept(s)};
     const size_t bytes = kiln_dtype_size(s->dtype);
     int lanes = 2, items = s->length > 16 ? s->length > 64 ? 8 : 4 : 2;
-    macros m = {.count = 0};
+    kiln__sort_macros m;
     void *entry = NULL;
 
     while (lanes * items < s->length)
         lanes *= 2;
-    define_keys(&m, s);
-    define(&m, "-DKILN__THREADS=%d", SHORT_THREADS);
-    define(&m, "-DKILN__LANES=%d", lanes);
-    define(&m, "-DKILN__ITEMS=%d", items);
-    define(&m, "-DKILN__PACKED=%d", bytes <= 2 ? 32 : bytes == 4 ? 64 : 0);
-    define(&m, "-DKILN__ORDER=%d", s->order != NULL ? 1 : 0);
-    KILN_CHECK(get_kernel(s, "sorting/short.cu", "kiln_sort_short", &m, &entry, err));
+    kiln__sort_define_keys(&m, s);
+    kiln__sort_define(&m, "-DKILN__THREADS=%d", SHORT_THREADS);
+    kiln__sort_define(&m, "-DKILN__LANES=%d", lanes);
+    kiln__sort_define(&m, "-DKILN__ITEMS=%d", items);
+    kiln__sort_define(&m, "-DKILN__PACKED=%d", bytes <= 2 ? 32 : bytes == 4 ? 64 : 0);
+    kiln__sort_define(&m, "-DKILN__ORDER=%d", s->order != NULL ? 1 : 0);
+    KILN_CHECK(kiln__sort_kernel(s, "sorting/short.cu", "kiln_sort_short", &m, &entry, err));
     return launch(s, entry, kiln__blocks(s->rows, SHORT_THREADS / lanes), SHORT_THREADS, 0, &call,
                   sizeof call, err);
 }
@@ -194,15 +183,15 @@ static kiln_status sort_in_blocks(const kiln__sort *s, const block *b, kiln_erro
                             .wide = s->wide,
                             .digits = digits_of(s),
                             .keep = (int32_t)kept(s)};
-    macros m = {.count = 0};
+    kiln__sort_macros m;
     void *entry = NULL;
 
-    define_keys(&m, s);
-    define(&m, "-DKILN__THREADS=%d", b->threads);
-    define(&m, "-DKILN__ITEMS=%d", b->items);
-    define(&m, "-DKILN__ORDER=%d", s->order != NULL ? 1 : 0);
-    define(&m, "-DKILN__ROOM=%zu", b->room);
-    KILN_CHECK(get_kernel(s, "sorting/rows.cu", "kiln_sort_rows", &m, &entry, err));
+    kiln__sort_define_keys(&m, s);
+    kiln__sort_define(&m, "-DKILN__THREADS=%d", b->threads);
+    kiln__sort_define(&m, "-DKILN__ITEMS=%d", b->items);
+    kiln__sort_define(&m, "-DKILN__ORDER=%d", s->order != NULL ? 1 : 0);
+    kiln__sort_define(&m, "-DKILN__ROOM=%zu", b->room);
+    KILN_CHECK(kiln__sort_kernel(s, "sorting/rows.cu", "kiln_sort_rows", &m, &entry, err));
     return launch(s, entry, s->rows, b->threads, b->room, &call, sizeof call, err);
 }
 
@@ -247,22 +236,22 @@ typedef struct sweeps {
 static kiln_status get_kernels(sweeps *w, kiln_error *err)
 {
     const kiln__sort *s = w->s;
-    macros m = {.count = 0};
+    kiln__sort_macros m;
 
-    define_keys(&m, s);
+    kiln__sort_define_keys(&m, s);
     const size_t common = m.count;
-    define(&m, "-DKILN__THREADS=%d", w->count_threads);
-    define(&m, "-DKILN__COPIES=%d", w->count_copies);
-    define(&m, "-DKILN__AHEAD=%d", w->count_ahead);
-    KILN_CHECK(get_kernel(s, "sorting/count.cu", "kiln_sort_count", &m, &w->count, err));
+    kiln__sort_define(&m, "-DKILN__THREADS=%d", w->count_threads);
+    kiln__sort_define(&m, "-DKILN__COPIES=%d", w->count_copies);
+    kiln__sort_define(&m, "-DKILN__AHEAD=%d", w->count_ahead);
+    KILN_CHECK(kiln__sort_kernel(s, "sorting/count.cu", "kiln_sort_count", &m, &w->count, err));
     m.count = common;
-    define(&m, "-DKILN__THREADS=%d", w->threads);
-    define(&m, "-DKILN__ITEMS=%d", w->items);
-    define(&m, "-DKILN__ORDER=%d", s->order != NULL ? 1 : 0);
-    define(&m, "-DKILN__POSITION=%s", unsigned_of(w->far ? 8 : 4));
-    define(&m, "-DKILN__BLOCKS=%d", w->blocks);
-    define(&m, "-DKILN__ROOM=%zu", w->room);
-    return get_kernel(s, "sorting/sweep.cu", "kiln_sort_sweep", &m, &w->sweep, err);
+    kiln__sort_define(&m, "-DKILN__THREADS=%d", w->threads);
+    kiln__sort_define(&m, "-DKILN__ITEMS=%d", w->items);
+    kiln__sort_define(&m, "-DKILN__ORDER=%d", s->order != NULL ? 1 : 0);
+    kiln__sort_define(&m, "-DKILN__POSITION=%s", unsigned_of(w->far ? 8 : 4));
+    kiln__sort_define(&m, "-DKILN__BLOCKS=%d", w->blocks);
+    kiln__sort_define(&m, "-DKILN__ROOM=%zu", w->room);
+    return kiln__sort_kernel(s, "sorting/sweep.cu", "kiln_sort_sweep", &m, &w->sweep, err);
 }
 
 static kiln_status make_rooms(sweeps *w, kiln_error *err)
@@ -272,19 +261,19 @@ static kiln_status make_rooms(sweeps *w, kiln_error *err)
 
     w->words_bytes = s->rows * w->tiles * 256 * 8;
     w->counts_bytes = s->rows * w->digits * 256 * 8;
-    KILN_CHECK(kiln__sort_room(s->ctx, s->stream, KILN_UINT8,
-                               w->words_bytes + w->counts_bytes + 8 * w->digits + 4, &w->work,
-                               err));
+    KILN_CHECK(kiln__sort_memory(s->ctx, s->stream, KILN_UINT8,
+                                 w->words_bytes + w->counts_bytes + 8 * w->digits + 4, &w->work,
+                                 err));
     KILN_CHECK(kiln__memset(kiln__context_device(s->ctx), w->work->data, 0, (size_t)w->work->size,
                             s->stream, err));
     /* Passes write in turn here and there; the last one writes results. */
     for (int k = 0; k < 2 && k < w->digits - 1; k++) {
         if (k == 0 || s->sorted == NULL)
             KILN_CHECK(
-                kiln__sort_room(s->ctx, s->stream, s->dtype, elements, &w->keys[1 - k], err));
+                kiln__sort_memory(s->ctx, s->stream, s->dtype, elements, &w->keys[1 - k], err));
         if (s->order != NULL)
-            KILN_CHECK(kiln__sort_room(s->ctx, s->stream, w->far ? KILN_INT64 : KILN_INT32,
-                                       elements, &w->order[1 - k], err));
+            KILN_CHECK(kiln__sort_memory(s->ctx, s->stream, w->far ? KILN_INT64 : KILN_INT32,
+                                         elements, &w->order[1 - k], err));
     }
     return KILN_OK;
 }

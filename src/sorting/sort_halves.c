@@ -3,7 +3,7 @@
  *
  *     row > [numbers, by pieces, unless they are there]
  *         > [each half is cut by the border in the middle of a sample]
- *         > [what is on the wrong side changes places] > [both sides are cut] > [and all four]
+ *         > [what is on the wrong side is exchanged] > [both sides are cut] > [and all four]
  *         > [eight parts are sorted and written] > [zeros and NaN restored]
  *
  * A cut is a partition of quick.h. So the row takes the steps of one thread's quicksort, the first

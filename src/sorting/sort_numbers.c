@@ -468,9 +468,9 @@ static bool in_results(const job *j)
 /* Each row is counted by all threads. */
 static kiln_status count_rows(const kiln__sort *s, job *j, memory *m, kiln_error *err)
 {
-    KILN_CHECK(
-        kiln__sort_room(s->ctx, s->stream, KILN_INT64, j->pieces * values_of(j), &m->scratch, err));
-    KILN_CHECK(kiln__sort_room(s->ctx, s->stream, KILN_UINT8, sizeof(plan), &m->plans, err));
+    KILN_CHECK(kiln__sort_memory(s->ctx, s->stream, KILN_INT64, j->pieces * values_of(j),
+                                 &m->scratch, err));
+    KILN_CHECK(kiln__sort_memory(s->ctx, s->stream, KILN_UINT8, sizeof(plan), &m->plans, err));
     j->scratch = m->scratch->data;
     j->plan = m->plans->data;
     for (int64_t row = 0; row < s->rows; row++) {
@@ -488,8 +488,8 @@ static kiln_status count_rows(const kiln__sort *s, job *j, memory *m, kiln_error
 static kiln_status sort_each(const kiln__sort *s, job *j, bool counted, memory *m, kiln_error *err)
 {
     if (s->length > NEAR && !in_results(j) && !(counted && j->size == 1))
-        KILN_CHECK(kiln__sort_room(s->ctx, s->stream, number_dtype(j), s->rows * s->length,
-                                   &m->scratch, err));
+        KILN_CHECK(kiln__sort_memory(s->ctx, s->stream, number_dtype(j), s->rows * s->length,
+                                     &m->scratch, err));
     j->scratch = m->scratch != NULL ? m->scratch->data : NULL;
     return kiln__sort_launch(s, sort_rows, j, sizeof *j, s->rows, err);
 }
@@ -498,12 +498,13 @@ static kiln_status sort_each(const kiln__sort *s, job *j, bool counted, memory *
 static kiln_status sort_in_parts(const kiln__sort *s, job *j, bool few, memory *m, kiln_error *err)
 {
     if (!in_results(j))
-        KILN_CHECK(kiln__sort_room(s->ctx, s->stream, number_dtype(j), s->length, &m->target, err));
+        KILN_CHECK(
+            kiln__sort_memory(s->ctx, s->stream, number_dtype(j), s->length, &m->target, err));
     if (!few)
-        KILN_CHECK(kiln__sort_room(s->ctx, s->stream, number_dtype(j), scratch_count(j),
-                                   &m->scratch, err));
-    KILN_CHECK(kiln__sort_room(s->ctx, s->stream, KILN_UINT8,
-                               few ? KILN__HALVES_PLAN : sizeof(plan), &m->plans, err));
+        KILN_CHECK(kiln__sort_memory(s->ctx, s->stream, number_dtype(j), scratch_count(j),
+                                     &m->scratch, err));
+    KILN_CHECK(kiln__sort_memory(s->ctx, s->stream, KILN_UINT8,
+                                 few ? KILN__HALVES_PLAN : sizeof(plan), &m->plans, err));
     j->target = m->target != NULL ? m->target->data : NULL;
     j->scratch = m->scratch != NULL ? m->scratch->data : NULL;
     j->plan = m->plans->data;
@@ -538,7 +539,7 @@ kiln_status kiln__sort_rows_numbers(const kiln__sort *s, bool *done, kiln_error 
              .rows = s->rows,
              .length = s->length,
              .flip = s->descending ? -1 : 0,
-             .infinity = kiln__place_infinity(s->dtype),
+             .infinity = kiln__radix_infinity(s->dtype),
              .size = size,
              .width = width,
              .wide = s->wide,

@@ -14,7 +14,8 @@ typedef struct kiln__number_rows {
     kiln__quick quick;
     const char *keys;
     char *sorted, *order; /* NULL: not wanted */
-    char *scratch; /* numbers of rows where the results have no place for them; NULL: not needed */
+    char *
+        scratch; /* numbers of rows where there are no results that could hold them; NULL: not needed */
     int64_t rows, length, flip;
     uint64_t infinity;
     int size, width;        /* bytes of an element, of a number or a pair */

@@ -230,15 +230,15 @@ kiln_status kiln__number_rows_order(const kiln__sort *s, const kiln__number_rows
     job j = *rows;
 
     if (s->length > NEAR) {
-        KILN_TRY(kiln__sort_room(s->ctx, s->stream, KILN_INT64, 2 * together * s->length, &scratch,
-                                 err));
+        KILN_TRY(kiln__sort_memory(s->ctx, s->stream, KILN_INT64, 2 * together * s->length,
+                                   &scratch, err));
         j.scratch = scratch->data;
     }
     if (!shared) {
         status = kiln__sort_launch(s, order_rows, &j, sizeof j, s->rows, err);
         goto done;
     }
-    KILN_TRY(kiln__sort_room(s->ctx, s->stream, KILN_UINT8, sizeof(plan), &plans, err));
+    KILN_TRY(kiln__sort_memory(s->ctx, s->stream, KILN_UINT8, sizeof(plan), &plans, err));
     j.plan = plans->data;
     for (int64_t row = 0; row < s->rows; row++) {
         KILN_TRY(order_shared(s, &j, err));

@@ -12,9 +12,9 @@
  *     bins.c           bincount, histogram, digitize; bins_cuda.c counts on CUDA devices
  *     histogramdd.c    histograms over several axes
  *     functions.c      these functions as operations of graphs
- *     rows.c           arrays as rows along one axis, and results back in their places
+ *     rows.c           arrays as rows along one axis, and results along that axis
  * Sorts of rows:
- *     place.c          what a sort must know of a dtype
+ *     radix_key.c      what a sort must know of a dtype
  *     sort_cuda.c      CUDA devices: radix sort, by templates/sorting/
  *     sort_cpu.c       cpu device: merge sort and radix sort; network.c sorts columns
  *     sort_numbers.c   cpu device: real elements as integers, by the processor's vectors:
@@ -29,10 +29,11 @@
  *     partition_cpu.c  cpu device: partitions
  *     nth_cpu.c        cpu device: which numbers stand where, for the two before (nth.h)
  *
- * Words: the *place* of an element is an unsigned integer, its sort key: elements are sorted by the
- * order of their places. A *number* is a signed integer (or a double) in the same order, as vectors
- * compare them. An *order* tells of each sorted element at which position of its row it stood.
- * `wide` means positions of int64 instead of int32.
+ * Words: *keys* are the elements that are sorted. The *radix key* of one is an unsigned integer:
+ * elements are sorted by the order of their radix keys. The *position* of an element is its index in
+ * its row before the sort, its *destination* the one in the sorted row. A *number* is a signed
+ * integer (or a double) in the same order, as vectors compare them. An *order* holds the position of
+ * each sorted element. `wide` means positions of int64 instead of int32.
  *
  * Tests: test_sort, test_select, test_first, test_quick, test_rule, test_bins; each file names its
  * own. Random calls on either device: difftest --kind sort, and --kind select, which sorts for
@@ -46,22 +47,22 @@
 #include "kernel/kernel.h"
 #include "kiln/sort.h"
 
-/* ---- places (place.c) ------------------------------------------------------------------------ */
+/* ---- radix keys (radix_key.c) ---------------------------------------------------------------- */
 
-/* How the bits of an element become its place. templates/sorting/keys.cu has the same values. */
-typedef enum kiln__place_kind {
-    KILN__PLACE_TRUTH,
-    KILN__PLACE_UNSIGNED,
-    KILN__PLACE_SIGNED,
-    KILN__PLACE_FLOATING,
-    KILN__PLACE_COMPLEX
-} kiln__place_kind;
+/* How the bits of an element become its radix key. templates/sorting/keys.cu has the same values. */
+typedef enum kiln__radix_kind {
+    KILN__RADIX_TRUTH,
+    KILN__RADIX_UNSIGNED,
+    KILN__RADIX_SIGNED,
+    KILN__RADIX_FLOATING,
+    KILN__RADIX_COMPLEX
+} kiln__radix_kind;
 
-kiln__place_kind kiln__place_kind_of(kiln_dtype dtype);
+kiln__radix_kind kiln__radix_kind_of(kiln_dtype dtype);
 /* The bits of infinity, of a floating-point dtype or of a part of a complex number; else 0. */
-uint64_t kiln__place_infinity(kiln_dtype dtype);
-/* Digits of 8 bits that a place has. */
-int kiln__place_digits(kiln_dtype dtype);
+uint64_t kiln__radix_infinity(kiln_dtype dtype);
+/* Digits of 8 bits that a radix key has. */
+int kiln__radix_digits(kiln_dtype dtype);
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
@@ -175,9 +176,19 @@ typedef struct kiln__numbers {
 /* For processors of that target; false: there are none for it or for the dtype. */
 bool kiln__numbers_of(const char *target, kiln_dtype dtype, kiln__numbers *out);
 
-/* Macros that templates/sorting/keys.cu needs, as options of the compiler. (sort_cuda.c) */
-enum { KILN__KEY_MACROS = 5, KILN__KEY_MACRO_BYTES = 48 };
-void kiln__key_macros(const kiln__sort *s, char (*text)[KILN__KEY_MACRO_BYTES]);
+/* Macros of a kernel of templates/sorting/, as options of the compiler. (sort_cuda.c) */
+enum { KILN__SORT_MACROS = 12, KILN__SORT_MACRO_BYTES = 48 };
+typedef struct kiln__sort_macros {
+    char text[KILN__SORT_MACROS][KILN__SORT_MACRO_BYTES];
+    const char *list[KILN__SORT_MACROS];
+    size_t count;
+} kiln__sort_macros;
+/* Those that templates/sorting/keys.cu needs, the first ones. */
+void kiln__sort_define_keys(kiln__sort_macros *m, const kiln__sort *s);
+KILN_PRINTF(2, 3) void kiln__sort_define(kiln__sort_macros *m, const char *fmt, ...);
+/* The kernel `entry` of a template, compiled with these macros; the context keeps it. */
+kiln_status kiln__sort_kernel(const kiln__sort *s, const char *file, const char *entry,
+                              const kiln__sort_macros *m, void **out, kiln_error *err);
 
 /* The first `keep` elements of sorted rows, found without sorting the rows; kiln__first_suits()
  * tells whether that is faster. `x` holds the rows. The elements go to `values`, their positions to
@@ -205,9 +216,11 @@ kiln_status kiln__choose_rows_cpu(const kiln__sort *s, int64_t from, int64_t cou
 bool kiln__partition_suits_cpu(const kiln__sort *s);
 kiln_status kiln__partition_rows_cpu(const kiln__sort *s, int64_t kth, kiln_error *err);
 
-/* A new vector of `count` elements of the pool's memory, as temporary memory of kernels. */
-static inline kiln_status kiln__sort_room(kiln_context *ctx, kiln_stream *stream, kiln_dtype dtype,
-                                          int64_t count, kiln_array **out, kiln_error *err)
+/* Temporary memory of kernels: a new vector of `count` elements of the context's pool, not initialised and ready for
+ * work on the stream. The caller releases it, which may be before that work is done. */
+static inline kiln_status kiln__sort_memory(kiln_context *ctx, kiln_stream *stream,
+                                            kiln_dtype dtype, int64_t count, kiln_array **out,
+                                            kiln_error *err)
 {
     return kiln__array_new(ctx, dtype, 1, &count, NULL, stream, out, err);
 }
@@ -270,7 +283,7 @@ kiln_status kiln__searchsorted_check(kiln_dtype sorted, int rank, kiln_dtype val
 
 /* How often each of 0 to `bins` - 1 occurs in a vector of int64, others not counted: a new vector.
  * (bins.c) */
-kiln_status kiln__count_bins(const kiln_array *places, int64_t bins, kiln_stream *stream,
+kiln_status kiln__count_bins(const kiln_array *numbers, int64_t bins, kiln_stream *stream,
                              kiln_array **out, kiln_error *err);
 /* How many elements of a vector without gaps fall into each bin: between neighbouring `edges`
  * (float64), or, where these are NULL, elements that are the bin's number. With edges the call
@@ -290,10 +303,10 @@ kiln_status kiln__histogramdd_infer(const kiln_array *const *operands, size_t ax
 kiln_status kiln__histogramdd_run(const kiln_array *const *operands, size_t axes,
                                   kiln_stream *stream, kiln_array **out, kiln_error *err);
 
-/* What is told of the place that a value would have. */
+/* What a search tells of the index at which a value would be inserted. */
 typedef enum kiln__search_result {
-    KILN__SEARCH_PLACE,
-    KILN__SEARCH_FROM_END, /* how many elements stand behind it */
+    KILN__SEARCH_INDEX,
+    KILN__SEARCH_FROM_END, /* how many elements are behind it */
     KILN__SEARCH_IS_IN     /* whether an equal element is there */
 } kiln__search_result;
 kiln_status kiln__search(const kiln_array *sorted, const kiln_array *values, bool right,

@@ -1,5 +1,5 @@
-//% plain BITS EACH KILN__SHARE SHARE THREADS all at base begin bins blocks counts end group groups j k kept
-//% plain kiln_sort_bins_sum per place quads row sum sum_call uint4 w words x y z
+//% plain BITS EACH KILN__SHARE SHARE THREADS all at base begin bins blocks counts end group groups j k partial
+//% plain kiln_sort_bins_sum per local quads row sum sum_call uint4 w words x y z
 // The counters of all blocks of sorting/bins.cu, added to the counts: each block's lie one behind the other, in words of 16
 // bytes. KILN__SHARE: counters of 4 bytes, 2 or 4.
 //
@@ -7,7 +7,7 @@
 constexpr int THREADS = 128, SHARE = KILN__SHARE, BITS = 32 / SHARE, EACH = 4 * SHARE;
 
 struct sum_call {
-    const uint4 *kept;
+    const uint4 *partial;
     long long *counts;
     long long bins;
     int per, quads, blocks, groups; // bins of a row of blocks, words and blocks of it
@@ -24,7 +24,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) kiln_sort_bins_sum(const _
         return;
     #pragma unroll 8
     for (int k = begin; k < end; k++) {
-        const uint4 all = x.kept[((long long)row * x.blocks + k) * x.quads + at];
+        const uint4 all = x.partial[((long long)row * x.blocks + k) * x.quads + at];
         const unsigned int words[4] = {all.x, all.y, all.z, all.w};
         #pragma unroll
         for (int j = 0; j < EACH; j++)
@@ -32,9 +32,9 @@ extern "C" __global__ void __launch_bounds__(THREADS) kiln_sort_bins_sum(const _
     }
     #pragma unroll
     for (int j = 0; j < EACH; j++) {
-        const int place = at * EACH + j;
+        const int local = at * EACH + j;
         const long long base = (long long)row * x.per;
-        if (sum[j] != 0 && place < x.per && base + place < x.bins)
-            atomicAdd((unsigned long long *)&x.counts[base + place], (unsigned long long)sum[j]);
+        if (sum[j] != 0 && local < x.per && base + local < x.bins)
+            atomicAdd((unsigned long long *)&x.counts[base + local], (unsigned long long)sum[j]);
     }
 }

@@ -3,15 +3,15 @@
 //% plain KIND_FLOATING MINE NOWHERE ORDER POSITION_BITS ROOM THREADS WIDTH __popc active add_digit agree agrees alone
 //% plain at atomicMax base before bin bins bits by_position c choose_call choose_room collect count covered d deliver
 //% plain digit end equal equal_here find_bin find_limit floor from has here k keys keys_out kiln_sort_choose l lane
-//% plain last leader left length limit mask mine most n nullptr order_out p piece place place_mask place_of position
+//% plain last leader left length limit mask masked mine most n nullptr order_out p piece key key_mask radix_key_of position
 //% plain position_mask rank room run s shift side start sum sums taken to total w want warp wide word
 // Elements number `from` to `from + count` of each row in sorted order, without sorting the row: for rows that a block
 // holds in its registers, and few elements.
 //
-//     row > places in registers > the last element that is wanted, digit by digit from the highest
+//     row > radix keys in registers > the last element that is wanted, digit by digit from the highest
 //         > the elements up to it > ranked among each other > results
 //
-// Grid: a block a row. Elements are ordered by their places (keys.cu) and, where these are equal, by where they stand,
+// Grid: a block a row. Elements are ordered by their radix keys (keys.cu) and, where these are equal, by their positions,
 // whose digits come last. A pass counts the digits of the elements that agree with what is known of the wanted one.
 // As soon as few enough are left, they are collected and each is compared with all others. Elements before number
 // `from` are left out by a first round of the same, which ends with the elements that agree with number `from`.
@@ -31,10 +31,10 @@ struct choose_call {
     int most; // elements that are collected, unless more are wanted
 };
 
-// What is known of an element: the bits of its place that the mask has and, behind all of these, of its position. So
+// What is known of an element: the bits of its radix key that the mask has and, behind all of these, of its position. So
 // many elements stand before those that agree with it.
 struct limit {
-    piece place, place_mask;
+    piece key, key_mask;
     unsigned position, position_mask;
     int before, agree;
 };
@@ -43,23 +43,23 @@ struct choose_room {
     unsigned bins[BINS], sums[THREADS / 32];
     int bin, before, agree; // of the bin that holds the wanted element
     int taken, last;
-    piece place[ROOM];
+    piece key[ROOM];
     unsigned short position[ROOM];
 };
 
 KILN__SORT_FN bool agrees(piece p, unsigned at, const limit &l)
 {
-    return ((p ^ l.place) & l.place_mask) == 0 && ((at ^ l.position) & l.position_mask) == 0;
+    return ((p ^ l.key) & l.key_mask) == 0 && ((at ^ l.position) & l.position_mask) == 0;
 }
 
-// Where an element stands: before those that agree with what is known (-1), among them (0) or behind them (1).
+// Whether an element is before those that agree with what is known (-1), one of them (0) or behind them (1).
 KILN__SORT_FN int side(piece p, unsigned at, const limit &l)
 {
-    const piece here = piece(p & l.place_mask);
-    if (here != l.place)
-        return here < l.place ? -1 : 1;
-    const unsigned place = at & l.position_mask;
-    return place < l.position ? -1 : place > l.position;
+    const piece here = piece(p & l.key_mask);
+    if (here != l.key)
+        return here < l.key ? -1 : 1;
+    const unsigned masked = at & l.position_mask;
+    return masked < l.position ? -1 : masked > l.position;
 }
 
 // One more of the bin of each lane that has one; those that share the bin of the first lane are added at once.
@@ -117,7 +117,7 @@ KILN__SORT_FN limit find_limit(const piece (&p)[ITEMS], const choose_call &c, ch
     const int most = c.most > c.count ? c.most : c.count;
     limit l = {piece(0), piece(0), 0, 0, 0, c.length};
     bool by_position = false;
-    for (int left = WIDTH; l.place_mask == 0 || (alone ? 0 : l.before - covered) + l.agree > most;) {
+    for (int left = WIDTH; l.key_mask == 0 || (alone ? 0 : l.before - covered) + l.agree > most;) {
         if (left == 0) {
             by_position = true;
             left = POSITION_BITS;
@@ -138,8 +138,8 @@ KILN__SORT_FN limit find_limit(const piece (&p)[ITEMS], const choose_call &c, ch
             l.position |= (unsigned)room.bin << shift;
             l.position_mask |= mask << shift;
         } else {
-            l.place |= piece(piece(room.bin) << shift);
-            l.place_mask |= piece(piece(mask) << shift);
+            l.key |= piece(piece(room.bin) << shift);
+            l.key_mask |= piece(piece(mask) << shift);
         }
         l.before += room.before;
         l.agree = room.agree;
@@ -148,7 +148,7 @@ KILN__SORT_FN limit find_limit(const piece (&p)[ITEMS], const choose_call &c, ch
     return l;
 }
 
-// Element number `rank` of the row's order, which stands at `position`, as a result where it is wanted.
+// Store element number `rank` of the sorted row, of that position, as a result where it is wanted.
 KILN__SORT_FN void deliver(const choose_call &c, int rank, int position)
 {
     const long long to = (long long)blockIdx.x * (c.count + c.last) + (rank - c.from);
@@ -178,17 +178,17 @@ KILN__SORT_FN void collect(const piece (&p)[ITEMS], const choose_call &c, choose
         if ((int)at >= c.length || s > 0 || (alone && s < 0) || (floor.agree > 0 && side(p[k], at, floor) <= 0))
             continue;
         const int n = atomicAdd(&room.taken, 1);
-        room.place[n] = p[k];
+        room.key[n] = p[k];
         room.position[n] = (unsigned short)at;
     }
     __syncthreads();
     const int total = room.taken;
     for (int n = threadIdx.x; n < total; n += THREADS) {
-        const piece place = room.place[n];
+        const piece key = room.key[n];
         const unsigned position = room.position[n];
         int rank = covered;
         for (int k = 0; k < total; k++)
-            rank += room.place[k] < place || (room.place[k] == place && room.position[k] < position);
+            rank += room.key[k] < key || (room.key[k] == key && room.position[k] < position);
         if (rank < c.from + c.count)
             deliver(c, rank, (int)position);
         if (c.last && rank == c.from + c.count - 1 && room.last < 0)
@@ -216,7 +216,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, 1024 / THREADS) kiln_sort_
     }
     KILN__UNROLL for (int k = 0; k < ITEMS; k++) {
         const int at = k * THREADS + threadIdx.x;
-        p[k] = place_of(piece(w[k]));
+        p[k] = radix_key_of(piece(w[k]));
         if (KIND == KIND_FLOATING && c.last && at < c.length && p[k] == NOWHERE)
             atomicMax(&room.last, at);
     }

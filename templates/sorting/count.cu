@@ -1,6 +1,6 @@
 //% insert sorting/keys.cu
 //% plain AHEAD COPIES DIGITS KILN__AHEAD KILN__COPIES KILN__DYNAMIC_SHARED KILN__SORT_FN bytes ifndef name uint4 KILN__THREADS KILN__UNROLL THREADS __threadfence at atomicOr c copy count_call counts d
-//% plain digit_placed enter digits done k keys kiln_sort_count last left length n nullptr part parts passes plan_passes row rows
+//% plain digit_of_encoded encode digits done k keys kiln_sort_count last left length n nullptr part parts passes plan_passes row rows
 //% plain before step sum varied w word
 // How often each digit of each number occurs in each row: rows * digits * 256 counts, to which the blocks add; and
 // which passes are worth while.
@@ -8,7 +8,7 @@
 // Grid: `parts` blocks a row. A block counts in shared memory, where equal digits of KILN__COPIES neighbouring lanes have
 // counters of their own. The block that is done last plans the passes: where all elements of a row have the same
 // digit, be it another one in each row, a pass by it would move nothing. passes[d] is 0 for those; else 512, 256
-// more of the first pass, and how many follow it. One pass is always left, which copies.
+// more of the first pass, and how many follow it. One pass always remains, which copies.
 constexpr int THREADS = KILN__THREADS;
 constexpr int DIGITS = int(sizeof(word));
 constexpr int COPIES = KILN__COPIES;
@@ -33,7 +33,7 @@ KILN__SORT_FN void plan_passes(const count_call &c, unsigned *varied)
     for (unsigned row = threadIdx.x; row < c.rows && c.rows <= THREADS; row += THREADS) {
         const word w = c.keys[row * c.length];
         for (int d = 0; d < c.digits; d++) {
-            const volatile unsigned long long *const n = c.counts + ((long long)row * c.digits + d) * 256 + digit_placed(enter(w), d);
+            const volatile unsigned long long *const n = c.counts + ((long long)row * c.digits + d) * 256 + digit_of_encoded(encode(w), d);
             if (*n != (unsigned long long)c.length)
                 atomicOr(&varied[d], 1u);
         }
@@ -73,7 +73,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) kiln_sort_count(const coun
         KILN__UNROLL for (int k = 0; k < AHEAD; k++) if (at + k * THREADS < c.length) w[k] = keys[at + k * THREADS];
         KILN__UNROLL for (int k = 0; k < AHEAD; k++) if (at + k * THREADS < c.length)
             KILN__UNROLL for (int d = 0; d < DIGITS; d++) if (d < c.digits)
-                atomicAdd(&counts[(d * 256 + digit_placed(enter(w[k]), d)) * COPIES + copy], 1u);
+                atomicAdd(&counts[(d * 256 + digit_of_encoded(encode(w[k]), d)) * COPIES + copy], 1u);
     }
     __syncthreads();
     for (int k = threadIdx.x; k < c.digits * 256; k += THREADS) {

@@ -1,6 +1,6 @@
 //% insert sorting/plan.cu
 //% plain THREADS all bins bins_call c counts e edges even evenly fabs first isfinite k
-//% plain kiln_sort_edges last most n off offs scale step these told width wrong wrongs
+//% plain kiln_sort_edges last most n off offs scale step these host_parts width wrong wrongs
 // Whether edges of bins increase, and how evenly they are spaced; and no element is counted yet.
 //
 // Grid: some blocks, which look at edges in turn. Each has a part of the result, which the host sees as well.
@@ -44,5 +44,5 @@ extern "C" __global__ void __launch_bounds__(THREADS) kiln_sort_edges(const __gr
         __syncthreads();
     }
     if (threadIdx.x == 0)
-        c.told[blockIdx.x] = c.parts[blockIdx.x] = {wrongs[0], offs[0], evenly[0]};
+        c.host_parts[blockIdx.x] = c.parts[blockIdx.x] = {wrongs[0], offs[0], evenly[0]};
 }

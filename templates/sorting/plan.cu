@@ -1,6 +1,6 @@
-//% plain uint4 kept
+//% plain uint4 partial
 //% plain KILN__T T bins bins_call copies counts edges edges_part even off part_count parts per
-//% plain size told wrong x
+//% plain size host_parts wrong x
 // A call of sorting/bins.cu, and what sorting/edges.cu finds of its edges.
 typedef KILN__T T;
 
@@ -14,11 +14,11 @@ struct edges_part {
 struct bins_call {
     const T *x;
     const double *edges;
-    edges_part *parts, *told; // the same for the device and, where the host is to know, for it
+    edges_part *parts, *host_parts; // the same for the device and, where the host is to know, for it
     long long *counts;
     long long size, bins;
     int part_count;
     int copies; // of a block's counters, a power of two
     int per;    // bins of a block
-    uint4 *kept; // where blocks leave their counters, one behind the other; null: they add them to the counts
+    uint4 *partial; // where blocks store their counters, one behind the other; null: they add them to the counts
 };

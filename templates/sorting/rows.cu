@@ -2,7 +2,7 @@
 //% plain COUNTS ITEMS KILN__DYNAMIC_SHARED KILN__ORDER KILN__ROOM KILN__SORT_FN KILN__UNROLL ORDER T THREADS
 //% plain TILE at base bytes c clear_counts count_tile counts digit digit_of digits first forget from ifndef
 //% plain items k keep keys keys_out kiln_sort_rows length move_tile moved name nullptr order order_out
-//% plain place_counts position put read_tile room rows_call small_digits sorted sums to total uint4 w wide
+//% plain scan_counts position put read_tile room rows_call small_digits sorted sums to total uint4 w wide
 //% plain word
 // Rows that fit a block: a block sorts one row by all digits, which it holds in registers and exchanges through
 // shared memory.
@@ -60,7 +60,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) kiln_sort_rows(const rows_
             put(digits, k, first + k * 32 < c.length ? digit_of(w[k], digit) : 255u);
         forget(digits);
         const unsigned total = count_tile(digits, counts);
-        place_counts(counts, total, sums);
+        scan_counts(counts, total, sums);
         forget(digits);
         move_tile<ORDER>(digits, counts, w, sorted, order, moved);
         __syncthreads();

@@ -2,17 +2,16 @@
 //% plain ITEMS KILN__ITEMS KILN__LANES KILN__ORDER KILN__PACKED KILN__SORT_FN KILN__THREADS
 //% plain KILN__UNROLL KIND KIND_COMPLEX LANES NOWHERE ORDER PACKED THREADS W a at b base before
 //% plain beyond c far first flip from_lane group item item_of k keep keys keys_out kiln_sort_short
-//% plain lane least length lives mine nullptr order_out order_two other piece place_of places_of
-//% plain position position_of row rows run second short_call sort_items staged to two_places up v w
+//% plain lane least length lives mine nullptr order_out order_two other piece radix_key_of radix_keys_of
+//% plain position position_of row rows run second short_call sort_items staged to two_radix_keys up v w
 //% plain wide word
 // Short rows: LANES neighbouring lanes of a warp, a power of two, sort a row of at most LANES * ITEMS elements in
 // their registers, by a bitonic network.
 //
-// Grid: blocks of THREADS threads for all rows. What is sorted are places together with positions, of which no two
-// are equal, so that the order is the stable one; the elements are then read again where they stand, from the
-// nearest cache. Position lane * ITEMS + k of the network is item k of a lane.
+// Grid: blocks of THREADS threads for all rows. What is sorted are radix keys together with positions, of which no
+// two are equal, so that the order is the stable one; the elements are then read again, from the nearest cache. Position lane * ITEMS + k of the network is item k of a lane.
 //
-// KILN__PACKED: place and position are one number, KILN__PACKED wide; 0: they are kept side by side.
+// KILN__PACKED: radix key and position are one number, KILN__PACKED wide; 0: they are kept side by side.
 constexpr int THREADS = KILN__THREADS, LANES = KILN__LANES, ITEMS = KILN__ITEMS, PACKED = KILN__PACKED;
 constexpr bool ORDER = KILN__ORDER;
 
@@ -30,7 +29,7 @@ typedef unsigned item;
 typedef unsigned long long item;
 #else
 struct item {
-    two_places at;
+    two_radix_keys at;
     unsigned position;
 };
 #endif
@@ -38,7 +37,7 @@ struct item {
 #if KILN__PACKED
 KILN__SORT_FN item item_of(const word &w, int position)
 {
-    return item(place_of(piece(w))) << (PACKED / 2) | (unsigned)position;
+    return item(radix_key_of(piece(w))) << (PACKED / 2) | (unsigned)position;
 }
 KILN__SORT_FN item beyond() { return ~item(0); }
 KILN__SORT_FN unsigned position_of(const item &v) { return unsigned(v) & (PACKED == 32 ? 0xffffu : ~0u); }
@@ -48,9 +47,9 @@ KILN__SORT_FN item from_lane(const item &v, int flip) { return __shfl_xor_sync(0
 template <class W> KILN__SORT_FN item item_of(const W &w, int position)
 {
     if constexpr (KIND == KIND_COMPLEX)
-        return {places_of(w), (unsigned)position};
+        return {radix_keys_of(w), (unsigned)position};
     else
-        return {{piece(0), place_of(piece(w))}, (unsigned)position};
+        return {{piece(0), radix_key_of(piece(w))}, (unsigned)position};
 }
 KILN__SORT_FN item beyond() { return {{NOWHERE, NOWHERE}, ~0u}; }
 KILN__SORT_FN unsigned position_of(const item &v) { return v.position; }

@@ -2,12 +2,12 @@
 //% plain ALONG COUNTS EACH ITEMS KILN__ITEMS KILN__SORT_FN KILN__THREADS KILN__UNROLL P T THREADS TILE WARPS
 //% plain __device__ __forceinline__ __popc a above alike all_three b before below c clear_counts count
 //% plain count_tile counts d digit digits equal forget four here k lane left mine move_tile moved p
-//% plain place_counts put rank run small_digits sorted start sum_before sums total v w warp word
+//% plain scan_counts put rank run small_digits sorted start sum_before sums total v w warp word
 // Ranks of the elements of a tile by one digit, stable: THREADS * ITEMS elements, of which a warp has ITEMS * 32
 // in a row; element k of lane l is number k * 32 + l of them.
 //
-// count_tile() counts the digits of each warp, place_counts() turns the counts into where the first element of a digit
-// and a warp goes, and move_tile() takes the elements there one after the other. Lanes of a warp that have the same
+// count_tile() counts the digits of each warp, scan_counts() turns the counts into the destination of the first element
+// of a digit and a warp, and move_tile() takes the elements there one after the other. Lanes of a warp that have the same
 // digit find each other by eight votes, one for each bit, whose time does not depend on what the digits are.
 constexpr int THREADS = KILN__THREADS, ITEMS = KILN__ITEMS, WARPS = THREADS / 32;
 constexpr int TILE = THREADS * ITEMS, COUNTS = WARPS * 256;
@@ -87,8 +87,8 @@ KILN__SORT_FN unsigned count_tile(const small_digits &digits, unsigned *counts)
     return total;
 }
 
-// Put in the place of each count where the first of those elements goes; returns where this thread's digits begin.
-KILN__SORT_FN unsigned place_counts(unsigned *counts, unsigned total, unsigned *sums)
+// Replace each count by the destination of the first of those elements; returns where this thread's digits begin.
+KILN__SORT_FN unsigned scan_counts(unsigned *counts, unsigned total, unsigned *sums)
 {
     const unsigned start = sum_before(total, sums);
     unsigned run = start;

@@ -1,28 +1,28 @@
 /*
- * place.c - what a sort must know of a dtype: how the bits of an element become its place, the
- * unsigned integer by which it is sorted.
+ * radix_key.c - what a sort must know of a dtype: how the bits of an element become its radix key,
+ * the unsigned integer by which it is sorted.
  *
  * All sorts of this folder ask it. Test: test_sort, over all dtypes.
  */
 #include "sorting/sorting.h"
 
-kiln__place_kind kiln__place_kind_of(kiln_dtype dtype)
+kiln__radix_kind kiln__radix_kind_of(kiln_dtype dtype)
 {
     switch (kiln_dtype_kind(dtype)) {
     case 'b':
-        return KILN__PLACE_TRUTH;
+        return KILN__RADIX_TRUTH;
     case 'i':
-        return KILN__PLACE_SIGNED;
+        return KILN__RADIX_SIGNED;
     case 'f':
-        return KILN__PLACE_FLOATING;
+        return KILN__RADIX_FLOATING;
     case 'c':
-        return KILN__PLACE_COMPLEX;
+        return KILN__RADIX_COMPLEX;
     default:
-        return KILN__PLACE_UNSIGNED;
+        return KILN__RADIX_UNSIGNED;
     }
 }
 
-uint64_t kiln__place_infinity(kiln_dtype dtype)
+uint64_t kiln__radix_infinity(kiln_dtype dtype)
 {
     switch (kiln_dtype_kind(dtype)) {
     case 'f':
@@ -34,7 +34,7 @@ uint64_t kiln__place_infinity(kiln_dtype dtype)
     }
 }
 
-int kiln__place_digits(kiln_dtype dtype)
+int kiln__radix_digits(kiln_dtype dtype)
 {
     return (int)kiln_dtype_size(dtype);
 }
