@@ -431,7 +431,7 @@ static bool chooses(int64_t method)
 
 /* One quantile of the `n` elements that `order` names. */
 static dt_value quantile_of(const dt_array *x, kiln_dtype to, const int64_t *order, int64_t n,
-                            int64_t method, int64_t thousandths)
+                            int64_t method, int64_t thousandths, bool median)
 {
     if (n == 0)
         return (dt_value){.re = NAN};
@@ -443,6 +443,8 @@ static dt_value quantile_of(const dt_array *x, kiln_dtype to, const int64_t *ord
         return dt_unknown();
     if (y.chooses)
         return a;
+    if (!median && y.low == y.high && y.low + 1 < n && !isfinite(x->at[order[y.low + 1]].re))
+        return dt_unknown(); /* with a weight of 0, it makes the quantile NaN in NumPy */
     dt_value v = dt_between(x->dtype, to, a, b, y.part);
     if (isfinite(v.error)) /* the place between the two is rounded as well */
         v.error += 1e-15 * (double)n * (double)fabsl(dt_real(x->dtype, b) - dt_real(x->dtype, a));
@@ -452,7 +454,7 @@ static dt_value quantile_of(const dt_array *x, kiln_dtype to, const int64_t *ord
 
 static bool evaluate_quantiles(const dt_case *c, const dt_array *in, dt_array *out)
 {
-    const bool list = is_named(c, "quantiles");
+    const bool list = is_named(c, "quantiles"), median = is_named(c, "nanmedian");
     const dt_array *x = &in[0];
     const int64_t method = c->number[METHOD], asked = c->number[ASKED];
     int64_t shape[DT_RANK + 2] = {asked};
@@ -481,7 +483,7 @@ static bool evaluate_quantiles(const dt_case *c, const dt_array *in, dt_array *o
         while (!list && n > 0 && isnan(x->at[order[n - 1]].re))
             n--;
         for (int64_t q = 0; q < asked; q++)
-            out->at[q * rows + row] = quantile_of(x, to, order, n, method, c->number[Q + q]);
+            out->at[q * rows + row] = quantile_of(x, to, order, n, method, c->number[Q + q], median);
     }
     free(order);
     return order != NULL;

@@ -1,5 +1,5 @@
 /*
- * family_sort.c - sorted rows and their orders, chosen places of them, searches and counts.
+ * family_sort.c - sorted rows and their orders, partitions, quantiles, searches and counts.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -9,6 +9,8 @@
 
 /* Numbers beside those of family.h: what the function takes. */
 enum { PLACE = DT_DOWN + 1, METHOD };
+
+enum { LONG_ROW = 1 << 17 };
 
 static bool is_named(const dt_case *c, const char *name)
 {
@@ -47,6 +49,19 @@ void dt_draw_axis(dt_random *d, dt_case *c, int rank)
     c->number[DT_ROW_AXIS] = rank == 0 || dt_once_in(d, 4) ? DT_ALL : dt_below(d, 2 * rank) - rank;
 }
 
+/* Few rows of 2^17 elements and more, of which a GPU finds the first elements without sorting them (src/sorting/first.c).
+ * Such a case takes as long as some hundred others. */
+static bool draw_long_rows(dt_random *r, const dt_case *c, int rank, int axis, int64_t *shape)
+{
+    if (rank == 0 || !dt_once_in(r, is_named(c, "topk") ? 8 : 150))
+        return false;
+    for (int a = 0; a < rank; a++)
+        shape[a] = a == axis ? LONG_ROW + dt_below(r, LONG_ROW / 16) : 1;
+    if (rank > 1 && dt_once_in(r, 4))
+        shape[axis == 0] = 2 + dt_below(r, 2);
+    return true;
+}
+
 /* Rows of lengths at which the ways of sorting change. */
 static bool draw_rows(dt_random *d, dt_random *r, dt_case *c)
 {
@@ -62,7 +77,8 @@ static bool draw_rows(dt_random *d, dt_random *r, dt_case *c)
     const int axis = c->number[DT_ROW_AXIS] == DT_ALL
                          ? rank - 1
                          : (int)(c->number[DT_ROW_AXIS] + rank) % (rank > 0 ? rank : 1);
-    if (rank > 0 && dt_once_in(r, 25)) {
+    const bool is_long = draw_long_rows(r, c, rank, axis, c->operand[k].view.shape);
+    if (!is_long && rank > 0 && dt_once_in(r, 25)) {
         for (int a = 0; a < rank; a++)
             c->operand[k].view.shape[a] =
                 a == axis ? 4000 + dt_below(r, 30000) : 1 + dt_below(r, 2);
@@ -78,7 +94,9 @@ static bool draw_rows(dt_random *d, dt_random *r, dt_case *c)
     x.size = dt_size(rank, x.shape);
     if (!dt_rows_of(c, &x, &y))
         return false;
-    if (is_named(c, "topk"))
+    if (is_named(c, "topk") && is_long && !dt_once_in(r, 5))
+        c->number[PLACE] = 1 + dt_below(r, dt_once_in(r, 2) ? 20 : (int)y.length / 64);
+    else if (is_named(c, "topk"))
         c->number[PLACE] = dt_once_in(r, 5) ? y.length : dt_below(r, (int)y.length + 1);
     else if (is_named(c, "partition") || is_named(c, "argpartition"))
         c->number[PLACE] = y.length == 0 ? 0 : dt_below(r, 2 * (int)y.length) - y.length;
@@ -256,6 +274,9 @@ static bool evaluate_quantile(const dt_case *c, const dt_array *in, dt_array *ou
             out->at[row] = dt_is_complex(to) ? dt_unknown() : (dt_value){.re = NAN};
         else if (chooses)
             out->at[row] = method == KILN_QUANTILE_LOWER ? a : b;
+        else if (!median && low == high && low + 1 < y.length &&
+                 !isfinite(x->at[from + order[low + 1] * y.behind].re))
+            out->at[row] = dt_unknown(); /* with a weight of 0, it makes the quantile NaN in NumPy */
         else if (low == high && isfinite(a.re))
             out->at[row] = dt_between(x->dtype, to, a, a, 0);
         else

@@ -18,7 +18,7 @@ static const char usage[] =
     "  --cases N      how many cases of the kinds asked for; without it and --seconds 600\n"
     "  --case N       run case N of the seed alone\n"
     "  --kind NAME    this kind alone; may be repeated: elementwise reduction reduce scanned scan\n"
-    "                 graph eager row\n"
+    "                 graph eager row gather scatter select sort rearrange product random\n"
     "  --device NAME  cpu, cuda, or both (what there is)\n"
     "  --jobs N       processes at once (1)\n"
     "  --failures N   how many failures each process describes (5)\n"
