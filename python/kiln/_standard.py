@@ -175,16 +175,12 @@ def _shapes(arrays, axis=None):
     return " and ".join(str(s) for s in list(reversed(shapes.values()))[:2])
 
 
-#: So many arrays are put together by the expression on a GPU, where one kernel stores those that have one shape.
-_TOGETHER = 8
-
-
 def concat(arrays, /, axis=0, *, dtype=None, casting="same_kind"):
     """Arrays one behind the other along an axis; None: flattened. With `dtype` they are cast before."""
     arrays = tuple(arrays)
     if dtype is not None or casting != "same_kind":
         arrays = tuple(cast(arrays_of(arrays), dtype, casting))
-    made = _kiln.joined(arrays, axis) if axis.__class__ is int else None
+    made = _kiln.joined(arrays, axis, None) if axis.__class__ is int else None
     if made is not None:  # arrays of kiln's own, of one dtype and device, whose shapes fit
         return made
     arrays = arrays_of(arrays)
@@ -197,21 +193,9 @@ def concat(arrays, /, axis=0, *, dtype=None, casting="same_kind"):
     rest = {s[:axis] + s[axis + 1:] for s in shapes}
     if len(rest) > 1 or len({len(s) for s in shapes}) > 1:
         raise ValueError(f"concat: shapes {_shapes(arrays, axis)} may differ along axis {axis} alone")
-    total = list(shapes[0])
-    total[axis] = sum(s[axis] for s in shapes)
     names = {a.dtype.name for a in arrays}
-    parts = [a for a, s in zip(arrays, shapes) if 0 not in s]
-    if len(names) == 1 and 1 < len(parts) <= _TOGETHER and all(a.device == parts[0].device != "cpu" for a in parts):
-        given = {f"x{k}": a for k, a in enumerate(parts)}
-        return eval(f"concatenate([{', '.join(given)}], axis={axis})", **given)
-    made = empty(tuple(total), names.pop() if len(names) == 1 else result_type(*arrays), arrays[0].device)
-    before, begin = ":, " * axis, 0
-    for a, s in zip(arrays, shapes):
-        end = begin + s[axis]
-        if 0 not in s:
-            _kiln.assign(_kiln.view(made, f"{before}{begin}:{end}"), asarray(a, device=made.device))
-        begin = end
-    return made
+    dtype = names.pop() if len(names) == 1 else result_type(*arrays).name
+    return _kiln.joined(tuple(asarray(a, device=arrays[0].device) for a in arrays), axis, dtype)
 
 
 def stack(arrays, /, axis=0, *, dtype=None, casting="same_kind"):

@@ -311,95 +311,128 @@ static PyObject *place(PyObject *self, PyObject *args)
     Py_RETURN_NONE;
 }
 
-enum {
-    JOINED_MAX = 64,
-    TOGETHER_BYTES = 1 << 20 /* so many are stored by one kernel of an expression on a GPU */
-};
+/* Arrays are joined in one of two ways. A call that copies one part looks at its layout alone, which
+ * takes 1 us where shapes are new. kiln_array_rearrange() stores parts of one shape by one kernel,
+ * which on a GPU is faster for many bytes; but it plans a graph for each new set of shapes, which takes
+ * the host 170 us for two arrays and 420 us for eight. */
+enum { TOGETHER_MAX = 8, TOGETHER_BYTES = 1 << 20 };
 
-/* Arrays as they stand one behind the other along an axis; how many, or 0 where they are not arrays
- * of one dtype, device and shape but for that axis. */
-static size_t read_joined(PyObject *tuple, int axis, kiln_array **all, int64_t *extents)
+/* A join: the arrays, and the result that they are parts of. */
+typedef struct joining {
+    kiln_array **all;
+    size_t count;
+    int axis;
+    kiln_dtype dtype;
+    int64_t extents[KILN_RANK_MAX];
+} joining;
+
+/* Takes the tuple's arrays. False where they are not arrays of one device and shape but for the axis. Of which dtypes
+ * they are matters where the result's is not given. */
+static bool read_joined(PyObject *tuple, joining *j)
 {
-    const Py_ssize_t count = PyTuple_Size(tuple);
+    const bool any_dtype = j->dtype != KILN_DTYPE_NONE;
 
-    for (Py_ssize_t k = 0; k < count && count <= JOINED_MAX; k++) {
-        PyObject *const item = PyTuple_GetItem(tuple, k);
+    for (size_t k = 0; k < j->count; k++) {
+        PyObject *const item = PyTuple_GetItem(tuple, (Py_ssize_t)k);
         if (!kilnpy_is_array(item))
-            return 0;
-        kiln_array *const a = all[k] = ((array_object *)item)->array;
+            return false;
+        kiln_array *const a = j->all[k] = ((array_object *)item)->array;
         const int rank = kiln_array_rank(a);
         const int64_t *const shape = kiln_array_shape(a);
-        if (rank != kiln_array_rank(all[0]) || axis < 0 || axis >= rank ||
-            kiln_array_dtype(a) != kiln_array_dtype(all[0]) ||
-            kiln_array_context(a) != kiln_array_context(all[0]))
-            return 0;
+        j->axis += k == 0 && j->axis < 0 ? rank : 0;
+        j->dtype = j->dtype == KILN_DTYPE_NONE ? kiln_array_dtype(a) : j->dtype;
+        if (rank != kiln_array_rank(j->all[0]) || j->axis < 0 || j->axis >= rank ||
+            (!any_dtype && kiln_array_dtype(a) != j->dtype) ||
+            kiln_array_context(a) != kiln_array_context(j->all[0]))
+            return false;
         for (int n = 0; n < rank; n++) {
-            if (k > 0 && n != axis && shape[n] != extents[n])
-                return 0;
-            extents[n] = k > 0 && n == axis ? extents[n] + shape[n] : shape[n];
+            if (k > 0 && n != j->axis && shape[n] != j->extents[n])
+                return false;
+            j->extents[n] = k > 0 && n == j->axis ? j->extents[n] + shape[n] : shape[n];
         }
     }
-    return count <= JOINED_MAX ? (size_t)count : 0;
+    return j->count > 0;
 }
 
-static bool is_large_on_gpu(const kiln_array *a, const int64_t *extents)
+/* The arrays with elements, where they are better stored together; else 0. */
+static size_t together(const joining *j, kiln_arg args[TOGETHER_MAX])
 {
-    size_t bytes = kiln_dtype_size(kiln_array_dtype(a));
+    size_t count = 0, bytes = kiln_dtype_size(j->dtype);
 
-    for (int n = 0; n < kiln_array_rank(a); n++)
-        bytes *= (size_t)extents[n];
-    return bytes >= TOGETHER_BYTES &&
-           kiln_context_device(kiln_array_context(a))->backend != KILN_BACKEND_CPU;
+    for (int n = 0; n < kiln_array_rank(j->all[0]); n++)
+        bytes *= (size_t)j->extents[n];
+    if (bytes < TOGETHER_BYTES ||
+        kiln_context_device(kiln_array_context(j->all[0]))->backend == KILN_BACKEND_CPU)
+        return 0;
+    for (size_t k = 0; k < j->count; k++) {
+        if (kiln_array_size(j->all[k]) == 0)
+            continue;
+        if (count == TOGETHER_MAX || kiln_array_dtype(j->all[k]) != j->dtype)
+            return 0;
+        args[count++] = kiln_arg_array(j->all[k]);
+    }
+    return count > 1 ? count : 0;
 }
 
-static kiln_status join(kiln_array *const *all, size_t count, int axis, kiln_array *made,
-                        kiln_error *err)
+static kiln_status join(const joining *j, kiln_array **made, kiln_error *err)
 {
-    kiln_status status = KILN_OK;
+    kiln_arg args[TOGETHER_MAX];
+    const size_t count = together(j, args);
+    const int64_t axis = j->axis;
     int64_t begin = 0;
+    kiln_status status;
 
-    for (size_t k = 0; k < count && status == KILN_OK; k++) {
-        const int64_t end = begin + kiln_array_shape(all[k])[axis];
+    if (count > 0)
+        return kiln_array_rearrange(KILN_REARRANGE_CONCATENATE, args, count, &axis, 1, made, err);
+    status = kiln_array_empty(kiln_array_context(j->all[0]), j->dtype, kiln_array_rank(j->all[0]),
+                              j->extents, made, err);
+    for (size_t k = 0; k < j->count && status == KILN_OK; k++) {
+        const int64_t end = begin + kiln_array_shape(j->all[k])[j->axis];
         kiln_array *part = NULL;
-        if (kiln_array_size(all[k]) > 0)
-            status = kiln_array_slice(made, axis, begin, end, 1, &part, err);
+        if (kiln_array_size(j->all[k]) > 0)
+            status = kiln_array_slice(*made, j->axis, begin, end, 1, &part, err);
         if (part != NULL)
-            status = kiln_array_assign(part, all[k], err);
+            status = kiln_array_assign(part, j->all[k], err);
         kiln_array_release(part);
         begin = end;
+    }
+    if (status != KILN_OK) {
+        kiln_array_release(*made);
+        *made = NULL;
     }
     return status;
 }
 
-/* joined(tuple of arrays, axis): a new array, or None where the arrays have to be looked at more
- * closely. */
+/* joined(tuple of arrays, axis, dtype): a new array, or None where the arrays have to be looked at more
+ * closely. The dtype is a name, or None: theirs, if they have one. */
 static PyObject *joined(PyObject *self, PyObject *args)
 {
-    kiln_array *all[JOINED_MAX], *made = NULL;
-    int64_t extents[KILN_RANK_MAX];
+    enum { FEW = 16 };
+    kiln_array *few[FEW], *made = NULL;
     kiln_error err = KILN_ERROR_INIT;
+    const char *dtype_name = NULL;
     PyObject *tuple = NULL;
-    kiln_status status;
-    int axis = 0;
+    kiln_status status = KILN_OK;
+    joining j = {.all = few, .dtype = KILN_DTYPE_NONE};
 
     (void)self;
-    if (!PyArg_ParseTuple(args, "O!i", &PyTuple_Type, &tuple, &axis))
+    if (!PyArg_ParseTuple(args, "O!iz", &PyTuple_Type, &tuple, &j.axis, &dtype_name) ||
+        (dtype_name != NULL && dtype_of(dtype_name, &j.dtype) != 0))
         return NULL;
-    if (axis < 0 && PyTuple_Size(tuple) > 0 && kilnpy_is_array(PyTuple_GetItem(tuple, 0)))
-        axis += kiln_array_rank(((array_object *)PyTuple_GetItem(tuple, 0))->array);
-    const size_t count = read_joined(tuple, axis, all, extents);
-    if (count == 0 || is_large_on_gpu(all[0], extents))
-        Py_RETURN_NONE;
-    Py_BEGIN_ALLOW_THREADS /* The caller holds the arrays. */
-        status = kiln_array_empty(kiln_array_context(all[0]), kiln_array_dtype(all[0]),
-                                  kiln_array_rank(all[0]), extents, &made, &err);
-    if (status == KILN_OK)
-        status = join(all, count, axis, made, &err);
-    if (status != KILN_OK) {
-        kiln_array_release(made);
-        made = NULL;
+    j.count = (size_t)PyTuple_Size(tuple);
+    if (j.count > FEW && (j.all = PyMem_Malloc(j.count * sizeof *j.all)) == NULL)
+        return PyErr_NoMemory();
+    const bool fits = read_joined(tuple, &j);
+    if (fits) {
+        Py_BEGIN_ALLOW_THREADS /* The caller holds the arrays. */
+            status = join(&j, &made, &err);
+        Py_END_ALLOW_THREADS
     }
-    Py_END_ALLOW_THREADS return give(status, &made, &err);
+    if (j.all != few)
+        PyMem_Free(j.all);
+    if (!fits)
+        Py_RETURN_NONE;
+    return give(status, &made, &err);
 }
 
 /* selected(array, index): array[index] of a number that fits 64 bits; else None. */
@@ -468,7 +501,7 @@ PyMethodDef kilnpy_view_methods[] = {
     {"place", place, METH_VARARGS, "place(array, mask, values)"},
     {"selected", METHOD(selected), METH_FASTCALL, "selected(array, index)"},
     {"indexes", METHOD(indexes), METH_FASTCALL, "indexes(array, indices)"},
-    {"joined", joined, METH_VARARGS, "joined(arrays, axis)"},
+    {"joined", joined, METH_VARARGS, "joined(arrays, axis, dtype)"},
     {"text", text, METH_O, "text(array)"},
     {"linalg", kilnpy_linalg, METH_VARARGS, "linalg(name, arrays, number, upper, text, axes)"},
     {"observe", kilnpy_observe, METH_VARARGS, "observe(what, path, device)"},

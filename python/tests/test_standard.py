@@ -55,6 +55,10 @@ class Cases(unittest.TestCase):
             self.check("concat", parts, axis=-1 if parts[0].shape[-1:] == (0,) else 0)
         self.check("concat", [x[:, :k % 4] for k in range(8)], axis=1)
         self.check("concat", [x[:, ::-1]] * 12)
+        self.check("concat", [i[k % 3:] if k % 2 else np.float32(k) * i for k in range(90)])
+        large = np.arange(1 << 19).reshape(2, -1) % 100
+        for count in (2, 8, 9):  # 1 MiB and more: up to eight arrays of one dtype are a step on a GPU
+            self.check("concat", [(large + k).astype(np.int8) for k in range(count)], axis=1)
         self.check("stack", [i, i + 1, i * 2], axis=-1)
         self.check("unstack", x, axis=1)
         self.check("split", x, 2, axis=1)
