@@ -70,7 +70,7 @@ static const struct {
     const char *says;
 } expressions[] = {
     /* index arrays that do not broadcast, float indices */
-    {"x[i, few]", KILN_ERR_SHAPE, "do not broadcast"},
+    {"x[i, few]", KILN_ERR_SHAPE, "shape (4,) do not broadcast with those before them, of shape (6,)"},
     {"x[y]", KILN_ERR_DTYPE, "indices must be integers, and these are float32"},
     {"take(n, y)", KILN_ERR_DTYPE, "indices must be integers, and these are float32"},
     {"take(n, i, axis=1)", KILN_ERR_AXIS, "axis 1"},
@@ -93,7 +93,7 @@ static const struct {
     {"choose(few, [n, n])", KILN_ERR_SHAPE, "broadcast"},
     {"a, b = broadcast_arrays(n, few); a + b", KILN_ERR_SHAPE, "broadcast"},
     {"diag(x[None])", KILN_ERR_SHAPE, "an array with one or two axes"},
-    {"lexsort([n, few])", KILN_ERR_SHAPE, "key 2 is not"},
+    {"lexsort([n, few])", KILN_ERR_SHAPE, "key 2 is not: its shape is (4,), that of key 1 (6,)"},
     /* masks of the wrong shape */
     {"sum(n[m])", KILN_ERR_SHAPE, "mask of shape (4,) does not fit an array of shape (6,)"},
     {"sum(compress(n > -1, few))", KILN_ERR_SHAPE, "mask of shape (6,) does not fit an array of shape (4,)"},
@@ -101,13 +101,15 @@ static const struct {
     {"repeat(i, -1)", KILN_ERR_ARGUMENT, "the number of repetitions is -1"},
     {"tile(i, -2)", KILN_ERR_ARGUMENT, "the number of repetitions is -2"},
     {"pad(n, (1, 1, 1, 1))", KILN_ERR_SHAPE, "rank 1 takes 2"},
+    {"pad(n, (1, 1, 1))", KILN_ERR_ARGUMENT, "3 are given"},
     {"pad(n, -1)", KILN_ERR_ARGUMENT, "-1 is negative"},
     {"concatenate([n, x])", KILN_ERR_SHAPE, "operand 2 has shape (2, 3)"},
     {"gradient(n[:1])", KILN_ERR_AXIS, "index 1 is out of range for axis 0, which has 1 elements"},
     {"roll(n, 1, axis=1)", KILN_ERR_AXIS, "axis 1"},
     /* sorts */
     {"v, p = topk(i, 7); v", KILN_ERR_ARGUMENT, "k is 7, and a row has 6 elements"},
-    {"partition(i, 6)", KILN_ERR_ARGUMENT, "kth is 6"},
+    {"partition(i, 6)", KILN_ERR_ARGUMENT, "kth is 6, and a row has 6 elements"},
+    {"partition(i, (1, -7))", KILN_ERR_AXIS, "kth is -7, and a row has 6 elements"},
     {"sort(i, 1)", KILN_ERR_AXIS, "axis 1"},
     {"int64(quantile(c, 0.5) + i)", KILN_ERR_DTYPE, "complex"},
     {"int64(quantile(y, 1.5) + i)", KILN_ERR_RANGE, "1.5"},
@@ -160,6 +162,9 @@ static void test_bad_input__of_calls(void **state)
     const kiln_subscript apart[] = {kiln_subscript_array(a.i), kiln_subscript_array(a.few)};
     FAILS(t, KILN_ERR_SHAPE, kiln_array_index(a.x, apart, 2, NULL, &a.z, &t->err), "broadcast");
     FAILS(t, KILN_ERR_DTYPE, kiln_array_take(a.n, a.y, 0, NULL, &a.z, &t->err), "float32");
+    FAILS(t, KILN_ERR_SHAPE,
+          kiln_array_scatter(a.x, apart, 2, kiln_arg_int(0), KILN_SCATTER_SET, NULL, &t->err),
+          "index array 2 of shape (4,)", "of shape (6,)");
     FAILS(t, KILN_ERR_ARGUMENT, kiln_array_topk(a.i, 7, &o, &a.z, &a.z, &t->err), "k is 7", "6");
     FAILS(t, KILN_ERR_RANGE,
           kiln_array_quantile(a.y, &q, 1, KILN_QUANTILE_LINEAR, &o, &a.z, &t->err), "-0.5");
@@ -183,7 +188,41 @@ static void test_bad_input__of_calls(void **state)
     drop(&a);
 }
 
-/* What only the device knows is told by what waits for it, with the value, its place and the extent. */
+/* Requirements on values, which whoever waits for the device is told. */
+static void test_bad_input__of_values_in_expressions(void **state)
+{
+    static const struct {
+        const char *text, *says;
+    } needs[] = {
+        {"h, e = histogram(y, 3, range=(3, 1)); h", "the end of the range, 1, is below its begin"},
+        {"histogram_bin_edges(y, roll(y, 2))", "edge 1 is larger than the next one"},
+        {"digitize(n, roll(y, 2))", "and the next one do not"},
+        {"bincount(few - 1, length=9)", "one is -1"},
+    };
+    static const char *const names[] = {"n", "few", "y"};
+    test_env *t = *state;
+    arrays a;
+
+    make(t, &a);
+    for (size_t k = 0; k < COUNT(needs); k++) {
+        kiln_graph *g = NULL;
+        kiln_array *z = NULL;
+        const kiln_arg args[] = {kiln_arg_array(a.n), kiln_arg_array(a.few), kiln_arg_array(a.y),
+                                 kiln_arg_out(&z)};
+        OK(t, kiln_graph_parse(t->ctx, needs[k].text, names, COUNT(names), NULL, &g, NULL, &t->err));
+        kiln_status status = kiln_graph_run(g, args, COUNT(args), NULL, &t->err);
+        if (status == KILN_OK)
+            status = kiln_context_synchronize(t->ctx, &t->err);
+        CHECK(status == KILN_ERR_RANGE && strstr(t->err.message, needs[k].says) != NULL, "%s: %s: %s",
+              needs[k].text, kiln_status_name(status), t->err.message);
+        kiln_error_clear(&t->err);
+        kiln_array_release(z);
+        kiln_graph_destroy(g);
+    }
+    drop(&a);
+}
+
+/* What only the device knows is told by what waits for it, with the value, its position and the extent. */
 static void test_bad_input__of_indices_and_bins(void **state)
 {
     test_env *t = *state;
@@ -216,6 +255,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         TEST(test_bad_input__of_expressions),
         TEST(test_bad_input__of_calls),
+        TEST(test_bad_input__of_values_in_expressions),
         TEST(test_bad_input__of_indices_and_bins),
     };
     return test_env_main(argc, argv, "test_bad_input", tests, COUNT(tests));

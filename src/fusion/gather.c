@@ -84,8 +84,9 @@ static void read_indices(kiln__build *b, uint32_t node, const kiln__lowered *tab
         const kiln__lowered *i = &b->lowered[low];
         if (!kiln__shape_broadcast(&g->rank, g->shape, i->rank, i->shape))
             kiln__build_fail(b, node, KILN_ERR_SHAPE,
-                             "indices of shape %s do not broadcast with those before them",
-                             kiln__build_shape(b, i->rank, i->shape));
+                             "indices of shape %s do not broadcast with those before them, of shape %s",
+                             kiln__build_shape(b, i->rank, i->shape),
+                             kiln__build_shape(b, g->rank, g->shape));
     }
 }
 

@@ -115,8 +115,10 @@ static kiln_status pad(kiln__parser *p, kiln__parsed_call *c, reading *r, kiln__
     if (r->number_count == 1)
         r->numbers[r->number_count++] = r->numbers[0];
     if (r->number_count % 2 != 0)
-        return fail(p, c, KILN_ERR_ARGUMENT,
-                    "takes one width, two for all axes, or two for each axis");
+        return kiln__parse_fail(p, c->at, c->bytes, KILN_ERR_ARGUMENT,
+                                "pad takes one width, two for all axes, or two for each axis; "
+                                "%zu are given",
+                                r->number_count);
     memmove(r->numbers + 1, r->numbers, r->number_count * sizeof r->numbers[0]);
     r->numbers[0] = mode;
     r->number_count++;

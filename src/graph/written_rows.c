@@ -311,7 +311,7 @@ const kiln__written kiln__written_rows[] = {
      "f = isfinite(a) & isfinite(b); s = (high - low) / n;"
      "p = _need(f, i * s, float64(where(isfinite(a), b, a)), 1);"
      "e = where(j == n, high, p + low); ok = (j == 0) | (e > take(e, j - 1, mode=clip));"
-     "_need(ok, e, float64(n), 2)"},
+     "_need(ok, e, where(a > b, float64(b), float64(n)), where(a > b, 12, 2))"},
     {"_rising", "e",
      "i = iota(e, 0); _need(~(e < take(e, i - 1, mode=clip)), e, float64(i) - 1, 3)"},
     {"_bins_of", "x, bins:whole, range:None", "_edges(x, bins)"},

@@ -32,7 +32,7 @@ static kiln_status filled(const kiln__scattering *s, kiln_dtype dtype, kiln_arg 
 static kiln_status add_index(kiln__scattering *s, const kiln_array *index, int axis,
                              kiln_error *err)
 {
-    char what[64];
+    char what[64], shape[24 * KILN_RANK_MAX], before[24 * KILN_RANK_MAX];
     const int k = s->index_count;
 
     snprintf(what, sizeof what, "%s: index array %d", s->name, k + 1);
@@ -46,9 +46,13 @@ static kiln_status add_index(kiln__scattering *s, const kiln_array *index, int a
     if (axis >= s->target->rank)
         return kiln__fail(err, KILN_ERR_AXIS, "%s: axis %d is out of range for rank %d", s->name,
                           axis, s->target->rank);
-    if (!kiln__shape_broadcast(&s->rank, s->shape, index->rank, index->shape))
+    if (!kiln__shape_broadcast(&s->rank, s->shape, index->rank, index->shape)) {
+        kiln__shape_text(index->rank, index->shape, shape, sizeof shape);
+        kiln__shape_text(s->rank, s->shape, before, sizeof before);
         return kiln__fail(err, KILN_ERR_SHAPE,
-                          "%s does not broadcast with the index arrays before it", what);
+                          "%s of shape %s does not broadcast with those before it, of shape %s", what,
+                          shape, before);
+    }
     if (kiln__array_overlap(index, s->target)) /* the target changes while indices are read */
         KILN_CHECK(kiln__array_copy_on(index, s->stream, &s->index[k], err));
     else

@@ -371,10 +371,10 @@ kiln_status kiln_array_bincount(const kiln_array *array, int64_t least_count, ki
     KILN_CHECK_NULL(out, err);
     KILN_CHECK(kiln__array_check(array, NULL, "array", err));
     if (strchr("biu", kiln_dtype_kind(array->dtype)) == NULL)
-        return kiln__fail(err, KILN_ERR_DTYPE, "bincount: %s are no integers",
+        return kiln__fail(err, KILN_ERR_DTYPE, "bincount: elements must be integers, and these are %s",
                           kiln_dtype_name(array->dtype));
     if (least_count < 0)
-        return kiln__fail(err, KILN_ERR_ARGUMENT, "bincount: %lld bins at least",
+        return kiln__fail(err, KILN_ERR_ARGUMENT, "bincount: least_count is %lld",
                           (long long)least_count);
     if (array->size > 0)
         KILN_CHECK(largest_bin(array, &high, err));

@@ -112,7 +112,7 @@ kiln_status kiln__sorting_infer(kiln__sorting_function function, const kiln_arra
         return KILN_OK;
     }
     if (f->part == PART_ONE && function != KILN__SORTING_median && kiln_dtype_kind(x->dtype) == 'c')
-        return kiln__fail(err, KILN_ERR_DTYPE, "%s: complex numbers have none", f->name);
+        return kiln__fail(err, KILN_ERR_DTYPE, "%s: complex numbers have no quantiles", f->name);
     for (int k = 0; k < 2; k++) {
         KILN_CHECK(shape_of(f, x, data, &results[k], err));
         results[k].dtype = f->order[k] ? KILN_INT64

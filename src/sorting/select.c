@@ -345,7 +345,7 @@ static kiln_status check(const quantiles *w, const kiln__rows *r, kiln_error *er
     const kiln_dtype dtype = r->x->dtype;
 
     if (kiln_dtype_kind(dtype) == 'c' && !w->median)
-        return kiln__fail(err, KILN_ERR_DTYPE, "%s: complex numbers have none", w->what);
+        return kiln__fail(err, KILN_ERR_DTYPE, "%s: complex numbers have no quantiles", w->what);
     if ((unsigned)w->method > KILN_QUANTILE_NEAREST)
         return kiln__fail(err, KILN_ERR_ARGUMENT, "%s: there is no method %d", w->what,
                           (int)w->method);

@@ -254,6 +254,7 @@ kiln_status kiln__lexsort_infer(const kiln_array *const *keys, size_t count,
                                 const kiln__lexsort_data *data, int *rank, int64_t *shape,
                                 kiln_error *err)
 {
+    char other[24 * KILN_RANK_MAX], first[24 * KILN_RANK_MAX];
     const kiln_array *x = keys[0];
     const int least = data->stacked ? 2 : 1;
 
@@ -268,7 +269,9 @@ kiln_status kiln__lexsort_infer(const kiln_array *const *keys, size_t count,
         if (keys[k]->rank != x->rank ||
             memcmp(keys[k]->shape, x->shape, (size_t)x->rank * sizeof *x->shape) != 0)
             return kiln__fail(err, KILN_ERR_SHAPE,
-                              "lexsort: keys are arrays of one shape; key %zu is not", k + 1);
+                              "lexsort: keys are arrays of one shape; that of key %zu is %s, that of key 1 %s",
+                              k + 1, kiln__shape_text(keys[k]->rank, keys[k]->shape, other, sizeof other),
+                              kiln__shape_text(x->rank, x->shape, first, sizeof first));
     return KILN_OK;
 }
 
