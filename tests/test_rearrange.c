@@ -446,6 +446,7 @@ static void test_rearrange__strides_stay_inside_the_memory(void **state)
     kiln_array_release(z);
     FAILS(t, KILN_ERR_ARGUMENT,
           kiln_array_as_strided(part, 1, &six, (int64_t[]){4}, -12, &z, &t->err), "outside");
+    FAILS(t, KILN_ERR_ARGUMENT, kiln_array_as_strided(part, 1, &six, (int64_t[]){4}, -4, &z, &t->err), "24 bytes");
     FAILS(t, KILN_ERR_ARGUMENT,
           kiln_array_as_strided(x, 2, tall, (int64_t[]){1 << 20, 4}, 0, &z, &t->err), "outside");
     FAILS(t, KILN_ERR_ARGUMENT,

@@ -140,7 +140,7 @@ static kiln_status array_new(kiln_context *ctx, kiln_dtype dtype, int rank, cons
     storage_fill(storage, ctx, recycler, stream);
     storage->block = block;
     storage->base = block->address;
-    storage->bytes = block->bytes;
+    storage->bytes = (size_t)size * kiln_dtype_size(dtype);
     array_fill(array, storage, dtype, shape, strides, block->address, size);
     *out = array;
 
