@@ -172,6 +172,9 @@ static void test_bad_input__of_calls(void **state)
           kiln_array_scatter(a.z, apart, 1, kiln_arg_array(a.few), KILN_SCATTER_ADD, NULL, &t->err),
           "(4,)");
     FAILS(t, KILN_ERR_SHAPE, kiln_array_place(a.z, a.m, a.i, &t->err), "4 elements", "6");
+    FAILS(t, KILN_ERR_SHAPE,
+          kiln_array_put_along_axis(a.z, a.x, kiln_arg_int(1), 0, NULL, &t->err),
+          "put_along_axis: the indices have 2 axes, the array 1");
     check_unchanged(t, a.z, "calls");
     /* Functions whose results are new arrays. */
     const kiln_arg repeated[] = {kiln_arg_array(a.n)};
@@ -184,6 +187,17 @@ static void test_bad_input__of_calls(void **state)
           kiln_array_rearrange(KILN_REARRANGE_PAD, repeated, 1, wide, 5, &none, &t->err),
           "rank 1 takes 2");
     FAILS(t, KILN_ERR_ARGUMENT, kiln_array_bincount(a.few, -1, &none, &t->err), "-1");
+    /* Calls that are graphs or expressions inside say nothing of lines and columns. */
+    const kiln_subscript two[] = {kiln_subscript_ellipsis(), kiln_subscript_ellipsis()};
+    const kiln_array *choices[] = {a.n, a.n};
+    CHECK(kiln_array_choose(a.y, choices, 2, KILN_INDEX_CHECK, &none, &t->err) == KILN_ERR_DTYPE &&
+              strncmp(t->err.message, "choose: indices must be integers", 32) == 0,
+          "%s", t->err.message);
+    kiln_error_clear(&t->err);
+    CHECK(kiln_array_index(a.x, two, 2, NULL, &none, &t->err) == KILN_ERR_AXIS &&
+              strcmp(t->err.message, "index: there may be one `...`") == 0,
+          "%s", t->err.message);
+    kiln_error_clear(&t->err);
     assert_null(none);
     drop(&a);
 }

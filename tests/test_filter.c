@@ -592,7 +592,7 @@ static void test_filter__bad_input(void **state)
     FAILS(t, KILN_ERR_SHAPE, kiln_array_compress(x.array, wide.array, &y, &count, &t->err),
           "the mask has 2 axes, the array has 1");
     FAILS(t, KILN_ERR_NULL, kiln_array_compress(x.array, mask.array, NULL, NULL, &t->err), "outs");
-    FAILS(t, KILN_ERR_AXIS, kiln_array_nonzero(one.array, &y, NULL, &t->err), "has no places");
+    FAILS(t, KILN_ERR_AXIS, kiln_array_nonzero(one.array, &y, NULL, &t->err), "has no positions");
     FAILS(t, KILN_ERR_DTYPE, kiln_array_first(x.array, x.array, &y, &t->err),
           "a count is one int64, not float32");
     FAILS(t, KILN_ERR_AXIS, kiln_array_first(one.array, one.array, &y, &t->err), "without axes");

@@ -26,7 +26,7 @@
  *  comment. Values never change and are never reused. The first group are views of one array. */
 #define KILN_REARRANGEMENT_MAP(X)                                                                  \
     X(SWAPAXES, 1, "swapaxes")       /* two axes */                                                \
-    X(MOVEAXIS, 2, "moveaxis")       /* axes, then as many places */                               \
+    X(MOVEAXIS, 2, "moveaxis")       /* axes, then as many destinations */                         \
     X(SQUEEZE, 3, "squeeze")         /* axes of extent 1; none: all such */                        \
     X(DIAGONAL, 4, "diagonal")       /* offset, two axes; the diagonal becomes the last axis */    \
     X(ROT90, 5, "rot90")             /* quarter turns, two axes */                                 \

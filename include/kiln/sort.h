@@ -176,8 +176,9 @@ KILN_API KILN_NODISCARD kiln_status kiln_array_searchsorted(const kiln_array *so
                                                             kiln_error *err);
 
 /** NumPy's lexsort: the int64 positions that sort by several keys, arrays of one shape, along their
- *  last axis. The last key is the primary one. This function and all below enqueue on the context's
- *  own stream. @return ERR_ARGUMENT_COUNT without a key, ERR_SHAPE. */
+ *  last axis. The last key is the primary one. This function and all functions below enqueue on the
+ *  context's own stream. @return ERR_NULL, ERR_ARGUMENT_COUNT without a key, ERR_SHAPE,
+ *  ERR_CONTEXT. */
 KILN_API KILN_NODISCARD kiln_status kiln_array_lexsort(const kiln_array *const *keys, size_t count,
                                                        kiln_array **out, kiln_error *err);
 
@@ -211,7 +212,8 @@ KILN_API KILN_NODISCARD kiln_status kiln_array_sort_by(const char *in,
                                                        kiln_array **order_out, kiln_error *err);
 
 /** NumPy's isin: bool, true for each element of `values` that equals some element of `test`. NaN
- *  equals nothing. */
+ *  equals nothing. Both are compared in their common dtype. @return ERR_NULL, ERR_CONTEXT,
+ *  ERR_OUTPUT. */
 KILN_API KILN_NODISCARD kiln_status kiln_array_isin(const kiln_array *values,
                                                     const kiln_array *test, kiln_array **out,
                                                     kiln_error *err);
@@ -234,8 +236,9 @@ KILN_API KILN_NODISCARD kiln_status kiln_array_bincount(const kiln_array *array,
  * least edges[k] and less than edges[k + 1]. The last bin includes its upper edge. NaN is in no
  * bin. The elements and the edges are compared as float64. The call waits for the edges.
  *
- * @return ERR_SHAPE when `edges` is not a vector of at least two elements, ERR_ARGUMENT when the
- *         edges do not increase (the message names them), ERR_DTYPE for complex numbers.
+ * @return ERR_SHAPE when `edges` is not a vector of at least two elements, ERR_ARGUMENT when an
+ *         edge is smaller than the one before it (the message names both; equal ones make a bin
+ *         that nothing is in, unless it is the last), ERR_DTYPE for complex numbers.
  */
 KILN_API KILN_NODISCARD kiln_status kiln_array_histogram(const kiln_array *array,
                                                          const kiln_array *edges, kiln_array **out,
@@ -266,7 +269,8 @@ KILN_API KILN_NODISCARD kiln_status kiln_array_histogram_edges(const kiln_array 
                                                                kiln_array **out, kiln_error *err);
 
 /** NumPy's digitize: the int64 number of each value's bin, 0 for values before the first edge.
- *  Edges increase or decrease. With `right` a bin includes its upper edge and not its lower one.
+ *  Edges increase throughout or decrease throughout. With `right` a bin includes its upper edge and
+ *  not its lower one.
  *  @return As kiln_array_histogram(). */
 KILN_API KILN_NODISCARD kiln_status kiln_array_digitize(const kiln_array *values,
                                                         const kiln_array *edges, bool right,

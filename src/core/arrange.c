@@ -473,6 +473,8 @@ kiln_status kiln__arrange_check(kiln_rearrangement what, size_t operands, size_t
 
     if ((size_t)what >= KILN_COUNT_OF(limits) || limits[what].operands[0] == 0)
         return kiln__fail(err, KILN_ERR_ARGUMENT, "there is no rearrangement %d", (int)what);
+    if (limits[what].operands[1] == 1 && operands != 1)
+        return kiln__fail(err, KILN_ERR_ARGUMENT_COUNT, "%s takes 1 array, %zu given", name, operands);
     if (operands < limits[what].operands[0] || operands > limits[what].operands[1])
         return kiln__fail(err, KILN_ERR_ARGUMENT_COUNT, "%s takes %d to %d arrays, %zu given", name,
                           limits[what].operands[0], limits[what].operands[1], operands);

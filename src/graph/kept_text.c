@@ -7,8 +7,10 @@
  * graph, so a caller may compose its text anew for each call. at_once.c and choices.c call this
  * file.
  *
- * Tests: test_choice, test_unique.
+ * Tests: test_choice, test_unique, test_bad_input.
  */
+#include <stdio.h>
+
 #include "graph/graph.h"
 
 typedef struct expression {
@@ -24,6 +26,19 @@ static kiln_status make(kiln_context *ctx, const void *wanted, kiln_graph **out,
 
     opts.wide = -1;
     return kiln__graph_from_text(ctx, e->text, e->names, e->name_count, &opts, out, NULL, err);
+}
+
+/* The caller wrote no expression: nothing is said of columns and of the text. */
+static kiln_status as_call(kiln_status status, kiln_error *err)
+{
+    char message[KILN_ERROR_MESSAGE_BYTES];
+    int column = 0, begin = 0;
+
+    if (status == KILN_OK || err == NULL ||
+        sscanf(err->message, "expression, column %d: %n", &column, &begin) != 1 || begin == 0)
+        return status;
+    snprintf(message, sizeof message, "%s", err->message + begin);
+    return kiln__fail(err, status, "%s", message);
 }
 
 kiln_status kiln__kept_text_run(kiln_context *ctx, const char *text, const char *const *names,
@@ -42,5 +57,5 @@ kiln_status kiln__kept_text_run(kiln_context *ctx, const char *text, const char 
     const kiln__kept_request request = {
         .make = make, .wanted = &wanted, .key = key, .key_count = KILN_COUNT_OF(key)};
 
-    return kiln__kept_graph_run(ctx, &request, args, arg_count, NULL, err);
+    return as_call(kiln__kept_graph_run(ctx, &request, args, arg_count, NULL, err), err);
 }

@@ -73,8 +73,11 @@ static kiln_node fault(kiln_graph *graph, const place *at, kiln_status status, c
     } else if (graph->failed.status == KILN_OK && graph->ir.of_text) {
         kiln__fail_in_text(&graph->failed, status, &graph->ir, at->what, line, text);
     } else if (graph->failed.status == KILN_OK) {
-        kiln__fail(&graph->failed, status, "%s (%s:%d): %s", at->what, base_name(at->file), line,
-                   text);
+        if (line == 0) /* a graph of kiln's own, as that of kiln_array_take() */
+            kiln__fail(&graph->failed, status, "%s: %s", at->what, text);
+        else
+            kiln__fail(&graph->failed, status, "%s (%s:%d): %s", at->what, base_name(at->file), line,
+                       text);
         graph->failed.offset = -1;
     }
     pthread_mutex_unlock(&graph->lock);

@@ -473,7 +473,7 @@ static kiln_status check_places(const kiln_array *array, kiln_error *err)
     KILN_CHECK(kiln__array_check(array, NULL, "array", err));
     return array->rank > 0 ? KILN_OK
                            : kiln__fail(err, KILN_ERR_AXIS,
-                                        "an array without axes has no places; see atleast_1d");
+                                        "an array without axes has no positions; see atleast_1d");
 }
 
 kiln_status kiln_array_nonzero(const kiln_array *array, kiln_array **outs, kiln_array **count,
@@ -543,10 +543,10 @@ kiln_status kiln__choose_infer(kiln__chooser what, const kiln_array *const *oper
         return kiln__fail(
             err, KILN_ERR_AXIS,
             "nonzero is of an array with one axis here, and this one has %d: argwhere "
-            "gives the places along all axes",
+            "gives the positions along all axes",
             array->rank);
     return what == KILN__CHOOSE_ROWS && array->rank == 0
-               ? kiln__fail(err, KILN_ERR_AXIS, "an array without axes has no places")
+               ? kiln__fail(err, KILN_ERR_AXIS, "an array without axes has no positions")
                : KILN_OK;
 }
 

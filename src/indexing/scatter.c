@@ -301,10 +301,11 @@ static kiln_status scatter_flat(kiln__scattering *s, const kiln__scatter_request
 kiln_status kiln__scatter_check_along(int rank, int indices, int64_t axis, kiln_error *err)
 {
     if (axis < -rank || axis >= rank)
-        return kiln__fail(err, KILN_ERR_AXIS, "axis %lld is out of range for rank %d",
+        return kiln__fail(err, KILN_ERR_AXIS, "put_along_axis: axis %lld is out of range for rank %d",
                           (long long)axis, rank);
     if (indices != rank)
-        return kiln__fail(err, KILN_ERR_SHAPE, "the indices have %d ax%s, the array %d", indices,
+        return kiln__fail(err, KILN_ERR_SHAPE,
+                          "put_along_axis: the indices have %d ax%s, the array %d", indices,
                           indices == 1 ? "is" : "es", rank);
     return KILN_OK;
 }
@@ -315,8 +316,7 @@ static kiln_status scatter_along(kiln__scattering *s, const kiln__scatter_reques
     const int rank = s->whole->rank, axis = r->axis < 0 ? r->axis + rank : r->axis;
 
     KILN_CHECK(kiln__array_check(r->indices, s->ctx, "put_along_axis: the indices", err));
-    KILN_CHECK(kiln__fail_as(s->name,
-                             kiln__scatter_check_along(rank, r->indices->rank, r->axis, err), err));
+    KILN_CHECK(kiln__scatter_check_along(rank, r->indices->rank, r->axis, err));
     for (int a = 0; a < rank; a++)
         KILN_CHECK(a == axis ? add_index(s, r->indices, a, err) : add_own(s, a, err));
     return KILN_OK;
