@@ -1,8 +1,7 @@
 /*
  * test_rearrange.c - arrays side by side, padded, rolled, repeated, and views, against plain loops.
  *
- * The oracle knows nothing of segments or parts: for each element of the result it computes the one
- * that stands there, by the definition of NumPy's function.
+ * The oracle knows nothing of parts: for each element it computes the one that stands there in NumPy.
  */
 #include <stdlib.h>
 #include <string.h>

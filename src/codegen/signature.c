@@ -404,12 +404,12 @@ static kiln_status refuse_lonely(const parser *p, size_t begin, size_t end, bool
  * known. */
 static kiln_status parse_take(const parser *p, size_t *begin, size_t *end, kiln__param *param)
 {
+    const bool reduces = p->def->family->maps && p->def->family->shrinks;
     size_t by = *begin + 1;
 
     if (!kiln__token_is(&p->tokens, *begin, "take"))
         return KILN_OK;
-    if (p->side == 1 || p->def->module ||
-        (p->def->family != &kiln__family_loop && p->def->family != &kiln__family_reduction))
+    if (p->side == 1 || p->def->module || (p->def->family != &kiln__family_loop && !reduces))
         return refuse_token(p, KILN_ERR_UNSUPPORTED, *begin,
                             "belongs before inputs of elementwise kernels and reductions");
     while (by < *end && !kiln__token_is(&p->tokens, by, "by"))
