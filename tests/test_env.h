@@ -81,8 +81,10 @@ kiln_array *test_ramp(test_env *t, int rank, const int64_t *shape);
 uint64_t test_random(test_env *t);
 uint64_t test_random_below(test_env *t, uint64_t bound);
 
-/* Whether this case of a long table runs: on a GPU, and with $KILN_TEST_ALL set, each of them; on the
- * cpu device, where each is a compile, the third of them that the seed draws. */
+/* Whether long tables run whole: on a GPU, and with $KILN_TEST_ALL set; not on the cpu device and on the emulated GPU
+ * ($KILN_TEST_DRAWN), where each case is a compile of a tenth of a second. */
+bool test_whole(const test_env *t);
+/* Whether this case of a long table runs: where it does not run whole, the quarter that the seed draws. */
 bool test_drawn(test_env *t);
 /* Whether this process runs this case, which compiles kernels that no other case needs: see
  * test_env_compile_ahead(). test_drawn() asks it as well. */

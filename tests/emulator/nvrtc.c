@@ -5,8 +5,8 @@
  *     kernel source -> rewrite.c -> g++ with device.h ahead -> shared object -> kernels.c
  *
  * It says that it is NVRTC 13.9, of which no miscompilation is known, so that nobody looks for one
- * in code that no assembler for GPUs has made. Its file holds a hash of the headers, because the
- * file is what kiln's keys name.
+ * in code that no assembler for GPUs has made. Its file holds a hash of headers, flags and compiler,
+ * because the file is what kiln's keys name; device.h holds it, too, and refuses another one's.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -22,7 +22,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "identity.h" /* EMULATOR_CXX, EMULATOR_FLAGS, EMULATOR_HEADERS */
+#include "identity.h" /* EMULATOR_CXX, EMULATOR_FLAGS, EMULATOR_IDENTITY */
 #include "rewrite.h"
 
 #define EXPORT __attribute__((visibility("default")))
@@ -47,7 +47,7 @@ EXPORT const char *emu_headers(void);
 /* What the file's identity depends on. */
 const char *emu_headers(void)
 {
-    return EMULATOR_HEADERS;
+    return EMULATOR_IDENTITY;
 }
 
 const char *emu_get_error_string(int result)
@@ -266,6 +266,7 @@ static int compile(nvrtc_program program, command *c, int arch, const char *fold
     if (text != NULL && write_file(source, text) && own_folder(own, sizeof own)) {
         snprintf(header, sizeof header, "%s/device.h", own);
         snprintf(driver, sizeof driver, "%s/libcuda.so.1", own);
+        add(c, EMULATOR_IDENTITY);
         add(c, "-include");
         add(c, header);
         add(c, source);
