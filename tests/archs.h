@@ -6,6 +6,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 
 #include "device/device.h"
 
@@ -28,6 +29,27 @@ static inline size_t archs_find(kiln__target targets[ARCHS_MAX])
         found = 2;
     }
     return found;
+}
+
+/* Whether a table of kernels runs whole on every target. */
+static inline bool archs_whole(void)
+{
+    return getenv("KILN_TEST_ALL") != NULL || getenv("KILN_TEST_ALL_ARCHS") != NULL;
+}
+
+/* Whether case `nth` is one of those that $KILN_TEST_SEED (without it the time) chooses, every `share`th: each is a
+ * compile, and other seeds choose others. What every share of a table must hold stands outside of it. */
+static inline bool archs_drawn(size_t nth, size_t share)
+{
+    static uint64_t seed;
+
+    if (seed == 0) {
+        const char *const given = getenv("KILN_TEST_SEED");
+        seed = given != NULL ? strtoull(given, NULL, 0) : (uint64_t)time(NULL);
+        printf("KILN_TEST_SEED=%llu\n", (unsigned long long)seed);
+        seed = seed * 2862933555777941757u + 3037000493u;
+    }
+    return archs_whole() || (nth + (seed >> 33)) % share == 0;
 }
 
 #endif
