@@ -254,7 +254,14 @@ static void check_case(test_env *t, kiln_elementwise *op, const char *snippet, c
     host_free(&z);
 }
 
-/* Run a snippet over every case on every given dtype. */
+static void muladd(const host_value *in, host_value *out)
+{
+    out[0].re = in[0].re * in[1].re - in[0].im * in[1].im + 1;
+    out[0].im = in[0].re * in[1].im + in[0].im * in[1].re;
+}
+
+/* Run a snippet over every case on every given dtype. Where tables do not run whole, elements of four bytes alone meet
+ * every layout, and other sizes and snippets those that are drawn: a layout is a kernel each time. */
 static void check_all(test_env *t, const char *snippet, const kiln_dtype *dtypes, size_t count,
                       host_function want)
 {
@@ -263,14 +270,9 @@ static void check_all(test_env *t, const char *snippet, const kiln_dtype *dtypes
     OK(t, kiln_elementwise_create(t->ctx, "T x, T y", "T z", snippet, NULL, &op, &t->err));
     for (size_t d = 0; d < count; d++)
         for (size_t c = 0; c < COUNT(layout_cases); c++)
-            check_case(t, op, snippet, &layout_cases[c], dtypes[d], want);
+            if ((want == muladd && kiln_dtype_size(dtypes[d]) == 4) || test_drawn(t))
+                check_case(t, op, snippet, &layout_cases[c], dtypes[d], want);
     kiln_elementwise_destroy(op);
-}
-
-static void muladd(const host_value *in, host_value *out)
-{
-    out[0].re = in[0].re * in[1].re - in[0].im * in[1].im + 1;
-    out[0].im = in[0].re * in[1].im + in[0].im * in[1].re;
 }
 
 static void test_elementwise__one_byte_elements_in_every_layout(void **state)
@@ -453,7 +455,8 @@ static void test_elementwise__i_counts_in_c_order_in_every_layout(void **state)
     OK(t, kiln_elementwise_create(t->ctx, "int64 x", "int64 z", "z = x + i * 1000 + n", NULL, &op,
                                   &t->err));
     for (size_t c = 0; c < COUNT(layout_cases); c++)
-        check_index(t, op, &layout_cases[c]);
+        if (test_drawn(t))
+            check_index(t, op, &layout_cases[c]);
     kiln_elementwise_destroy(op);
 }
 

