@@ -571,6 +571,68 @@ static void test_parts__of_arrays_that_change(void **state)
     }
 }
 
+/* ---- several results ---- */
+
+enum { RESULTS_MAX = 12 };
+
+typedef struct result {
+    int elements;
+    double real, imaginary; /* of each */
+} result;
+
+/* An expression of numbers: results of one shape are one loop, whose elements have several sizes. */
+static size_t draw_results(test_env *t, result *wanted, char *text, size_t bytes)
+{
+    static const char *const forms[] = {"%g", "%g.25", "%g.25 + %gj"};
+    static const int extents[][2] = {{1, 1}, {3, 4}, {1, 700}, {9, 130}};
+    const size_t count = 1 + test_random_below(t, RESULTS_MAX);
+    size_t used = 0;
+
+    for (size_t k = 0; k < count; k++) {
+        const char *const form = forms[test_random_below(t, COUNT(forms))];
+        const size_t e = test_random_below(t, COUNT(extents));
+        const double integer = (double)test_random_below(t, 99), imaginary = (double)test_random_below(t, 50) + 0.5;
+        char number[64];
+        snprintf(number, sizeof number, form, integer, imaginary);
+        used += (size_t)snprintf(text + used, bytes - used, "%sbroadcast_to(%s, (%d, %d))", k > 0 ? ", " : "", number,
+                                 extents[e][0], extents[e][1]);
+        wanted[k] = (result){.elements = extents[e][0] * extents[e][1],
+                             .real = integer + (form == forms[0] ? 0 : 0.25),
+                             .imaginary = form == forms[2] ? imaginary : 0};
+    }
+    return count;
+}
+
+static void test_parts__of_several_results_and_dtypes(void **state)
+{
+    test_env *t = *state;
+
+    for (int round = 0; round < 40; round++) {
+        char text[RESULTS_MAX * 80];
+        result wanted[RESULTS_MAX];
+        kiln_array *out[RESULTS_MAX] = {NULL};
+        kiln_arg args[RESULTS_MAX];
+        const size_t count = draw_results(t, wanted, text, sizeof text);
+        kiln_graph *g = NULL;
+        OK(t, kiln_graph_parse(t->ctx, text, NULL, 0, NULL, &g, NULL, &t->err));
+        for (size_t k = 0; k < count; k++)
+            args[k] = kiln_arg_out(&out[k]);
+        OK(t, kiln_graph_run(g, args, count, NULL, &t->err));
+        for (size_t k = 0; k < count; k++) {
+            kiln_array *wide = NULL;
+            double got[9 * 130][2];
+            OK(t, kiln_array_cast(out[k], KILN_COMPLEX128, &wide, &t->err));
+            OK(t, kiln_array_to_host(wide, got, (size_t)wanted[k].elements * sizeof got[0], NULL, &t->err));
+            for (int n = 0; n < wanted[k].elements; n++)
+                CHECK(got[n][0] == wanted[k].real && got[n][1] == wanted[k].imaginary,
+                      "%s: result %zu, element %d is %g + %gj", text, k, n, got[n][0], got[n][1]);
+            kiln_array_release(wide);
+            kiln_array_release(out[k]);
+        }
+        kiln_graph_destroy(g);
+    }
+}
+
 /* The source of the step is that of the kernel. */
 static void test_parts__have_a_source(void **state)
 {
@@ -605,6 +667,7 @@ int main(int argc, char **argv)
         TEST(test_parts__that_a_kernel_of_their_own_serves_better),
         TEST(test_parts__fit_the_arguments_of_a_kernel),
         TEST(test_parts__of_arrays_that_change),
+        TEST(test_parts__of_several_results_and_dtypes),
         TEST(test_parts__have_a_source),
     };
 

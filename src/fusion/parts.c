@@ -126,7 +126,7 @@ static int look_at(joined *j, const kiln__plan_kernel *kernel)
                                  .from = copied->value != NULL ? NULL : from.strides};
         const int own = kiln__part_axes(&part, (int)kiln_dtype_size(to->dtype));
         if (own == 0 || depends(j, &from, to) ||
-            (j->count > 0 && kiln_dtype_size(j->to[0].dtype) != kiln_dtype_size(to->dtype)))
+            (j->count + r > 0 && kiln_dtype_size(j->to[0].dtype) != kiln_dtype_size(to->dtype)))
             return 0;
         axes = own > axes ? own : axes;
         j->from[j->count + r] = from;
