@@ -40,7 +40,7 @@ static void must(kiln_status status, const kiln_error *err, const char *file, in
 
 /* ---- functions ------------------------------------------------------------------------------------- */
 
-typedef enum function { SORT, ARGSORT, TOPK, HISTOGRAM, BINCOUNT, SCATTER } function;
+typedef enum function { SORT, ARGSORT, TOPK, PAD, HISTOGRAM, BINCOUNT, SCATTER } function;
 
 /* A call, and what the manifest then says: the file and one of the macros. */
 typedef struct call {
@@ -59,6 +59,8 @@ static const call calls[] = {
     {ARGSORT, KILN_FLOAT64, 1, 100000, 0, "sorting/sweep.cu", "KILN__ORDER=1"},
     {TOPK, KILN_FLOAT32, 8, 2000, 5, "sorting/choose.cu", "KILN__ORDER=1"},
     {TOPK, KILN_FLOAT32, 1, 1 << 18, 5, "sorting/select.cu", "KILN__TAKES=1"},
+    {PAD, KILN_UINT8, 100, 1000, 0, "cuda/parts.cu", "KILN__ITEM=1"},
+    {PAD, KILN_COMPLEX128, 100, 1000, 0, "cuda/parts.cu", "KILN__ITEM=16"},
     {HISTOGRAM, KILN_FLOAT32, 1, 10000, 10, "sorting/bins.cu", "KILN__FIND=1"},
     {HISTOGRAM, KILN_FLOAT32, 1, 1 << 20, 10000, "sorting/bins.cu", "KILN__COUNTERS=1"},
     {HISTOGRAM, KILN_FLOAT32, 1, 1 << 23, 100000, "sorting/bins_sum.cu", "bins_sum"},
@@ -130,6 +132,8 @@ static void run(kiln_context *ctx, const call *c)
         OK(kiln_array_argsort(x, &o, &out[0], &err));
     else if (c->function == TOPK)
         OK(kiln_array_topk(x, c->count, &o, &out[0], &out[1], &err));
+    else if (c->function == PAD)
+        run_text(ctx, "pad(x, 1)", x, &out[0]);
     else if (c->function == SCATTER)
         scatter(ctx, x, c->count);
     else if (c->function == BINCOUNT)
