@@ -30,6 +30,10 @@ typedef struct kiln__family kiln__family;
 KILN__FAMILIES(KILN__FAMILY_EXTERN)
 #undef KILN__FAMILY_EXTERN
 
+/* A kernel notes indices out of range in so many variables at most (kiln_noted of templates/prelude/gather.h), which are
+ * registers; where it has more indices, they are reported where they are met. */
+enum { KILN__NOTED_MAX = 4 };
+
 /* ---- definitions (signature.c, uses.c, definition.c) -------------------------------------- */
 
 /* The texts that a user gives, in the order in which they are emitted. */

@@ -14,9 +14,6 @@ bool kiln__is_taken(const emitter *e, size_t p)
     return e->def->params[p].taken > 0;
 }
 
-/* Indices out of range are noted in so many variables at most; those of more indices are reported where they are met. */
-enum { NOTED_MAX = 4 };
-
 bool kiln__take_is_noted(const emitter *e, size_t p)
 {
     int checked = 0;
@@ -24,7 +21,7 @@ bool kiln__take_is_noted(const emitter *e, size_t p)
     for (size_t q = 0; q < e->def->input_count; q++)
         checked += e->def->params[q].take_mode == KILN__TAKE_CHECK ? e->def->params[q].taken : 0;
     return e->def->params[p].taken > 0 && e->def->params[p].take_mode == KILN__TAKE_CHECK &&
-           checked <= NOTED_MAX;
+           checked <= KILN__NOTED_MAX;
 }
 
 /* What is told of an index out of range: the report, the axis, the element that uses it, the names. */
@@ -45,7 +42,7 @@ static void put_notes(const emitter *e, kiln__buf *out)
         kiln__buf_printf(out, "kiln_noted<%s> kiln__bad_%s_%d(%s.shape()[%d], ",
                          kiln_dtype_ctype((kiln_dtype)e->v->dtype[p->by[k]]), p->name, k, p->name, k);
         put_told(e, k, "", out);
-        kiln__buf_puts(out, "); ");
+        kiln__buf_puts(out, k + 1 < p->taken ? "); " : ");");
     }
 }
 

@@ -18,8 +18,6 @@
  */
 #include "fusion/write.h"
 
-enum { NOTED_MAX = 4 };
-
 /* How the array's own axes are seen from the loop, but for the indexed ones, which stay at index 0. */
 static const kiln__axis_map *walking_map(kiln__writer *w, const kiln__lowered *n,
                                          const kiln__axis_map *map, bool *walks)
@@ -138,7 +136,7 @@ const char *kiln__gather_text(kiln__writer *w, uint32_t low, const kiln__axis_ma
     const kiln__axis_map *walking = walking_map(w, n, map, &walks);
     const char *table = kiln__table_param(w, n, walking, walks);
     const char *base = walks ? kiln__walking_param(w, n->operand[0], walking) : NULL;
-    const bool noted = n->op == KILN_INDEX_CHECK && !w->post && w->noted + (int)count <= NOTED_MAX;
+    const bool noted = n->op == KILN_INDEX_CHECK && !w->post && w->noted + (int)count <= KILN__NOTED_MAX;
     kiln__buf *text = &b->scratch[KILN__BUF_TEXT];
     kiln__buf_printf(text, base != NULL ? "kiln_at(&%s, " : "kiln_at(%s.kiln__data, ",
                      base != NULL ? base : table);

@@ -69,9 +69,6 @@ typedef struct kernel_text {
     const char *out;
 } kernel_text;
 
-/* Indices out of range are noted in so many variables at most; those of more index arrays are reported where they are met. */
-enum { NOTED_MAX = 4 };
-
 /* What is noted of an index array, and reported after the loop. */
 static void put_noted(const kiln__scattering *s, int k, const char *extent, kernel_text *t)
 {
@@ -90,7 +87,7 @@ static void put_place(const kiln__scattering *s, const char *extent, const char 
     static const char *const modes[] = {
         [KILN_INDEX_CHECK] = "check", [KILN_INDEX_WRAP] = "wrap", [KILN_INDEX_CLIP] = "clip"};
     const bool checked = s->o.mode == KILN_INDEX_CHECK;
-    const bool noted = checked && s->index_count <= NOTED_MAX;
+    const bool noted = checked && s->index_count <= KILN__NOTED_MAX;
     kiln__buf *out = &t->op;
 
     kiln__buf_puts(out, "const auto at = ");

@@ -12,7 +12,7 @@
 //   WORDS        aligned words of 16 bytes of the rows of the part, as in words.cu; a row has as many as its lines may hold
 //   LINES        four elements, a block apart; a row has as many as its lines may hold, and lane 0 has a line's beginning
 //   ELEMENTS     one element
-//   VALUES, VALUE_WORDS  as ELEMENTS and WORDS; the value itself stands where `from` and its first step do else
+//   VALUES, VALUE_WORDS  as ELEMENTS and WORDS, of one value: its bytes lie in `from` and, where it has 16, in from_step[0]
 // The host lays the arguments out (src/codegen/parts.c). KILN__ITEM: bytes of an element. KILN__AXES: of a part, 2 at
 // least. KILN__ROOM: for parts.
 typedef kiln__word<KILN__ITEM>::type bits;
