@@ -10,7 +10,7 @@
 
 #include "oracle/host.h"
 
-enum { OUTPUTS_MAX = 8, INPUTS_MAX = 2, CASES = 150, CASES_DRAWN = 60 };
+enum { OUTPUTS_MAX = 8, INPUTS_MAX = 2, CASES = 150 };
 
 static int source_of[OUTPUTS_MAX], output_count;
 
@@ -112,7 +112,7 @@ static void check_case(test_env *t, int nth)
 
 static void test_copies__are_the_inputs_wherever_rows_begin(void **state)
 {
-    const int cases = test_whole(*state) ? CASES : CASES_DRAWN; /* each is a kernel */
+    const int cases = test_rounds(*state, CASES); /* each is a kernel */
 
     for (int k = 0; k < cases; k++)
         check_case(*state, k);

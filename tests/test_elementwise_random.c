@@ -11,7 +11,7 @@
 
 #include "oracle/host.h"
 
-enum { ROUNDS = 150, ROUNDS_DRAWN = 90, INPUTS_MAX = 3 };
+enum { ROUNDS = 150, INPUTS_MAX = 3 };
 
 /* ---- expressions: a snippet, and the same in C. Small integers keep all of them exact. ---- */
 
@@ -218,7 +218,7 @@ static void test_elementwise__random_definitions_over_random_arrays(void **state
 {
     test_env *t = *state;
     const char *asked = getenv("KILN_TEST_ROUNDS");
-    int rounds = asked != NULL ? atoi(asked) : test_whole(t) ? ROUNDS : ROUNDS_DRAWN; /* each is a kernel */
+    int rounds = asked != NULL ? atoi(asked) : test_rounds(t, ROUNDS); /* each is a kernel */
     kiln_elementwise *ops[COUNT(expressions)] = {NULL};
 
     for (size_t k = 0; k < COUNT(expressions); k++) {

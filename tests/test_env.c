@@ -222,9 +222,25 @@ bool test_whole(const test_env *t)
     return (t->cuda && getenv("KILN_TEST_DRAWN") == NULL) || getenv("KILN_TEST_ALL") != NULL;
 }
 
+/* One case in how many of a long table runs. */
+static unsigned share(void)
+{
+    const char *asked = getenv("KILN_TEST_SHARE");
+    const int n = asked != NULL ? atoi(asked) : 4;
+
+    return n > 0 ? (unsigned)n : 1;
+}
+
 bool test_drawn(test_env *t)
 {
-    return (test_whole(t) || splitmix64(&t->draws) % 4 == 0) && test_mine(t);
+    return (test_whole(t) || splitmix64(&t->draws) % share() == 0) && test_mine(t);
+}
+
+int test_rounds(const test_env *t, int all)
+{
+    const int n = (int)share();
+
+    return test_whole(t) ? all : (all + n - 1) / n;
 }
 
 bool test_mine(test_env *t)

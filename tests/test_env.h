@@ -84,8 +84,10 @@ uint64_t test_random_below(test_env *t, uint64_t bound);
 /* Whether long tables run whole: on a GPU, and with $KILN_TEST_ALL set; not on the cpu device and on the emulated GPU
  * ($KILN_TEST_DRAWN), where each case is a compile of a tenth of a second. */
 bool test_whole(const test_env *t);
-/* Whether this case of a long table runs: where it does not run whole, the quarter that the seed draws. */
+/* Whether this case of a long table runs: where it does not run whole, the seed draws one case in $KILN_TEST_SHARE (4). */
 bool test_drawn(test_env *t);
+/* How many of `all` random cases run: where long tables do not run whole, one in $KILN_TEST_SHARE, rounded up. */
+int test_rounds(const test_env *t, int all);
 /* Whether this process runs this case, which compiles kernels that no other case needs: see
  * test_env_compile_ahead(). test_drawn() asks it as well. */
 bool test_mine(test_env *t);

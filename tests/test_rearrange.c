@@ -8,7 +8,7 @@
 
 #include "test_env.h"
 
-enum { RANK_MAX = 4, COUNT_MAX = 4, ROUNDS = 60, ROUNDS_DRAWN = 24 }; /* a round is a kernel or two */
+enum { RANK_MAX = 4, COUNT_MAX = 4, ROUNDS = 60 }; /* a round is a kernel or two */
 
 /* An operand: an array, often a view with strides, and its elements in C-order. */
 typedef struct operand {
@@ -159,7 +159,7 @@ static void test_rearrange__concatenate_and_stack_are_plain_loops(void **state)
 {
     test_env *t = *state;
 
-    for (int round = 0; round < (test_whole(t) ? ROUNDS : ROUNDS_DRAWN); round++) {
+    for (int round = 0; round < test_rounds(t, ROUNDS); round++) {
         operand o[COUNT_MAX];
         int64_t shape[RANK_MAX], whole[RANK_MAX + 1];
         const int rank = random_shape(t, 1, shape);
@@ -251,7 +251,7 @@ static void test_rearrange__pads_are_plain_loops(void **state)
     test_env *t = *state;
     static const unsigned char zero[16] = {0};
 
-    for (int round = 0; round < (test_whole(t) ? ROUNDS : ROUNDS_DRAWN); round++) {
+    for (int round = 0; round < test_rounds(t, ROUNDS); round++) {
         operand o;
         int64_t shape[RANK_MAX], numbers[1 + 2 * RANK_MAX];
         const int rank = random_shape(t, 1, shape);
@@ -277,7 +277,7 @@ static void test_rearrange__rolls_and_repetitions_are_plain_loops(void **state)
 {
     test_env *t = *state;
 
-    for (int round = 0; round < (test_whole(t) ? ROUNDS : ROUNDS_DRAWN); round++) {
+    for (int round = 0; round < test_rounds(t, ROUNDS); round++) {
         operand o;
         int64_t shape[RANK_MAX], numbers[2 * RANK_MAX];
         const int rank = random_shape(t, 1, shape);
@@ -369,7 +369,7 @@ static void test_rearrange__views_are_plain_loops_and_move_nothing(void **state)
                                                KILN_REARRANGE_FLIP, KILN_REARRANGE_MOVEAXIS,
                                                KILN_REARRANGE_ROT90};
 
-    for (int round = 0; round < (test_whole(t) ? ROUNDS : ROUNDS_DRAWN); round++) {
+    for (int round = 0; round < test_rounds(t, ROUNDS); round++) {
         operand o;
         int64_t shape[RANK_MAX], whole[RANK_MAX], numbers[3];
         const int rank = random_shape(t, 2, shape);

@@ -83,6 +83,13 @@ char *kiln__build_note_text(kiln__build *b, kiln__buf *text)
     return move_text(b, &b->notes, text);
 }
 
+void kiln__build_check_texts(kiln__build *b)
+{
+    for (int k = 0; k < KILN__SCRATCH; k++)
+        if (b->scratch[k].failed)
+            fail_memory(b);
+}
+
 void **kiln__build_find(kiln__build *b, kiln__build_map map, kiln__buf *key)
 {
     void **found =

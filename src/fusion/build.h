@@ -321,7 +321,10 @@ void *kiln__build_reserve(kiln__build *b, void *items, size_t count, size_t *cap
                           size_t item_bytes);
 /* Move the text of a scratch buffer into the arena, and empty the buffer. */
 char *kiln__build_text(kiln__build *b, kiln__buf *text);
-/* The same into memory that kiln__build_forget() frees. */
+/* Leave the build if a scratch buffer ever ran out of memory. A text that is left out because it is empty may be empty
+ * for that reason, and nobody asks what is wrong with a text that is not taken. */
+void kiln__build_check_texts(kiln__build *b);
+/* The same as kiln__build_text() into memory that kiln__build_forget() frees. */
 char *kiln__build_note_text(kiln__build *b, kiln__buf *text);
 
 /* Where the table keeps the value of `key`, which is NULL at first. Empties the buffer `key`. */

@@ -43,6 +43,7 @@ kiln_status kiln__program_build(const kiln__ir *ir, const kiln__graph_arg *args,
         b->program = kiln__build_alloc(b, sizeof *b->program);
         kiln__lower(b);
         plan(b);
+        kiln__build_check_texts(b);
         *out = b->program;
         b->program->work = b->work;
         b->program->arena = b->arena;

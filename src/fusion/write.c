@@ -126,8 +126,7 @@ static void finish_step(kiln__writer *w)
     s->request.in = kiln__build_text(b, &b->scratch[KILN__BUF_IN]);
     s->request.out = kiln__build_text(b, &b->scratch[KILN__BUF_OUT]);
     s->request.name = kernel_name(w);
-    const kiln__buf *preamble = &b->scratch[KILN__BUF_PREAMBLE];
-    if (preamble->length > 0 || preamble->failed) /* which taking it tells */
+    if (b->scratch[KILN__BUF_PREAMBLE].length > 0)
         s->request.snippet[KILN__SNIPPET_PREAMBLE] =
             kiln__build_text(b, &b->scratch[KILN__BUF_PREAMBLE]);
     s->params = kiln__build_copy(b, s->params, s->param_count * sizeof *s->params);
