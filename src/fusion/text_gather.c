@@ -35,12 +35,56 @@ static const kiln__axis_map *walking_map(kiln__writer *w, const kiln__lowered *n
     return through;
 }
 
-/* What people call an array: views are called as what they show. */
-static const char *array_name(const kiln__ir *ir, uint32_t node, char text[96])
+static const kiln__lowered *shape_of(const kiln__build *b, uint32_t node)
 {
-    while (ir->nodes[node].kind == KILN__NODE_VIEW)
-        node = ir->edges[ir->nodes[node].operands];
-    return kiln__ir_what(ir, node, text);
+    return &b->lowered[b->lowering.lowered[node]];
+}
+
+/* Which axis of its operand an axis of a view is; -1 where the view shows other places along it than the operand has. */
+static int axis_behind(const kiln__build *b, uint32_t view, int axis)
+{
+    const kiln__node *n = &b->ir->nodes[view];
+    const int64_t *data = b->ir->data + n->data;
+    const kiln__lowered *shown = shape_of(b, view), *o = shape_of(b, b->ir->edges[n->operands]);
+    const int64_t named = n->data_count > 0 ? data[0] : 0;
+    int at;
+
+    switch (n->op) {
+    case KILN__VIEW_TRANSPOSE:
+        if (n->all_axes)
+            return o->rank - 1 - axis;
+        return (int)(data[axis] < 0 ? data[axis] + o->rank : data[axis]);
+    case KILN__VIEW_NEWAXIS:
+        at = (int)(named < 0 ? named + shown->rank : named);
+        return axis == at ? -1 : axis - (axis > at);
+    case KILN__VIEW_SELECT:
+        at = (int)(named < 0 ? named + o->rank : named);
+        return axis + (axis >= at);
+    case KILN__VIEW_SLICE:
+        at = (int)(named < 0 ? named + o->rank : named);
+        return axis == at && (data[3] != 1 || shown->shape[axis] != o->shape[axis]) ? -1 : axis;
+    case KILN__VIEW_RESHAPE:
+        return shown->rank == 1 && o->rank == 1 ? axis : -1;
+    default:
+        return -1;
+    }
+}
+
+/* What people call an array, and the number that its axis has for them: a view that only leaves out or permutes whole
+ * axes is called as the array that it shows. */
+static const char *array_name(const kiln__build *b, uint32_t node, int *axis, char text[96])
+{
+    const kiln__ir *ir = b->ir;
+    bool is_view = false;
+    char name[96];
+
+    for (int at; ir->nodes[node].kind == KILN__NODE_VIEW; node = ir->edges[ir->nodes[node].operands]) {
+        at = is_view ? -1 : axis_behind(b, node, *axis);
+        is_view = at < 0;
+        *axis = is_view ? *axis : at;
+    }
+    snprintf(text, 96, "%s%.80s", is_view ? "a view of " : "", kiln__ir_what(ir, node, name));
+    return text;
 }
 
 /* Whether two lowered nodes are views of one value. */
@@ -81,9 +125,9 @@ static void put_told(kiln__writer *w, const kiln__lowered *n, uint32_t k, int ax
 {
     const kiln__ir *ir = w->b->ir;
     char array[96], indices[96];
+    const char *name = array_name(w->b, ir->edges[ir->nodes[n->origin].operands], &axis, array);
 
-    kiln__buf_printf(text, "%s.kiln__data, %d, %s\"%s\", \"%s\"", kiln__report_param(w), axis, element,
-                     array_name(ir, ir->edges[ir->nodes[n->origin].operands], array),
+    kiln__buf_printf(text, "%s.kiln__data, %d, %s\"%s\", \"%s\"", kiln__report_param(w), axis, element, name,
                      indices_name(w->b, n, k, indices));
 }
 

@@ -16,7 +16,7 @@
 /* Subscripts while they are applied. */
 typedef struct application {
     kiln_node x;
-    bool has_arrays; /* numbers are index arrays, too */
+    bool numbers_too; /* numbers are index arrays, too */
     const char *file;
     kiln_node indices[KILN__SUBSCRIPTS_MAX];
     int axes[KILN__SUBSCRIPTS_MAX];
@@ -33,7 +33,7 @@ static bool apply_one(application *a, const kiln__subscript *s, int axis)
 {
     switch (s->kind) {
     case KILN_SUBSCRIPT_INDEX:
-        if (!a->has_arrays) {
+        if (!a->numbers_too) {
             a->x = kiln_node_select(a->x, axis, s->number[0], a->file, s->line);
             return false;
         }
@@ -69,17 +69,21 @@ kiln_node kiln__index_nodes(kiln_node x, const kiln__subscript *list, size_t cou
     application a = {.x = x, .file = file};
     size_t ellipsis = SIZE_MAX;
     int behind = 0, before = 0;
+    bool has_arrays = false;
 
     for (size_t k = 0; k < count; k++) {
-        a.has_arrays = a.has_arrays || is_advanced(&list[k]);
+        has_arrays = has_arrays || is_advanced(&list[k]);
         if (list[k].kind == KILN_SUBSCRIPT_ELLIPSIS)
             ellipsis = k;
     }
+    /* A number that must be in range is a view, which needs no kernel of its own: it only counts where the axes of the
+     * arrays go (kiln__are_apart). Others are indices like those of arrays. */
+    a.numbers_too = has_arrays && mode != KILN_INDEX_CHECK;
     for (size_t k = count; ellipsis != SIZE_MAX && k-- > ellipsis + 1;)
         behind += apply_one(&a, &list[k], -behind - 1);
     for (size_t k = 0; k < count && k < ellipsis; k++)
         before += apply_one(&a, &list[k], before);
-    if (!a.has_arrays)
+    if (!has_arrays)
         return a.x;
     return kiln__node_gather(a.x, a.indices, a.axes, a.count, mode,
                              kiln__are_apart(list, count) ? KILN__GATHER_APART : KILN__GATHER_TOGETHER,
