@@ -37,11 +37,14 @@ static inline bool archs_whole(void)
     return getenv("KILN_TEST_ALL") != NULL || getenv("KILN_TEST_ALL_ARCHS") != NULL;
 }
 
-/* Whether case `nth` is one of those that $KILN_TEST_SEED (without it the time) chooses, every `share`th: each is a
- * compile, and other seeds choose others. What every share of a table must hold stands outside of it. */
+/* Whether case `nth` is one of those that $KILN_TEST_SEED (without it the time) chooses: every `share`th, and fewer in
+ * the proportion of $KILN_TEST_SHARE to 4. Each is a compile, and other seeds choose others. What every share of a table
+ * must hold stands outside of it. */
 static inline bool archs_drawn(size_t nth, size_t share)
 {
     static uint64_t seed;
+    const char *const asked = getenv("KILN_TEST_SHARE");
+    const size_t times = asked != NULL ? strtoul(asked, NULL, 10) / 4 : 1;
 
     if (seed == 0) {
         const char *const given = getenv("KILN_TEST_SEED");
@@ -49,7 +52,7 @@ static inline bool archs_drawn(size_t nth, size_t share)
         printf("KILN_TEST_SEED=%llu\n", (unsigned long long)seed);
         seed = seed * 2862933555777941757u + 3037000493u;
     }
-    return archs_whole() || (nth + (seed >> 33)) % share == 0;
+    return archs_whole() || (nth + (seed >> 33)) % (share * (times > 0 ? times : 1)) == 0;
 }
 
 #endif

@@ -187,7 +187,7 @@ static void test_faults__minima_of_negated_elements(void **state)
 
     for (size_t d = 0; d < COUNT(dtypes); d++)
         for (size_t f = 0; f < COUNT(formulas); f++)
-            for (size_t n = 0, mine = test_mine(t); mine && n < COUNT(lengths); n += t->cuda ? 1 : 4) {
+            for (size_t n = 0, drawn = test_drawn(t); drawn && n < COUNT(lengths); n += t->cuda ? 1 : 4) {
                 fill(t, lengths[n]);
                 check_formula(t, &formulas[f], dtypes[d], &lengths[n]);
             }
@@ -289,7 +289,7 @@ static void test_faults__minima_along_negated_rows_and_columns(void **state)
 
     for (size_t d = 0; d < COUNT(dtypes); d++)
         for (size_t r = 0; r < COUNT(reductions); r++)
-            for (size_t n = 0, mine = test_mine(t); mine && n < COUNT(lengths); n += t->cuda ? 1 : 4) {
+            for (size_t n = 0, drawn = test_drawn(t); drawn && n < COUNT(lengths); n += t->cuda ? 1 : 4) {
                 const int64_t length = lengths[n];
                 fill(t, length);
                 check_reduction(t, r, dtypes[d], 1, length, -1);

@@ -174,6 +174,7 @@ static void run_group(test_env *t, line *first)
     kiln_array *out[GROUP_MAX] = {NULL};
     line *of[GROUP_MAX];
     size_t count = 0;
+    const bool drawn = test_drawn(t);
 
     for (int k = 0; k < arity; k++) {
         in[k] = kiln_graph_input(g, names[k]);
@@ -183,7 +184,7 @@ static void run_group(test_env *t, line *first)
         if (l->done || !same_operands(l, first))
             continue;
         l->done = true;
-        if (l->dtype == '\0' || needs_value(l))
+        if (l->dtype == '\0' || needs_value(l) || !drawn)
             continue;
         of[count] = l;
         args[(size_t)arity + count] = kiln_arg_out(&out[count]);

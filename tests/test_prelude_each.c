@@ -25,8 +25,9 @@ static void compile_each(kiln_backend backend)
     expressions_load(&e);
     const char *const seed = getenv("KILN_TEST_SEED");
     const bool all = getenv("KILN_TEST_ALL") != NULL;
-    const size_t turn = (size_t)(seed != NULL ? strtoull(seed, NULL, 0) : (uint64_t)time(NULL)) % 4;
-    const size_t first = all ? 0 : turn, step = all ? 1 : 4;
+    const char *const share = getenv("KILN_TEST_SHARE");
+    const size_t step = all ? 1 : share != NULL && atoi(share) > 0 ? (size_t)atoi(share) : 4;
+    const size_t first = (size_t)(seed != NULL ? strtoull(seed, NULL, 0) : (uint64_t)time(NULL)) % step;
     print_message("from expression %zu on, in steps of %zu\n", first, step);
     for (size_t k = first; k < e.count; k += step) {
         kiln__buf op = KILN__BUF_INIT;

@@ -216,6 +216,8 @@ static void test_random__constants_and_several_calls_change_no_value(void **stat
         const uint64_t range = ranges[k / 2], key = test_random_below(t, 1000);
         const int n = 1 + (int)test_random_below(t, 5000);
         char text[128];
+        if (!test_drawn(t))
+            continue;
         if (k % 2 == 0)
             snprintf(text, sizeof text, "integers(key, %d, 0, %llu)", n, (unsigned long long)range);
         else

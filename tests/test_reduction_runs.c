@@ -442,7 +442,7 @@ static void test_reduction__random_calls_agree_with_plain_loops(void **state)
         OK(t, kiln_reduction_create(t->ctx, "T x", "float64 y", expressions[e].map,
                                     expressions[e].reduce, expressions[e].post,
                                     expressions[e].identity, NULL, &ops[e], &t->err));
-    for (int round = 0; round < ROUNDS; round++)
+    for (int round = 0; round < test_rounds(t, ROUNDS); round++)
         check_random(t, ops, round);
     for (size_t e = 0; e < COUNT(expressions); e++)
         kiln_reduction_destroy(ops[e]);

@@ -436,7 +436,7 @@ static void test_scans__random_calls_agree_with_plain_loops(void **state)
     test_env *t = *state;
     kiln_scan *op = host_ordered_create(t);
 
-    for (int round = 0; round < ROUNDS; round++)
+    for (int round = 0; round < test_rounds(t, ROUNDS); round++)
         check_random(t, op, round);
     kiln_scan_destroy(op);
 }
