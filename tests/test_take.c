@@ -197,7 +197,7 @@ static void test_take__a_report_names_computed_indices(void **state)
         {"x[i * 3]", "index 9 in the indices of take is out of range for axis 0 of input `x`"},
         {"arange(5)[[0, 9]] + i[:2]",
          "index 9 in the indices of take is out of range for axis 0 of arange"},
-        {"x[:2][i]", "in input `i` is out of range for axis 0 of input `x`"}};
+        {"x[:2][i]", "in input `i` is out of range for axis 0 of a view of input `x`"}};
     test_env *t = *state;
     const int64_t four = 4;
 
