@@ -607,7 +607,7 @@ static void test_parts__of_several_results_and_dtypes(void **state)
 {
     test_env *t = *state;
 
-    for (int round = 0; round < 40; round++) {
+    for (int round = 0; round < test_rounds(t, 40); round++) {
         char text[RESULTS_MAX * 80];
         result wanted[RESULTS_MAX];
         kiln_array *out[RESULTS_MAX] = {NULL};

@@ -409,10 +409,13 @@ static void test_reduction_index__positions_of_many_equal_values(void **state)
         {.offset = 1}, {.order = {3, 1, 2}}, {.order = {2, 3, 1}, .step = {-1, 1, -2}}};
 
     for (size_t k = 0; k < COUNT(orders); k++) {
-        check_ties(*state, KILN_FLOAT32, &orders[k], k != 1);
-        check_ties(*state, KILN_INT8, &orders[k], false);
+        if (test_drawn(*state))
+            check_ties(*state, KILN_FLOAT32, &orders[k], k != 1);
+        if (k == 0 || test_drawn(*state))
+            check_ties(*state, KILN_INT8, &orders[k], false);
     }
-    check_ties(*state, KILN_FLOAT16, &orders[0], true);
+    if (test_drawn(*state))
+        check_ties(*state, KILN_FLOAT16, &orders[0], true);
 }
 
 int main(int argc, char **argv)

@@ -170,8 +170,10 @@ static void test_reduction__lengths_around_powers_of_two_on_either_axis(void **s
             const placed wide = {"(2^k+-1, 1000)", 2, {length, 1000}, {.offset = 0}};
 
             for (unsigned axes = 1; axes <= 3; axes++) {
-                check_placed(t, &s, &tall, KILN_FLOAT32, axes, false);
-                check_placed(t, &s, &wide, KILN_FLOAT32, axes, false);
+                if (test_drawn(t))
+                    check_placed(t, &s, &tall, KILN_FLOAT32, axes, false);
+                if (test_drawn(t))
+                    check_placed(t, &s, &wide, KILN_FLOAT32, axes, false);
             }
         }
     sums_free(&s);
@@ -247,7 +249,8 @@ static void every_shape(test_env *t, kiln_dtype dtype)
     sums_make(t, &s);
     for (size_t c = 0; c < COUNT(shapes); c++)
         for (int keepdims = 0; keepdims < 2; keepdims++)
-            check_placed(t, &s, &shapes[c].at, dtype, shapes[c].axes, keepdims);
+            if (test_drawn(t))
+                check_placed(t, &s, &shapes[c].at, dtype, shapes[c].axes, keepdims);
     sums_free(&s);
 }
 
@@ -283,7 +286,8 @@ static void check_large(test_env *t, int64_t rows, int64_t columns)
     sums_make(t, &s);
     host_make(t, &x, KILN_UINT8, large.rank, large.shape, &large.x);
     for (unsigned axes = 1; axes <= 3; axes++)
-        check_one(t, s.plain, &host_sum, &x, axes, false, "large");
+        if (axes == 1 || test_drawn(t))
+            check_one(t, s.plain, &host_sum, &x, axes, false, "large");
     host_free(&x);
     sums_free(&s);
 }

@@ -83,7 +83,8 @@ static void test_row_layout__softmax_wherever_arrays_lie(void **state)
     test_env *t = *state;
     kiln_row *op = row_make(t, ROW_SOFTMAX);
     for (size_t k = 0; k < COUNT(places); k++)
-        check_place(t, op, ROW_SOFTMAX, &places[k]);
+        if (test_drawn(t))
+            check_place(t, op, ROW_SOFTMAX, &places[k]);
     kiln_row_destroy(op);
 }
 
@@ -93,7 +94,7 @@ static void test_row_layout__moments_wherever_arrays_lie(void **state)
     test_env *t = *state;
     kiln_row *op = row_make(t, ROW_STANDARDISE);
     for (size_t k = 2; k < COUNT(places); k += 4)
-        if (places[k].x.step[1] != BC)
+        if (places[k].x.step[1] != BC && test_drawn(t))
             check_place(t, op, ROW_STANDARDISE, &places[k]);
     kiln_row_destroy(op);
 }

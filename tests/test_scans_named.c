@@ -146,7 +146,8 @@ static kiln_dtype sum_dtype(kiln_dtype dtype)
 static void test_scans__cumsum_of_every_dtype(void **state)
 {
     for (int dtype = KILN_BOOL; dtype <= KILN_COMPLEX128; dtype++)
-        check_named(*state, KILN_SCAN_CUMSUM, (kiln_dtype)dtype, sum_dtype((kiln_dtype)dtype));
+        if (dtype == KILN_FLOAT32 || test_drawn(*state))
+            check_named(*state, KILN_SCAN_CUMSUM, (kiln_dtype)dtype, sum_dtype((kiln_dtype)dtype));
 }
 
 static void test_scans__cumprod_of_every_kind(void **state)
@@ -155,7 +156,8 @@ static void test_scans__cumprod_of_every_kind(void **state)
                                         KILN_FLOAT16, KILN_FLOAT32, KILN_COMPLEX64};
 
     for (size_t k = 0; k < COUNT(dtypes); k++)
-        check_named(*state, KILN_SCAN_CUMPROD, dtypes[k], sum_dtype(dtypes[k]));
+        if (test_drawn(*state))
+            check_named(*state, KILN_SCAN_CUMPROD, dtypes[k], sum_dtype(dtypes[k]));
 }
 
 static void test_scans__cummax_and_cummin_of_every_kind(void **state)
@@ -165,8 +167,10 @@ static void test_scans__cummax_and_cummin_of_every_kind(void **state)
                                         KILN_COMPLEX64};
 
     for (size_t k = 0; k < COUNT(dtypes); k++) {
-        check_named(*state, KILN_SCAN_CUMMAX, dtypes[k], dtypes[k]);
-        check_named(*state, KILN_SCAN_CUMMIN, dtypes[k], dtypes[k]);
+        if (test_drawn(*state))
+            check_named(*state, KILN_SCAN_CUMMAX, dtypes[k], dtypes[k]);
+        if (test_drawn(*state))
+            check_named(*state, KILN_SCAN_CUMMIN, dtypes[k], dtypes[k]);
     }
 }
 
