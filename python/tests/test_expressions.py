@@ -294,6 +294,16 @@ class Expressions(unittest.TestCase):
             self.same("bincount(x, 12)", np.bincount(x.ravel().astype("int64"), minlength=12), x=x)
         self.same("bincount(x, length=3)", np.bincount(x[x < 3], minlength=3), x=x)
 
+    def test_quantiles_where_functions_jump(self):
+        hundredths = np.arange(0, 101, 5)
+        for method in ("inverted_cdf", "averaged_inverted_cdf", "closest_observation"):
+            for n in (10, 20, 25, 40):
+                x = rng.permutation(n).astype("float32")
+                self.same(f"percentile(x, p, method={method})", np.percentile(x, hundredths, method=method),
+                          x=x, p=hundredths)
+                for p in (10, 15, 35, 70):
+                    self.same(f"percentile(x, {p}, method={method})", np.percentile(x, p, method=method), x=x)
+
     def test_quantiles(self):
         x = odd((5, 8), "float32") + 0.25
         for method in ("linear", "inverted_cdf", "averaged_inverted_cdf", "closest_observation",

@@ -357,11 +357,14 @@ const kiln__written kiln__written_rows[] = {
     {"_nan_nearest", "s, n, q", "_nan_at(s, n, rint((n - 1) * q))"},
     {"_nan_midpoint", "s, n, q",
      "v = (n - 1) * q; _nan_between(s, n, 0.5 * (floor(v) + ceil(v)), q)"},
-    {"_nan_inverted_cdf", "s, n, q", "_nan_at(s, n, ceil(n * q - 1))"},
+    /* NumPy rounds n * q, and looks whether it is whole: nothing is subtracted from it, for a product and a sum may be
+     * rounded as one. */
+    {"_nan_inverted_cdf", "s, n, q", "_nan_at(s, n, ceil(n * q) - 1)"},
     {"_nan_averaged_inverted_cdf", "s, n, q",
-     "v = n * q - 1; _nan_between(s, n, where(v == floor(v), v + 0.5, ceil(v)), q)"},
-    {"_nan_closest", "s, n, q",
-     "v = n * q - 1.5; f = floor(v); _nan_at(s, n, where((v == f) & (f % 2 != 0), f, f + 1))"},
+     "v = n * q; f = floor(v); _nan_between(s, n, where(v == f, f - 0.5, f), q)"},
+    {"_nan_closest", "s, n, q", /* of n * q - 1.5, which is whole where twice n * q is odd */
+     "v = 2 * n * q; w = floor(v); f = floor((w - 3) / 2);"
+     "_nan_at(s, n, where((v == w) & (w % 2 != 0) & (f % 2 != 0), f, f + 1))"},
     {"_nan_interpolated", "s, n, q", "_nan_virtual(s, n, q, 0, 1)"},
     {"_nan_hazen", "s, n, q", "_nan_virtual(s, n, q, 0.5, 0.5)"},
     {"_nan_weibull", "s, n, q", "_nan_virtual(s, n, q, 0, 0)"},

@@ -127,7 +127,7 @@ kiln_status kiln__sorting_infer(kiln__sorting_function function, const kiln_arra
 
 /* A quantile is an operation on one number, so that the result has no axis for it. The method is
  * the last number. */
-static kiln_status run_quantile(const kiln_array *x, const int64_t *data, double scale,
+static kiln_status run_quantile(const kiln_array *x, const int64_t *data, double whole,
                                 const kiln_sort_options *o, kiln_array **outs, kiln_error *err)
 {
     kiln_array *wide = NULL;
@@ -135,7 +135,7 @@ static kiln_status run_quantile(const kiln_array *x, const int64_t *data, double
     kiln_status status = KILN_OK;
 
     memcpy(&q, &data[1], sizeof q);
-    q *= scale;
+    q /= whole; /* as NumPy does: 70 hundredths are not 70 times a hundredth */
     KILN_TRY(kiln_array_newaxis(*outs, 0, &wide, err));
     KILN_TRY(kiln_array_quantile(x, &q, 1, (kiln_quantile_method)data[2], o, &wide, err));
 
@@ -177,7 +177,7 @@ kiln_status kiln__sorting_run(kiln__sorting_function function, const kiln_array 
     case KILN__SORTING_quantile:
         return run_quantile(x, data, 1, &o, outs, err);
     case KILN__SORTING_percentile:
-        return run_quantile(x, data, 0.01, &o, outs, err);
+        return run_quantile(x, data, 100, &o, outs, err);
     case KILN__SORTING__is_among:
         return kiln__search(x, operands[1], false, KILN__SEARCH_IS_IN, stream, outs, err);
     default:
