@@ -156,8 +156,8 @@ KILN_API KILN_NODISCARD kiln_status kiln_array_take_along_axis(const kiln_array 
  *
  * Index arrays broadcast together. If the indexed axes are adjacent, the axes of the indices
  * replace them; otherwise the axes of the indices come first. An integer beside an index array
- * counts as an index array there; unless opts->mode says otherwise it must be in range. The result is always a new array, even if no subscript is an array;
- * kiln/array.h has views.
+ * counts as an index array there; unless opts->mode says otherwise it must be in range. The result
+ * is always a new array, even if no subscript is an array; kiln/array.h has views.
  *
  * @return as kiln_array_take(); ERR_SHAPE for index arrays that do not broadcast; ERR_AXIS for too
  *         many subscripts, for two of `...`, and for an integer out of range.
