@@ -13,9 +13,9 @@ DTYPES = ("bool", "int8", "uint32", "int64", "float16", "float32", "float64", "c
 draws = random.Random(os.environ.get("KILN_TEST_SEED"))
 
 
-def drawn(dtypes):
-    """A quarter of these dtypes, by $KILN_TEST_SEED: each is a kernel. All of them with $KILN_TEST_ALL."""
-    return dtypes if "KILN_TEST_ALL" in os.environ else draws.sample(dtypes, (len(dtypes) + 3) // 4)
+def drawn(cases):
+    """A quarter of these dtypes or functions, by $KILN_TEST_SEED: each is a kernel. All of them with $KILN_TEST_ALL."""
+    return cases if "KILN_TEST_ALL" in os.environ else draws.sample(cases, (len(cases) + 3) // 4)
 
 
 def some(shape, dtype="float64", below=9):
@@ -188,14 +188,14 @@ class Expressions(unittest.TestCase):
         np.testing.assert_array_equal(np.sort(random.permutation(1, 6)), np.arange(6))
         np.testing.assert_array_equal(np.sort(random.shuffle(4, [3, 1, 2])), [1, 2, 3])
         self.assertEqual(len(set(np.asarray(random.choice(3, 10, 10, replace=False)).tolist())), 10)
-        drawn = np.asarray(random.integers(5, 1000, 3, 9))
-        self.assertEqual((drawn.min(), drawn.max(), drawn.dtype), (3, 8, np.int64))
+        numbers = np.asarray(random.integers(5, 1000, 3, 9))
+        self.assertEqual((numbers.min(), numbers.max(), numbers.dtype), (3, 8, np.int64))
         vectors = np.asarray(random.multivariate_normal(5, [0, 100], [[1, 0], [0, 1.0]], 20))
         self.assertEqual(vectors.shape, (20, 2))
         self.assertTrue((abs(vectors - [0, 100]) < 10).all())
-        for name, args in (("random", ()), ("standard_normal", ()), ("standard_exponential", ()), ("exponential", (2.0,)),
-                           ("standard_gamma", (2.0,)), ("gamma", (2.0, 3.0)), ("poisson", (4.0,)), ("binomial", (9, 0.5)),
-                           ("random_bits", ()), ("bernoulli", (0.5,))):
+        for name, args in drawn((("random", ()), ("standard_normal", ()), ("standard_exponential", ()), ("exponential", (2.0,)),
+                                 ("standard_gamma", (2.0,)), ("gamma", (2.0, 3.0)), ("poisson", (4.0,)), ("binomial", (9, 0.5)),
+                                 ("random_bits", ()), ("bernoulli", (0.5,)))):
             self.same(f"{name}(k, 5{''.join(f', {a}' for a in args)})", np.asarray(getattr(random, name)(1, 5, *args)), k=1)
         self.assertEqual(random.random(1, ()).shape, ())
         with self.assertRaisesRegex(kiln.RangeError, "bernoulli"):
@@ -213,8 +213,8 @@ class Expressions(unittest.TestCase):
         # As kiln_random_key() and kiln_random_split() of C have them (tests/test_random.c holds their function).
         self.assertEqual(kiln.random.Generator(5, 7).key, 7912022832289099968)
         self.assertEqual(kiln.random.Generator(5).split(3)[2].seed, 11991629154665149269)
-        drawn = np.asarray(g.integers(2, 5, size=(50, 2), endpoint=True))
-        self.assertEqual((drawn.min(), drawn.max(), drawn.shape), (2, 5, (50, 2)))
+        numbers = np.asarray(g.integers(2, 5, size=(50, 2), endpoint=True))
+        self.assertEqual((numbers.min(), numbers.max(), numbers.shape), (2, 5, (50, 2)))
         self.assertEqual(g.normal([1, 2, 3], 0.5).shape, (3,))
         self.assertIsInstance(g.uniform(), float)
         x = kiln.arange(12).reshape(3, 4)
