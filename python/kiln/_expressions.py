@@ -10,12 +10,12 @@ from ._array import arrays_of, asarray, broadcast_to, home_of
 #: How many of a function's first arguments are arrays, in which lists of numbers may stand for them, and the
 #: names of those behind them which the language knows by their places alone.
 FUNCTIONS = {
-    "allclose": (2, "rtol atol"), "append": (2, ""), "around": (1, "decimals"), "atleast_1d": (1, ""), "atleast_2d": (1, ""),
+    "allclose": (2, ""), "append": (2, ""), "around": (1, "decimals"), "atleast_1d": (1, ""), "atleast_2d": (1, ""),
     "atleast_3d": (1, ""), "average": (1, ""), "block": (0, ""), "choose": (1, "choices"), "convolve": (2, ""),
     "column_stack": (0, ""), "cond": (1, "p"), "copy": (1, ""), "corrcoef": (1, ""), "cov": (1, ""), "correlate": (2, ""), "cross": (2, ""), "delete": (1, "obj"), "diag": (1, "k"), "diagflat": (1, "k"),
     "diagonal": (1, "offset axis1 axis2"), "dstack": (0, ""), "ediff1d": (1, ""), "expm": (1, ""), "fix": (1, ""), "fliplr": (1, ""),
     "flipud": (1, ""), "geomspace": (0, ""), "hstack": (0, ""),
-    "identity": (0, ""), "in1d": (2, ""), "indices": (0, ""), "insert": (1, "obj values"), "interp": (3, ""), "intersect1d": (2, ""), "isclose": (2, "rtol atol"), "nan_to_num": (1, ""), "nancumprod": (1, "axis"), "nancumsum": (1, "axis"),
+    "identity": (0, ""), "in1d": (2, ""), "indices": (0, ""), "insert": (1, "obj values"), "interp": (3, ""), "intersect1d": (2, ""), "isclose": (2, ""), "nan_to_num": (1, ""), "nancumprod": (1, "axis"), "nancumsum": (1, "axis"),
     "log_softmax": (1, ""), "nanmedian": (1, "axis"), "nanpercentile": (1, "q axis"),
     "nanquantile": (1, "q axis"), "logspace": (0, ""), "pad": (1, "pad_width"), "ptp": (1, ""), "ravel": (1, ""),
     "rot90": (1, "k axes"), "select": (0, "condlist choicelist default"), "setdiff1d": (2, ""),

@@ -5,7 +5,8 @@ parameters, numbers or arrays. Results are kiln's arrays on the device of arrays
 one. A Generator has NumPy's names and arguments, and counts the draws itself."""
 import os
 
-from ._array import arange, arrays_of, asarray, home_of
+from . import _kiln
+from ._array import arange, arrays_of, asarray, has_no_memory, home_of, name_of
 from ._expressions import _Call
 from ._kernels import _graph
 from ._standard import broadcast_shapes
@@ -16,12 +17,35 @@ FUNCTIONS = {
     "standard_gamma": (), "gamma": (), "integers": (), "random_bits": (), "bernoulli": (), "poisson": (),
     "binomial": (), "permutation": (), "choice": (), "shuffle": (0,), "multivariate_normal": (0, 1),
 }
+#: The parameters, and their defaults, of those that libkiln draws at once, by one kernel for all numbers (kiln/random.h).
+PARAMETERS = {
+    "random": (), "random_bits": (), "standard_normal": (), "standard_exponential": (), "exponential": (1.0,),
+    "standard_gamma": (None,), "bernoulli": (None,), "poisson": (None,), "permutation": (None,), "uniform": (0.0, 1.0),
+    "normal": (0.0, 1.0), "gamma": (None, 1.0), "integers": (None, None), "binomial": (None, None),
+}
+
+
+def _numbers(name, args, keywords):
+    """The shape and the parameters of a draw at once; None where they are arrays, or not all of them are given."""
+    shape, params = (args[:1], args) if name == "permutation" else (args[0], args[1:]) if args else ((), ())
+    params = tuple(v.item() if hasattr(v, "item") and not getattr(v, "ndim", 0) and has_no_memory(v) else v for v in params)
+    params += PARAMETERS.get(name, (None,))[len(params):]
+    if name not in PARAMETERS or len(params) > len(PARAMETERS[name]) or not set(keywords) <= {"dtype"} or \
+            not all(type(v) in (int, float) for v in params):
+        return None
+    return (shape,) if hasattr(shape, "__index__") else tuple(shape), params
 
 
 def _draw(name, key, args, keywords, stream=None):
     """`key` is an integer, or the key and the number of the draw. They are inputs, so that all of them share kernels."""
     arrays, call = FUNCTIONS[name], _Call()
     pair = key if isinstance(key, tuple) else (key,)
+    at_once = _numbers(name, args, keywords) if stream is None else None
+    if at_once is not None and all(0 <= v.__index__() < 2**64 for v in pair):
+        number, draw = (*pair, 0)[:2]
+        dtype = keywords.get("dtype")
+        return _kiln.drawn(name, number.__index__(), draw.__index__(), *at_once,
+                           None if dtype is None else name_of(dtype), None)
     first = ", ".join(call.array(v.__index__()) for v in pair)
     texts = [f"({first})" if len(pair) > 1 else first]
     home = home_of((*args, *keywords.values()))

@@ -28,6 +28,9 @@ static int dtype_of(const char *name, kiln_dtype *out)
     return -1;
 }
 
+/* More than there are distributions. */
+enum { DRAWS = 64 };
+
 static int device_of(const char *name)
 {
     return name == NULL ? kilnpy_default_device() : kilnpy_device_number(name);
@@ -54,6 +57,47 @@ static PyObject *empty(PyObject *self, PyObject *args)
         return NULL;
     return give(kiln_array_empty(kilnpy_context(device), dtype, rank, extents, &made, &err), &made,
                 &err);
+}
+
+/* drawn(name, key, draw, shape, params, dtype or None, device): random numbers, whose parameters are numbers and no part
+ * of the kernel. */
+static PyObject *drawn(PyObject *self, PyObject *args)
+{
+    enum { PARAMS_MAX = 4 };
+    PyObject *shape = NULL, *params = NULL, *result = NULL;
+    const char *name = NULL, *dtype_name = NULL, *device_name = NULL;
+    unsigned long long key = 0, nth = 0;
+    int64_t extents[KILN_RANK_MAX];
+    kiln_error err = KILN_ERROR_INIT;
+    kiln_dtype dtype = KILN_DTYPE_NONE;
+    kiln_arg numbers[PARAMS_MAX];
+    kiln_array *made = NULL;
+    kiln_random generator;
+    kiln_status status;
+    int which = 0, rank, device;
+
+    (void)self;
+    if (!PyArg_ParseTuple(args, "sKKOO!zz", &name, &key, &nth, &shape, &PyTuple_Type, &params, &dtype_name,
+                          &device_name) ||
+        (dtype_name != NULL && dtype_of(dtype_name, &dtype) != 0))
+        return NULL;
+    const Py_ssize_t count = PyTuple_Size(params);
+    for (Py_ssize_t k = 0; k < count && k < PARAMS_MAX; k++)
+        if (kilnpy_read_number(PyTuple_GetItem(params, k), &numbers[k]) != 0)
+            return PyErr_Occurred() ? NULL : PyErr_Format(PyExc_TypeError, "%s: parameter %zd is no number", name, k + 1);
+    while (which < DRAWS && strcmp(kiln_draw_name((kiln_draw)which), name) != 0)
+        which++;
+    rank = kilnpy_read_shape(shape, extents);
+    device = rank >= 0 ? device_of(device_name) : -1;
+    kiln_context *const ctx = device >= 0 ? kilnpy_context(device) : NULL;
+    if (ctx == NULL)
+        return NULL;
+    kiln_random_init(&generator, key, 0);
+    kiln_random_jump(&generator, nth);
+    Py_BEGIN_ALLOW_THREADS status =
+        kiln_random_array(&generator, ctx, (kiln_draw)which, numbers, (size_t)count, dtype, rank, extents, &made, &err);
+    Py_END_ALLOW_THREADS result = give(status, &made, &err);
+    return result;
 }
 
 /* ranged(which, dtype, start, stop, step or count, device): arange or linspace. */
@@ -488,6 +532,7 @@ static PyObject *text(PyObject *self, PyObject *object)
 
 PyMethodDef kilnpy_view_methods[] = {
     {"empty", empty, METH_VARARGS, "empty(shape, dtype, device)"},
+    {"drawn", drawn, METH_VARARGS, "drawn(name, key, draw, shape, params, dtype, device)"},
     {"ranged", ranged, METH_VARARGS, "ranged(which, dtype, start, stop, step, device)"},
     {"view", view, METH_VARARGS, "view(array, subscript)"},
     {"transpose", transpose, METH_VARARGS, "transpose(array, axes)"},

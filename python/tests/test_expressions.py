@@ -201,6 +201,32 @@ class Expressions(unittest.TestCase):
         with self.assertRaisesRegex(kiln.RangeError, "bernoulli"):
             random.bernoulli(1, 3, 2.0)
 
+    def test_numbers_of_draws_share_a_kernel(self):
+        for n, (name, args) in enumerate((
+                ("uniform", (2, 7.5)), ("normal", (-1, 3.0)), ("exponential", (4,)), ("gamma", (2.5,)), ("integers", (-3, 2**40)),
+                ("bernoulli", (0.25,)), ("poisson", (3.5,)), ("binomial", (7, 0.25)), ("standard_gamma", (0.5,)))):
+            draw = getattr(kiln.random, name)
+            draw(1, 6, *(a + (1 if isinstance(a, int) else 0.125) for a in args))
+            before = kiln._kiln.cache_counters(None)
+            got = np.asarray(draw((2**63 + n, 9), (2, 3), *args))
+            self.assertEqual(kiln._kiln.cache_counters(None), before, name)
+            self.same(f"{name}((k, d), (2, 3), {', '.join(map(str, args))})", got, k=2**63 + n, d=9)
+        for name, args, says in (("normal", (0, -1), "normal"), ("bernoulli", (1.5,), "bernoulli"), ("integers", (5, 5), "integers"),
+                                 ("poisson", (-1,), "poisson"), ("binomial", (3, 2.0), "binomial")):
+            with self.assertRaisesRegex(ValueError, says):
+                getattr(kiln.random, name)(1, 3, *args)
+        self.assertEqual(kiln.random.integers(3, (2, 2), 0, 9, dtype="int16").dtype, np.int16)
+        with self.assertRaisesRegex(ValueError, "int8"):
+            kiln.random.integers(3, 2, 0, 1000, dtype="int8")
+
+    def test_nearness(self):
+        x = some(5)
+        for keywords in ({}, {"rtol": 1e-2}, {"atol": 0.5}, {"rtol": 0, "atol": 0.02}):
+            self.assertEqual(np.asarray(kiln.isclose(x, x + 0.01, **keywords)).tolist(),
+                             np.isclose(x, x + 0.01, **keywords).tolist())
+            self.assertEqual(bool(kiln.allclose(x, x + 0.01, **keywords)), np.allclose(x, x + 0.01, **keywords))
+        self.assertTrue(kiln.isclose(x, x + 0.01, 0, 0.02).all())
+
     def test_generators(self):
         g, first = kiln.random.default_rng(42), kiln.random.random(42, 5)
         np.testing.assert_array_equal(g.random(5), first)  # of stream 0, in the first draw
