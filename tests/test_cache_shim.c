@@ -199,7 +199,7 @@ static void run_case(cache_env *t, void (*scenario)(cache_env *t), void (*before
     memcpy(out->broken, broken, sizeof broken);
 }
 
-/* Of so many calls one fails, another one with each seed; with $KILN_TEST_ALL each in its turn. */
+/* A run lets every third system call fail, beginning at one that the seed chooses; with $KILN_TEST_ALL every call. */
 static unsigned share(void)
 {
     return getenv("KILN_TEST_ALL") != NULL ? 1 : 3;

@@ -64,7 +64,7 @@ static PyObject *empty(PyObject *self, PyObject *args)
 static PyObject *drawn(PyObject *self, PyObject *args)
 {
     enum { PARAMS_MAX = 4 };
-    PyObject *shape = NULL, *params = NULL, *result = NULL;
+    PyObject *shape = NULL, *params = NULL;
     const char *name = NULL, *dtype_name = NULL, *device_name = NULL;
     unsigned long long key = 0, nth = 0;
     int64_t extents[KILN_RANK_MAX];
@@ -96,8 +96,7 @@ static PyObject *drawn(PyObject *self, PyObject *args)
     kiln_random_jump(&generator, nth);
     Py_BEGIN_ALLOW_THREADS status =
         kiln_random_array(&generator, ctx, (kiln_draw)which, numbers, (size_t)count, dtype, rank, extents, &made, &err);
-    Py_END_ALLOW_THREADS result = give(status, &made, &err);
-    return result;
+    Py_END_ALLOW_THREADS return give(status, &made, &err);
 }
 
 /* ranged(which, dtype, start, stop, step or count, device): arange or linspace. */

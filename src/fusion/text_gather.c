@@ -41,27 +41,26 @@ static const kiln__lowered *shape_of(const kiln__build *b, uint32_t node)
 }
 
 /* Which axis of its operand an axis of a view is; -1 where the view shows other places along it than the operand has. */
-static int axis_behind(const kiln__build *b, uint32_t view, int axis)
+static int axis_behind(kiln__build *b, uint32_t view, int axis)
 {
     const kiln__node *n = &b->ir->nodes[view];
     const int64_t *data = b->ir->data + n->data;
     const kiln__lowered *shown = shape_of(b, view), *o = shape_of(b, b->ir->edges[n->operands]);
-    const int64_t named = n->data_count > 0 ? data[0] : 0;
     int at;
 
     switch (n->op) {
     case KILN__VIEW_TRANSPOSE:
         if (n->all_axes)
             return o->rank - 1 - axis;
-        return (int)(data[axis] < 0 ? data[axis] + o->rank : data[axis]);
+        return kiln__lower_axis(b, view, data[axis], o->rank);
     case KILN__VIEW_NEWAXIS:
-        at = (int)(named < 0 ? named + shown->rank : named);
+        at = kiln__lower_axis(b, view, data[0], shown->rank);
         return axis == at ? -1 : axis - (axis > at);
     case KILN__VIEW_SELECT:
-        at = (int)(named < 0 ? named + o->rank : named);
+        at = kiln__lower_axis(b, view, data[0], o->rank);
         return axis + (axis >= at);
     case KILN__VIEW_SLICE:
-        at = (int)(named < 0 ? named + o->rank : named);
+        at = kiln__lower_axis(b, view, data[0], o->rank);
         return axis == at && (data[3] != 1 || shown->shape[axis] != o->shape[axis]) ? -1 : axis;
     case KILN__VIEW_RESHAPE:
         return shown->rank == 1 && o->rank == 1 ? axis : -1;
@@ -72,7 +71,7 @@ static int axis_behind(const kiln__build *b, uint32_t view, int axis)
 
 /* What people call an array, and the number that its axis has for them: a view that only leaves out or permutes whole
  * axes is called as the array that it shows. */
-static const char *array_name(const kiln__build *b, uint32_t node, int *axis, char text[96])
+static const char *array_name(kiln__build *b, uint32_t node, int *axis, char text[96])
 {
     const kiln__ir *ir = b->ir;
     bool is_view = false;
